@@ -1,0 +1,254 @@
+"""What a Program means: an interpreter over any arithmetic.
+
+It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
+made and what each primitive does; there are three: Python floats with IEEE semantics, NumPy arrays, and mpmath. A
+primitive that the table defines by others (`value`) needs no entry.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from lang.build import composed
+from lang.ir import Atom, Lit, Primitive, Program, Var
+from lang.primitives import TABLE
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Constants by `constant`, primitives by `functions`; `compositions` remembers the expanded ones."""
+
+    functions: Mapping[str, Callable[..., Any]]
+    constant: Callable[[float], Any] = float
+    compositions: dict[Any, Program] = field(default_factory=dict)
+
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...]) -> Any:
+        function = self.functions.get(op.name)
+        if function is not None:
+            return function(*args)
+        static = {i: a for i in op.static if isinstance(a := atoms[i], Lit)}
+        key = (op, *(static[i].value for i in op.static))
+        if key not in self.compositions:
+            self.compositions[key] = composed(op, static)
+        inputs = {f"x{i}": a for i, a in enumerate(args) if i not in static}
+        return evaluate(self.compositions[key], inputs, self)["z"]
+
+
+def evaluate(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic | None = None) -> dict[str, Any]:
+    """The results of a program at a point, by name; `at` gives every input that has no default."""
+    arithmetic = arithmetic or FLOAT
+    values = every_value(program, at, arithmetic)
+    return {r.name: read(values, r.atom, arithmetic) for r in program.results}
+
+
+def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic) -> dict[Var, Any]:
+    """The value of every variable of a program at a point."""
+    values: dict[Var, Any] = {}
+    for p in program.params:
+        given = at.get(p.name)
+        if given is None:
+            assert p.default is not None, f"no value for {p.name}"
+            given = arithmetic.constant(p.default)
+        values[p.var] = given
+    for e in program.equations:
+        args = [read(values, a, arithmetic) for a in e.args]
+        if e.op is TABLE["dup"]:
+            values.update(dict.fromkeys(e.outs, args[0]))
+        else:
+            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
+    return values
+
+
+def read(values: Mapping[Var, Any], atom: Atom, arithmetic: Arithmetic) -> Any:
+    return arithmetic.constant(atom.value) if isinstance(atom, Lit) else values[atom]
+
+
+# ---------------------------------------------------------------- floats, as IEEE 754 and C99 Annex F have them
+
+NAN, INF = math.nan, math.inf
+
+
+def _divide(x: float, y: float) -> float:
+    if y != 0:
+        return x / y
+    return NAN if x == 0 or x != x else math.copysign(INF, x) * math.copysign(1, y)
+
+
+def _ieee(function: Callable[..., float], overflow: Callable[..., float] = lambda *x: INF,
+          outside: Callable[..., float] = lambda *x: NAN) -> Callable[..., float]:
+    """A function of `math` that returns what IEEE says where Python raises."""
+    def safe(*args: float) -> float:
+        try:
+            return function(*args)
+        except OverflowError:
+            return overflow(*args)
+        except ValueError:
+            return outside(*args)
+    return safe
+
+
+def _at(pole: float, value: float) -> Callable[..., float]:
+    return lambda x: value if x == pole else NAN
+
+
+def _odd(y: float) -> bool:
+    return math.isfinite(y) and y % 2 == 1
+
+
+def _pow_pole(x: float, y: float) -> float:
+    """0 ** negative is infinite, with the sign of 0 where y is odd; a negative base with a fraction is NaN."""
+    return (math.copysign(INF, x) if _odd(y) else INF) if x == 0 else NAN
+
+
+def _pow_overflow(x: float, y: float) -> float:
+    return -INF if x < 0 and _odd(y) else INF
+
+
+def _gamma_pole(x: float) -> float:
+    return math.copysign(INF, x) if x == 0 else NAN
+
+
+def _gamma_overflow(x: float) -> float:
+    return math.copysign(INF, x)
+
+
+def _fma(a: float, b: float, c: float) -> float:
+    """a·b + c rounded once."""
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c
+    try:
+        return float(exact)
+    except OverflowError:
+        return INF if exact > 0 else -INF
+
+
+def _larger(x: float, y: float) -> float:
+    if x != x or y != y:
+        return NAN
+    return (y if math.copysign(1, x) < 0 else x) if x == y else max(x, y)
+
+
+def _smaller(x: float, y: float) -> float:
+    return -_larger(-x, -y)
+
+
+def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def folded(first: Any, *rest: Any) -> Any:
+        for x in rest:
+            first = function(first, x)
+        return first
+    return folded
+
+
+def _whole(function: Callable[[float], float]) -> Callable[[float], float]:
+    """floor, ceil and trunc with the sign of zero kept, and infinities and NaN passed through."""
+    return lambda x: math.copysign(float(function(x)), x) if math.isfinite(x) else x
+
+
+def _round(x: float) -> float:
+    """To the nearest integer, halves away from zero."""
+    if not math.isfinite(x):
+        return x
+    whole = math.trunc(x)
+    return math.copysign(float(whole) + (1.0 if abs(x - whole) >= 0.5 else 0.0) * math.copysign(1, x), x)
+
+
+def _select(c: bool, x: Any, y: Any) -> Any:
+    return x if c else y
+
+
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
+    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
+RING: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
+
+FLOAT = Arithmetic({
+    **COMPARISONS, **RING, "div": _divide, "fma": _fma, "select": _select,
+    "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
+    "sqrt": _ieee(math.sqrt), "cbrt": math.cbrt, "hypot": _ieee(math.hypot), "pow": _ieee(math.pow, _pow_overflow, _pow_pole),
+    "exp": _ieee(math.exp), "exp2": _ieee(math.exp2), "expm1": _ieee(math.expm1),
+    "log": _ieee(math.log, outside=_at(0, -INF)), "log2": _ieee(math.log2, outside=_at(0, -INF)),
+    "log10": _ieee(math.log10, outside=_at(0, -INF)), "log1p": _ieee(math.log1p, outside=_at(-1, -INF)),
+    "sin": _ieee(math.sin), "cos": _ieee(math.cos), "tan": _ieee(math.tan), "asin": _ieee(math.asin),
+    "acos": _ieee(math.acos), "atan": math.atan, "atan2": math.atan2,
+    "sinh": _ieee(math.sinh, lambda x: math.copysign(INF, x)), "cosh": _ieee(math.cosh), "tanh": math.tanh,
+    "asinh": math.asinh, "acosh": _ieee(math.acosh),
+    "atanh": _ieee(math.atanh, outside=lambda x: math.copysign(INF, x) if abs(x) == 1 else NAN),
+    "max": _fold(_larger), "min": _fold(_smaller),
+    "fmax": lambda x, y: y if x != x else x if y != y else _larger(x, y),
+    "fmin": lambda x, y: y if x != x else x if y != y else _smaller(x, y),
+    "abs": abs, "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _round,
+    "fmod": _ieee(math.fmod), "copysign": math.copysign, "erf": math.erf, "erfc": math.erfc,
+    "gamma": _ieee(math.gamma, _gamma_overflow, _gamma_pole), "lgamma": _ieee(math.lgamma, outside=lambda x: INF),
+})
+
+
+# ---------------------------------------------------------------- arrays and multiple precision
+
+def numpy_arithmetic() -> Arithmetic:
+    """The arithmetic of NumPy arrays, elementwise; where NumPy lacks a function, the float one element by element."""
+    import numpy as np
+    direct = {"sqrt": np.sqrt, "cbrt": np.cbrt, "hypot": _fold(np.hypot), "exp": np.exp, "exp2": np.exp2,
+              "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin,
+              "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+              "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+              "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "max": _fold(np.maximum),
+              "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin, "abs": np.abs, "floor": np.floor,
+              "ceil": np.ceil, "trunc": np.trunc, "fmod": np.fmod, "copysign": np.copysign, "div": np.divide,
+              "select": np.where, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not}
+    quiet = {name: np.errstate(all="ignore")(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
+    one_by_one = {name: np.vectorize(f, otypes=[float]) for name, f in FLOAT.functions.items() if name not in quiet}
+    return Arithmetic({**quiet, **one_by_one}, np.float64)
+
+
+def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
+    """Multiple precision with `digits` decimal digits (the extra package mpmath), for points where nothing overflows."""
+    import mpmath
+    mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
+    mp.dps = digits
+
+    def real(function: Callable[..., Any]) -> Callable[..., Any]:
+        def inside(*args: Any) -> Any:
+            try:
+                value = function(*args)
+            except (ValueError, ZeroDivisionError):
+                return mp.nan
+            return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
+        return inside
+
+    def divide(x: Any, y: Any) -> Any:
+        return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
+
+    def root(x: Any) -> Any:
+        return -mp.cbrt(-x) if x < 0 else mp.cbrt(x)
+
+    def nearest(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x) + mp.mpf(1) / 2)
+
+    def truncated(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x))
+
+    functions = {name: real(getattr(mp, name)) for name in (
+        "sqrt", "exp", "expm1", "log", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
+        "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "erf", "erfc", "gamma")}
+    functions |= {
+        "div": divide, "pow": real(mp.power), "pown": lambda x, n: x ** int(n) if x or n >= 0 else mp.inf,
+        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)), "exp2": lambda x: mp.power(2, x),
+        "log2": real(lambda x: mp.log(x) / mp.log(2)), "fma": lambda a, b, c: a * b + c, "abs": abs,
+        "max": _fold(lambda x, y: x if x > y else y), "min": _fold(lambda x, y: x if x < y else y),
+        "fmax": lambda x, y: x if x > y else y, "fmin": lambda x, y: x if x < y else y,
+        "trunc": truncated, "round": nearest, "fmod": lambda x, y: x - y * truncated(x / y),
+        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select,
+        "lgamma": real(lambda x: mp.log(abs(mp.gamma(x)))), "digamma": real(mp.digamma),
+        "polygamma": real(lambda n, x: mp.psi(int(n), x)),
+        "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
+    return Arithmetic({**COMPARISONS, **RING, **functions}, mp.mpf)

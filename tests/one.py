@@ -1,0 +1,52 @@
+"""Programs of one operation, and the points at which tests look at them."""
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+from lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
+from lang.primitives import TABLE
+
+REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
+"""Every row with a real value."""
+
+SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
+
+
+def program(op: Primitive, static: float = 2.0, count: int | None = None) -> Program:
+    """z = op(x0, x1, …); a static argument is a constant, a truth argument is c < 0 for a further input c."""
+    params, args, equations = [], [], []
+    for i in range(count or op.arity):
+        if i in op.static:
+            args.append(Lit(static))
+        elif op.kind(i) == "t":
+            c, t = Var(f"c{i}"), Var(f"t{i}", truth=True)
+            params.append(Param(c, f"c{i}"))
+            equations.append(Equation((t,), TABLE["lt"], (c, Lit(0.0))))
+            args.append(t)
+        else:
+            x = Var(f"x{i}")
+            params.append(Param(x, f"x{i}"))
+            args.append(x)
+    z = Var("z", truth=op.truth)
+    equations.append(Equation((z,), op, tuple(args)))
+    return Program(tuple(params), tuple(equations), (Result("z", z),))
+
+
+def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:
+    """Points inside the row's domain, away from kinks and steps."""
+    r = random.Random(f"{op.name}{seed}")
+    names = [p.name for p in program(op).params]
+    domain = {f"{kind}{i}": bounds for i, bounds in enumerate(op.domain) for kind in "xc"}
+    return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(n)]
+
+
+def special_points(op: Primitive) -> list[dict[str, float]]:
+    """Every special value, and for two arguments every pair of them; for three a random choice."""
+    names = [p.name for p in program(op).params]
+    points = list(itertools.product(SPECIAL, repeat=len(names)))
+    if len(points) > 300:
+        points = random.Random(op.name).sample(points, 300)
+    return [dict(zip(names, p, strict=True)) for p in points]
