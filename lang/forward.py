@@ -1,0 +1,77 @@
+"""Forward mode: each line gets its tangent line, and no rule looks at another line.
+
+The tangent of z = f(x, y) is the sum of the maps of f applied to the tangents of x and y. It stands directly behind the line
+it belongs to, so a value and its tangent can be dropped together.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from lang.build import Builder
+from lang.guards import Term, contribution, result, total
+from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from lang.names import Names
+from lang.primitives import TABLE
+
+Tangents = dict[Atom, Term]
+
+
+def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
+    """Results and their tangents along a direction: inputs gain `dx` for every x in `wrt`, results gain `dv`.
+
+    An input not in `wrt` has no tangent at all. `of` chooses the results that get a tangent, all by default.
+    """
+    names, b = Names.of(program), Builder()
+    seeds = tuple(Param(Var(n := names.fresh(f"d{p.name}")), n, seed=p.name) for p in program.params if p.name in wrt)
+    tangents: Tangents = {program.param(s.seed or "").var: Term(b.expr(s.var)) for s in seeds}
+    for e in program.equations:
+        b.equations.append(e)
+        b.group += 1
+        push_forward(b, e, tangents, "d{}")
+    chosen = [r for r in program.results if of is None or r.name in of]
+    derivatives = [Result(names.fresh(f"d{r.name}"), tangent(b, r.atom, tangents)) for r in chosen]
+    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+
+
+def partials(program: Program, wrt: Sequence[str], of: Collection[str]) -> tuple[list[Equation], dict[tuple[str, str], Atom]]:
+    """The program's equations with the tangents along every input of `wrt`, and ∂result/∂input for results in `of`."""
+    b = Builder()
+    directions: list[tuple[str, Tangents]] = [(x, {program.param(x).var: Term(b.expr(Lit(1.0)))}) for x in wrt]
+    for e in program.equations:
+        b.equations.append(e)
+        for x, tangents in directions:
+            b.group += 1
+            push_forward(b, e, tangents, f"d{{}}_d{x}")
+    found = {(r.name, x): tangent(b, r.atom, tangents)
+             for r in program.results if r.name in of for x, tangents in directions}
+    return b.equations, found
+
+
+def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) -> None:
+    """Emit the tangent line of one equation and enter the tangent of what it defines."""
+    active = [i for i, a in enumerate(equation.args) if a in tangents]
+    if not active or equation.op.truth:
+        return
+    b.span = equation.span
+    if equation.op is TABLE["dup"]:
+        seed = tangents[equation.args[0]]
+        copies = tuple(Var(name.format(o.name), o.temp) if o.name else Var(temp=True) for o in equation.outs)
+        b.equations.append(Equation(copies, equation.op, (seed.value.atom,), b.span, b.group))
+        tangents.update({o: Term(b.expr(c), seed.guard) for o, c in zip(equation.outs, copies, strict=True)})
+        return
+    start = len(b.equations)
+    term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
+    if term is not None:
+        out = equation.outs[0]
+        value = b.rename(term.value.atom, name.format(out.name) if out.name else None, out.temp, start)
+        tangents[out] = Term(b.expr(value), term.guard)
+
+
+def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:
+    return result(b, tangents.get(atom))
+
+
+def strip_seeds(program: Program) -> tuple[Param, ...]:
+    """The inputs of a program that is differentiated once more: its own seeds are now inputs like any other."""
+    return tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active) for p in program.params)
+

@@ -1,0 +1,67 @@
+"""How operations and numbers are spelled: operators with their precedence, prefix calls, constants.
+
+A piece of text travels with its level, so that parentheses appear exactly where `grammar.lark` needs them. Both printers
+(of programs and of source trees) write through these functions.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
+
+INFIX: dict[str, tuple[str, int]] = {
+    "or": ("or", OR), "and": ("and", AND),
+    "lt": ("<", COMPARISON), "le": ("<=", COMPARISON), "gt": (">", COMPARISON), "ge": (">=", COMPARISON),
+    "eq": ("==", COMPARISON), "ne": ("!=", COMPARISON),
+    "add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT), "pow": ("**", POWER),
+}
+"""Binary operators by the prefix name of their operation."""
+
+Piece = tuple[str, int]
+"""Text and the level of its outermost operator."""
+
+
+def number(value: float) -> str:
+    """The shortest text that reads back to the same double; integers without a point where that is exact."""
+    if math.isnan(value):
+        return "nan"
+    if value == math.floor(value) and abs(value) < 1e15 and not (value == 0 and math.copysign(1, value) < 0):
+        return str(int(value))
+    return repr(value)
+
+
+def constant(value: float) -> Piece:
+    text = number(value)
+    return text, UNARY if text.startswith("-") else ATOM
+
+
+def enclosed(piece: Piece, least: int) -> str:
+    """The piece, in parentheses where its level is below `least`."""
+    return piece[0] if piece[1] >= least else f"({piece[0]})"
+
+
+def is_constant(piece: Piece) -> bool:
+    """Whether a piece is a constant, which a minus in front would change into another constant."""
+    text = piece[0].lstrip("-")
+    return piece[1] in (ATOM, UNARY) and (text[0].isdigit() or text in ("inf", "nan"))
+
+
+def call(name: str, parts: Sequence[Piece]) -> Piece:
+    return f"{name}({', '.join(p[0] for p in parts)})", ATOM
+
+
+def infix(name: str, parts: Sequence[Piece]) -> Piece:
+    """The operation as the language's operators write it, or as a call where there is no operator for it."""
+    if name == "select":
+        return f"{enclosed(parts[0], OR)} ? {enclosed(parts[1], OR)} : {enclosed(parts[2], TERNARY)}", TERNARY
+    if name == "neg" and not is_constant(parts[0]):
+        return f"-{enclosed(parts[0], POWER)}", UNARY
+    if name == "not":
+        return f"not {enclosed(parts[0], NOT)}", NOT
+    if name in INFIX and len(parts) == 2:
+        symbol, level = INFIX[name]
+        left = {POWER: ATOM, COMPARISON: SUM}.get(level, level)
+        right = {POWER: UNARY}.get(level, level + 1)
+        return f"{enclosed(parts[0], left)} {symbol} {enclosed(parts[1], right)}".replace(" ** ", "**"), level
+    return call(name, parts)

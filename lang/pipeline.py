@@ -1,0 +1,46 @@
+"""The passes in order, as flat lists; `check` sees the result of each where it is asked to.
+
+`STAGES` names what `adcli show --stage` can print. `parsed` and `anf` are source trees; the others are Programs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lang import forward, reverse
+from lang.check import checked
+from lang.derivatives import inputs_to_differentiate, outputs_to_differentiate
+from lang.duplicate import duplicate
+from lang.ir import Program
+from lang.simplify import simplify
+
+Pass = Callable[[Program], Program]
+
+
+def run(program: Program, passes: Sequence[Pass]) -> Program:
+    """The program after all passes in turn."""
+    for each in passes:
+        program = checked(each(program))
+    return program
+
+
+def tangents(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
+    """The forward derivative program, as the pass makes it."""
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    return run(program, [lambda p: forward.jvp(p, inputs, outputs)])
+
+
+def adjoints(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
+    """The reverse derivative program, as the pass makes it."""
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    return run(program, [lambda p: reverse.vjp(p, inputs, outputs)])
+
+
+STAGES: dict[str, Pass | None] = {
+    "parsed": None,
+    "anf": None,
+    "ssa": lambda program: program,
+    "dup": lambda program: run(program, [duplicate]),
+    "forward": tangents,
+    "reverse": adjoints,
+    "simplified": lambda program: run(program, [simplify]),
+}

@@ -1,0 +1,97 @@
+"""Reverse mode: each line gets its adjoint line, in reverse order after the program; no rule looks at another line.
+
+The program is first put into explicit-duplication form, so every value receives at most one adjoint: the adjoint of x in
+z = f(x, y) is the map of f at x applied to the adjoint of z, and where a value was copied, the rule of `dup` adds.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from lang.build import Builder
+from lang.duplicate import duplicate
+from lang.forward import strip_seeds
+from lang.guards import Term, contribution, result, total
+from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from lang.names import Names
+from lang.primitives import TABLE
+
+Adjoints = dict[Atom, Term]
+
+
+def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
+    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`."""
+    names, b = Names.of(program), Builder()
+    program = duplicate(program)
+    b.equations.extend(program.equations)
+    chosen = [r for r in program.results if of is None or r.name in of]
+    seeds = tuple(Param(Var(n := names.fresh(f"d_d{r.name}")), n, seed=r.name) for r in chosen)
+    adjoints: Adjoints = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
+    pull_back(b, program.equations, adjoints, active_values(program, wrt))
+    derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var))) for p in program.params if p.name in wrt]
+    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+
+
+def partials(program: Program, wrt: Sequence[str], of: Collection[str]) -> tuple[list[Equation], dict[tuple[str, str], Atom]]:
+    """The program's equations with one reverse sweep for every result in `of`, and ∂result/∂input."""
+    b, program = Builder(), duplicate(program)
+    b.equations.extend(program.equations)
+    active, found = active_values(program, wrt), {}
+    for r in program.results:
+        if r.name in of:
+            adjoints: Adjoints = {r.atom: Term(b.expr(Lit(1.0)))}
+            pull_back(b, program.equations, adjoints, active)
+            found.update({(r.name, x): result(b, adjoints.get(program.param(x).var)) for x in wrt})
+    return b.equations, found
+
+
+def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:
+    """The values that depend on an input in `wrt`."""
+    active: set[Atom] = {p.var for p in program.params if p.name in wrt}
+    for e in program.equations:
+        if not e.op.truth and not active.isdisjoint(e.args):
+            active.update(e.outs)
+    return active
+
+
+def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
+    """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first."""
+    for e in reversed(equations):
+        if e.outs[0] in adjoints or e.outs[-1] in adjoints:
+            b.group += 1
+            b.span = e.span
+            adjoint_line(b, e, adjoints, active)
+
+
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom]) -> None:
+    if e.op is TABLE["dup"]:
+        if e.args[0] in active:
+            start = len(b.equations)
+            receive(b, adjoints, e.args[0], total(b, [adjoints.get(o) for o in e.outs]), start)
+        return
+    seed = adjoints[e.outs[0]]
+    for i, a in enumerate(e.args):
+        if a in active:
+            start = len(b.equations)
+            receive(b, adjoints, a, contribution(b, e, i, seed), start)
+    unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
+    if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
+        copies = tuple(Var(adjoint_name(a), True) for a in unchanged)
+        b.equations.append(Equation(copies, TABLE["dup"], (seed.value.atom,), b.span, b.group))
+        adjoints.update({a: Term(b.expr(c), seed.guard) for a, c in zip(unchanged, copies, strict=True)})
+
+
+def passes_on(term: Term | None, seed: Term) -> bool:
+    """Whether an argument receives the adjoint of the result as it is."""
+    return term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard
+
+
+def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int) -> None:
+    """Enter the one adjoint of a value, computed by the equations since `start`."""
+    if term is not None:
+        assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
+        named = b.rename(term.value.atom, adjoint_name(value), not isinstance(value, Var) or value.temp, start)
+        adjoints[value] = Term(b.expr(named), term.guard)
+
+
+def adjoint_name(value: Atom) -> str | None:
+    return f"d_d{value.name}" if isinstance(value, Var) and value.name else None

@@ -1,0 +1,73 @@
+"""The zero rule for seeds given at run time: an exact zero in a tangent or cotangent drops what it would have caused.
+
+A derivative program is linear in its seeds. Just before code is made, this pass gives every value that depends on a seed the
+condition that one of its seeds is not zero, and lets it into a sum or a result only under that condition; 0·∞ from a
+direction the user did not ask for then never becomes NaN. Derivative programs as text stay plain, since they are to be
+differentiated again, where a gate on a seed would be wrong.
+"""
+from __future__ import annotations
+
+from lang.build import Builder, Expr, apply
+from lang.guards import NOTHING
+from lang.ir import Atom, Equation, Lit, Program, Result, Var
+from lang.primitives import TABLE
+
+ADD, SUB, SELECT = TABLE["add"], TABLE["sub"], TABLE["select"]
+LINEAR = {TABLE[name] for name in ("neg", "mul", "div", "dup")}
+Present = dict[Atom, Var]
+"""For a value that depends on seeds, the truth value that says one of them is not zero."""
+
+
+def drop_zero_seeds(program: Program) -> Program:
+    """The program for evaluation, with every seed-dependent value let in only where a seed of it is not zero."""
+    if not any(p.seed for p in program.params):
+        return program
+    b = Builder()
+    present: Present = {p.var: _truth(b.expr(p.var) != 0) for p in program.params if p.seed}
+    joined: dict[tuple[Var, Var], Var] = {}
+    for e in program.equations:
+        b.span, b.group = e.span, 0
+        here = [present[a] for a in e.args if a in present]
+        if e.op in (ADD, SUB, SELECT) and here:
+            e = _gated(b, e, present)
+        elif here and e.op not in LINEAR:
+            e = Equation(e.outs, e.op, tuple(_absent(b, a, present, 0.0) for a in e.args), e.span)
+            here = []
+        b.equations.append(e)
+        if here and not e.op.truth:
+            whole = here[0]
+            for other in here[1:]:
+                whole = _either(b, whole, other, joined)
+            present.update(dict.fromkeys(e.outs, whole))
+    results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
+    return Program(program.params, tuple(b.equations), results, program.source, program.notes)
+
+
+def _gated(b: Builder, e: Equation, present: Present) -> Equation:
+    """A sum, difference or choice whose terms come from different seeds."""
+    first, second = e.args[-2:]
+    if present.get(first) is present.get(second) or (e.op is SELECT and (isinstance(first, Lit) or isinstance(second, Lit))):
+        return e
+    left = _absent(b, first, present, NOTHING)
+    right = _absent(b, second, present, NOTHING if e.op is ADD else 0.0)
+    return Equation(e.outs, e.op, (*e.args[:-2], left, right), e.span)
+
+
+def _absent(b: Builder, atom: Atom, present: Present, otherwise: float) -> Atom:
+    if atom not in present:
+        return atom
+    return apply(SELECT, b.expr(present[atom]), b.expr(atom), otherwise).atom
+
+
+def _either(b: Builder, one: Var, other: Var, joined: dict[tuple[Var, Var], Var]) -> Var:
+    if one is other:
+        return one
+    key = (one, other)
+    if key not in joined:
+        joined[key] = _truth(b.expr(one) | b.expr(other))
+    return joined[key]
+
+
+def _truth(condition: Expr) -> Var:
+    assert isinstance(condition.atom, Var)
+    return condition.atom

@@ -1,0 +1,59 @@
+"""Running a program every way there is: reference and native, forward and reverse, with its status."""
+from __future__ import annotations
+
+import math
+import struct
+
+from codegen.expand import for_machine
+from codegen.jit import compile_program, run
+from lang.derivatives import gradient
+from lang.evaluate import FLOAT, evaluate
+from lang.ir import LEVELS, Program
+from lang.status import with_status
+
+MODES = ("forward", "reverse")
+BACK_ENDS = ("reference", "native")
+
+
+def values(program: Program, points: list[dict[str, float]], back_end: str) -> list[dict[str, float]]:
+    """The results of a program at points."""
+    if back_end == "reference":
+        return [evaluate(program, at, FLOAT) for at in points]
+    kernel = compile_program(for_machine(program))
+    columns = run(kernel, [[at[p.name] for at in points] for p in program.params], rows=len(points))
+    return [{r.name: c[i] for r, c in zip(program.results, columns, strict=True)} for i in range(len(points))]
+
+
+def derivatives(program: Program, points: list[dict[str, float]], mode: str, back_end: str, wrt=None,
+                ) -> list[tuple[dict[str, float], str]]:
+    """The value, the gradient and the status word at each point."""
+    names = [p.name for p in program.params if p.active] if wrt is None else wrt
+    whole = with_status(gradient(program, names, None, mode), program, names)
+    found = []
+    for got in values(whole, points, back_end):
+        level = got.pop(whole.results[-1].name)
+        found.append((got, LEVELS[int(level)]))
+    return found
+
+
+def bits(x: float) -> bytes:
+    """What must agree where results must be the same to the bit; NaN has no sign and no payload here."""
+    return b"nan" if math.isnan(x) else struct.pack("<d", x)
+
+
+def same(x: float, y: float) -> bool:
+    return bits(x) == bits(y)
+
+
+def alike(x: float, y: float) -> bool:
+    """The same, whatever the sign of a zero."""
+    return x == y or (x != x and y != y)
+
+
+def ulps(x: float, y: float) -> float:
+    """Distance in units in the last place of the larger; 0 for two NaNs or equal infinities."""
+    if alike(x, y):
+        return 0.0
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return math.inf
+    return abs(x - y) / math.ulp(max(abs(x), abs(y)))
