@@ -1,0 +1,67 @@
+"""Which vector maths library the machine has, and what its functions are called.
+
+glibc's libmvec holds `_ZGVeN8v_sin` and its like: the letter is the instruction set that the calling convention needs
+(b SSE2, d AVX2, e AVX-512), then the number of lanes and one `v` an argument. It grew over time (2.35 has nearly
+everything, older ones six functions), so it is asked symbol by symbol. Nothing here needs LLVM.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+FILE = "libmvec.so.1"
+LETTERS = {2: "b", 4: "d", 8: "e"}
+NEEDS = {2: "sse2", 4: "avx2", 8: "avx512f"}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A vector maths library: `has` says whether it holds a symbol."""
+
+    name: str
+    has: Callable[[str], bool]
+
+    def symbol(self, function: str, arity: int, lanes: int) -> str | None:
+        """The symbol for libm's `function` on `lanes` lanes, None where the library has none."""
+        if lanes not in LETTERS:
+            return None
+        symbol = f"_ZGV{LETTERS[lanes]}N{lanes}{'v' * arity}_{function}"
+        return symbol if self.has(symbol) else None
+
+
+NONE = Library("none", lambda symbol: False)
+"""No vector library: the scalar function lane by lane, the same text on every machine."""
+
+
+@cache
+def cpu_flags() -> frozenset[str]:
+    """The processor's features as Linux names them; empty where it does not say or is no x86."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("flags"):
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def lanes() -> int:
+    """The widest block of doubles that this machine's registers hold: 8, 4 or 2."""
+    return next((n for n in (8, 4) if NEEDS[n] in cpu_flags()), 2)
+
+
+@cache
+def host() -> Library:
+    """libmvec, where this machine has it; only symbols whose registers the processor has."""
+    if not hasattr(os, "uname") or os.uname().machine != "x86_64":
+        return NONE
+    try:
+        library = ctypes.CDLL(FILE)
+    except OSError:
+        return NONE
+    letters = {LETTERS[n] for n, flag in NEEDS.items() if flag in cpu_flags()}
+    return Library("libmvec", cache(lambda symbol: symbol[4] in letters and hasattr(library, symbol)))
