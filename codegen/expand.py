@@ -21,7 +21,7 @@ def for_machine(program: Program) -> Program:
     from lang.pipeline import run
     from lang.seeds import drop_zero_seeds
     from lang.simplify import simplify
-    return run(program, [simplify, drop_zero_seeds, expand, simplify])
+    return run(program, [drop_zero_seeds, expand, simplify])
 
 
 def expand(program: Program, definitions: Definitions | None = None) -> Program:

@@ -10,52 +10,23 @@ No optimisation passes are run. The effort of instruction selection falls with l
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import threading
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from codegen import veclib
+from codegen.kernel import CodegenError, Entry, Kernel
+from lang.collector import paused
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from codegen.llvm import Entry
     from lang.ir import Program
 
 LOCK = threading.RLock()
 """Held around all work in LLVM."""
 
-SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-Pointers = Any
-"""An address, or a ctypes array of pointers."""
-
-
-class CodegenError(RuntimeError):
-    """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
-
-
-class Kernel:
-    """Compiled code, callable from several threads at once; each call brings its own workspace."""
-
-    __slots__ = ("entry", "function", "held", "lanes", "work_bytes")
-
-    def __init__(self, entry: Entry, address: int, held: object) -> None:
-        self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
-        self.function, self.held = SIGNATURE(address), held
-
-    def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
-        """Compute rows `begin` to `end`, a multiple of `lanes`; see `codegen.llvm`. The GIL is released meanwhile."""
-        self.function(inputs, outputs, begin, end, work)
-
-    def workspace(self) -> Pointers:
-        """Memory for one call at a time; None where the program needs none."""
-        return ctypes.create_string_buffer(self.work_bytes) if self.work_bytes else None
-
-
+@paused()
 def compile_program(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
                     level: int | None = None) -> Kernel:
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold)."""
@@ -156,62 +127,3 @@ def start() -> None:
         if library and os.name == "posix":
             with contextlib.suppress(RuntimeError):
                 binding.load_library_permanently(library)
-
-
-def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = None) -> list[list[float]]:
-    """Results for columns of inputs, one list per result, without numpy; `rows` counts them where there is no input."""
-    rows = (len(columns[0]) if columns else 1) if rows is None else rows
-    check_columns(kernel, [len(c) for c in columns], rows)
-    if rows == 0:
-        return [[] for _ in range(kernel.entry.outputs)]
-    full = -(-rows // kernel.lanes) * kernel.lanes
-    inputs = [array("d", c) + array("d", c[-1:]) * (full - rows) for c in columns]
-    outputs = [array("d", bytes(8 * full)) for _ in range(kernel.entry.outputs)]
-    kernel(pointers([a.buffer_info()[0] for a in inputs]), pointers([a.buffer_info()[0] for a in outputs]), 0, full,
-           kernel.workspace())
-    return [list(a[:rows]) for a in outputs]
-
-
-def run_arrays(kernel: Kernel, columns: Sequence[np.ndarray], rows: int | None = None,
-               out: Sequence[np.ndarray] | None = None) -> list[np.ndarray]:
-    """The same for NumPy arrays of float64, one-dimensional and contiguous; results go into `out` where it is given.
-
-    Whole blocks are computed in place, without a copy; the last rows through a padded one. Slices of arrays may be
-    computed in several threads.
-    """
-    import numpy as np
-    rows = (len(columns[0]) if columns else 1) if rows is None else rows
-    out = [np.empty(rows) for _ in range(kernel.entry.outputs)] if out is None else list(out)
-    check_columns(kernel, [len(c) for c in columns], rows, [len(c) for c in out])
-    if not all(map(is_column, (*columns, *out))) or not all(c.flags.writeable for c in out):
-        raise ValueError("a column must be a contiguous one-dimensional array of float64")
-    whole, work = rows - rows % kernel.lanes, kernel.workspace()
-    kernel(addresses(columns), addresses(out), 0, whole, work)
-    if whole < rows:
-        last = [np.append(c[whole:], np.full(kernel.lanes - (rows - whole), c[-1])) for c in columns]
-        results = [np.empty(kernel.lanes) for _ in out]
-        kernel(addresses(last), addresses(results), 0, kernel.lanes, work)
-        for target, result in zip(out, results, strict=True):
-            target[whole:] = result[:rows - whole]
-    return out
-
-
-def is_column(a: np.ndarray) -> bool:
-    return a.dtype.char == "d" and a.dtype.isnative and a.ndim == 1 and a.flags.c_contiguous and a.flags.aligned
-
-
-def check_columns(kernel: Kernel, inputs: list[int], rows: int, outputs: list[int] | None = None) -> None:
-    """Compiled code checks nothing: the number of columns and their lengths are checked here."""
-    entry = kernel.entry
-    if len(inputs) != entry.inputs or (outputs is not None and len(outputs) != entry.outputs):
-        raise ValueError(f"{entry.inputs} columns of inputs and {entry.outputs} of results expected")
-    if rows < 0 or any(length != rows for length in (*inputs, *(outputs or ()))):
-        raise ValueError("columns must have equal lengths")
-
-
-def addresses(columns: Sequence[np.ndarray]) -> Pointers:
-    return pointers([c.ctypes.data for c in columns])
-
-
-def pointers(values: Sequence[int]) -> Pointers:
-    return (ctypes.c_void_p * len(values))(*values)

@@ -305,3 +305,11 @@ def quoted(name: str) -> str:
 
 def escaped(character: str) -> str:
     return "".join(f"\\{byte:02X}" for byte in character.encode())
+
+
+def identification(lines: Iterable[str]) -> str:
+    """Metadata that makes LLVM write the lines into an object file's section for compilers' names."""
+    nodes = ['!{!"' + "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else escaped(c) for c in line) + '"}'
+             for line in lines]
+    numbered = "".join(f"!{i} = {node}\n" for i, node in enumerate(nodes))
+    return f"\n!llvm.ident = !{{{', '.join(f'!{i}' for i in range(len(nodes)))}}}\n{numbered}"

@@ -7,20 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from lang.errors import AdError, nearest
 from lang.ir import Program
+from lang.printer import STYLES
+
+if TYPE_CHECKING:
+    from codegen.kernel import Entry
+    from codegen.llvm import Module
+
+LANES = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What an emitter can be told: `style` is for text; `lanes` and the function's `name` for LLVM and below.
 
-    `name` must not be that of a libm function.
+    `name` must not be that of a libm function. AdError for a style or a number of lanes that there is not.
     """
 
     style: str = "nested"
     lanes: int = 1
     name: str = "kernel"
+
+    def __post_init__(self) -> None:
+        if self.style not in STYLES:
+            raise AdError(f"no style '{self.style}'", help=nearest(self.style, STYLES) or f"the styles are {', '.join(STYLES)}")
+        if self.lanes not in LANES:
+            raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
 
 
 Emitter = Callable[[Program, Sequence[str], Options], str | bytes]
@@ -43,28 +58,43 @@ def text(program: Program, header: Sequence[str], options: Options) -> str:
 
 def llvm(program: Program, header: Sequence[str], options: Options) -> str:
     from codegen import jit
-    from codegen.expand import for_machine
-    from codegen.llvm import emit
-    module = emit(for_machine(program), options.lanes, name=options.name, header=header)
-    jit.verify(module.text)
-    return module.text
+    module = compiled(program, options)
+    written = commented([*header, *calling(module.entry)], ";") + module.text
+    jit.verify(written)
+    return written
 
 
 def assembly(program: Program, header: Sequence[str], options: Options) -> str:
     from codegen import jit
-    from codegen.expand import for_machine
-    from codegen.llvm import emit
-    module = emit(for_machine(program), options.lanes, name=options.name)
-    return commented(header, "#") + jit.assembly(module.text, jit.baseline(), jit.effort(module.equations))
+    module = compiled(program, options)
+    code = jit.assembly(module.text, jit.baseline(), jit.effort(module.equations))
+    return commented([*header, *calling(module.entry)], "#") + code
 
 
 def object_file(program: Program, header: Sequence[str], options: Options) -> bytes:
-    """Has no place for a comment: the header is left out."""
+    """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
     from codegen import jit
+    from codegen.llvm import identification
+    module = compiled(program, options)
+    marked = module.text + identification([*header, *calling(module.entry)])
+    return jit.object_code(marked, jit.baseline(), jit.effort(module.equations))
+
+
+def compiled(program: Program, options: Options) -> Module:
+    """The program as LLVM IR."""
     from codegen.expand import for_machine
     from codegen.llvm import emit
-    module = emit(for_machine(program), options.lanes, name=options.name)
-    return jit.object_code(module.text, jit.baseline(), jit.effort(module.equations))
+    return emit(for_machine(program), options.lanes, name=options.name)
+
+
+def calling(entry: Entry) -> list[str]:
+    """How emitted code is called, in the terms of C."""
+    several = f"; their number is a multiple of {entry.lanes}" if entry.lanes > 1 else ""
+    work = f"{entry.work_bytes} bytes that no other call uses meanwhile" if entry.work_bytes else "not used, may be null"
+    return [f"call: void {entry.name}(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
+            "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
+            f"rows: begin to end - 1{several}",
+            f"work: {work}"]
 
 
 def commented(lines: Sequence[str], mark: str) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from lang.ir import Equation, Lit, Program, Var
-
+from lang.ir import Atom, Equation, Lit, Program, Var
 
 ALWAYS = False
 """Check the result of every pass; the tests turn this on."""
@@ -46,7 +45,7 @@ def checked(program: Program) -> Program:
 
 def check_linear(program: Program) -> Program:
     """The program itself, if every real value is used at most once (explicit-duplication form)."""
-    uses = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth)
+    uses: Counter[Atom] = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth)
     uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
     for i, e in enumerate(program.equations):
         for a in e.args:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from lang import forward, reverse
 from lang.check import checked
+from lang.collector import paused
 from lang.errors import AdError, nearest
 from lang.ir import Atom, Lit, Program, Result
 from lang.names import Names
@@ -38,6 +39,7 @@ def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list
     return list(dict.fromkeys(of)) if of is not None else known
 
 
+@paused()
 def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
              order: int = 1) -> Program:
     """The outputs in `of` and all their partial derivatives with respect to `wrt`, up to `order`."""

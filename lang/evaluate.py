@@ -197,7 +197,8 @@ FLOAT = Arithmetic({
 def numpy_arithmetic() -> Arithmetic:
     """The arithmetic of NumPy arrays, elementwise; where NumPy lacks a function, the float one element by element."""
     import numpy as np
-    direct = {"sqrt": np.sqrt, "cbrt": np.cbrt, "hypot": _fold(np.hypot), "exp": np.exp, "exp2": np.exp2,
+    direct: dict[str, Callable[..., Any]] = {
+              "sqrt": np.sqrt, "cbrt": np.cbrt, "hypot": _fold(np.hypot), "exp": np.exp, "exp2": np.exp2,
               "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin,
               "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
               "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
@@ -205,7 +206,14 @@ def numpy_arithmetic() -> Arithmetic:
               "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin, "abs": np.abs, "floor": np.floor,
               "ceil": np.ceil, "trunc": np.trunc, "fmod": np.fmod, "copysign": np.copysign, "div": np.divide,
               "select": np.where, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not}
-    quiet = {name: np.errstate(all="ignore")(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
+
+    def silent(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            with np.errstate(all="ignore"):
+                return function(*args)
+        return called
+
+    quiet = {name: silent(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
     one_by_one = {name: np.vectorize(f, otypes=[float]) for name, f in FLOAT.functions.items() if name not in quiet}
     return Arithmetic({**quiet, **one_by_one}, np.float64)
 

@@ -26,7 +26,7 @@ def number(value: float) -> str:
     """The shortest text that reads back to the same double; integers without a point where that is exact."""
     if math.isnan(value):
         return "nan"
-    if value == math.floor(value) and abs(value) < 1e15 and not (value == 0 and math.copysign(1, value) < 0):
+    if value.is_integer() and abs(value) < 1e15 and not (value == 0 and math.copysign(1, value) < 0):
         return str(int(value))
     return repr(value)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from lang import forward, reverse
 from lang.check import checked
+from lang.collector import paused
 from lang.derivatives import inputs_to_differentiate, outputs_to_differentiate
 from lang.duplicate import duplicate
 from lang.ir import Program
@@ -16,6 +17,7 @@ from lang.simplify import simplify
 Pass = Callable[[Program], Program]
 
 
+@paused()
 def run(program: Program, passes: Sequence[Pass]) -> Program:
     """The program after all passes in turn."""
     for each in passes:

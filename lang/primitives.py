@@ -107,7 +107,7 @@ def pown_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr | None:
 
 pown = row("pown", "rr>r", pown_map, None, static=(1,), spelled="pow", value=pown_value, hides_nan=True,
            status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, (2.0, 3.0)))
-pow_ = row(
+pow_: Fn = row(
     "pow", "rr>r",
     lambda t, z, x, y: t * select(y == 0, 0, y * pow_(x, y - 1)),
     lambda t, z, x, y: t * select((x < 0) | ((x == 0) & (y < 0)), NAN, select(z == 0, 0, z * log(x))),
@@ -140,14 +140,15 @@ def logarithm(name: str, scale: float) -> Fn:
                status=(at(SINGULAR, lambda z, x: x == 0),))
 
 
-log, log2, log10 = logarithm("log", 1), logarithm("log2", 1 / LN2), logarithm("log10", 1 / LN10)
+log: Fn = logarithm("log", 1)
+log2, log10 = logarithm("log2", 1 / LN2), logarithm("log10", 1 / LN10)
 log1p = row("log1p", "r>r", lambda t, z, x: t * select(x < -1, NAN, 1 / (1 + x)), libm="log1p",
             domain=((-0.9, 3.0),), status=(at(SINGULAR, lambda z, x: x == -1),))
 
 # --- Circular and hyperbolic functions.
 
 sin = row("sin", "r>r", lambda t, z, x: t * cos(x), libm="sin")
-cos = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos")
+cos: Fn = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos")
 tan = row("tan", "r>r", lambda t, z, x: t * (1 + z * z), libm="tan", domain=((-1.4, 1.4),))
 at_one = (at(SINGULAR, lambda z, x: abs_(x) == 1),)
 asin = row("asin", "r>r", lambda t, z, x: t / sqrt((1 - x) * (1 + x)), libm="asin", domain=(UNIT,), status=at_one)
@@ -164,7 +165,7 @@ def atan2_map(t: Expr, z: Expr, u: Expr, y: Expr, x: Expr) -> Expr:
 atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y, x), lambda t, z, y, x: -atan2_map(t, z, y, y, x),
             libm="atan2", domain=(POSITIVE, ANY), status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),))
 sinh = row("sinh", "r>r", lambda t, z, x: t * cosh(x), libm="sinh")
-cosh = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh")
+cosh: Fn = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh")
 tanh = row("tanh", "r>r", lambda t, z, x: t * ((1 - z) * (1 + z)), libm="tanh")
 asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh")
 acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", domain=((1.1, 4.0),),
@@ -228,8 +229,8 @@ fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", commute
            status=(at(KINK, lambda z, x, y: x == y), nan_argument))
 fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", commutes=True, hides_nan=True,
            status=(at(KINK, lambda z, x, y: x == y), nan_argument))
-abs_ = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", status=(at(KINK, lambda z, x: x == 0),))
-sign = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, lambda z, x: x == 0),),
+abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", status=(at(KINK, lambda z, x: x == 0),))
+sign: Fn = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, lambda z, x: x == 0),),
            value=lambda x: select(x > 0, 1, select(x < 0, -1, x)))
 relu = row("relu", "r>r", lambda t, z, x: When(~(x <= 0), or_nan(t, x > 0)),
            value=lambda x: select(x <= 0, 0, x), status=(at(KINK, lambda z, x: x == 0),))
@@ -251,7 +252,7 @@ fmod = row("fmod", "rr>r", lambda t, z, x, y: or_nan(t, z == z), lambda t, z, x,
 fdim = row("fdim", "rr>r", lambda t, z, x, y: When(~(x <= y), or_nan(t, x > y)),
            lambda t, z, x, y: When(~(x <= y), -or_nan(t, x > y)),
            value=lambda x, y: select(x <= y, 0, x - y), status=(at(KINK, lambda z, x, y: x == y),))
-copysign = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysign(1, y)), None, llvm="llvm.copysign",
+copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysign(1, y)), None, llvm="llvm.copysign",
                hides_nan=True,
                status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: y == 0, needs=1)))
 
@@ -263,15 +264,15 @@ erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
 gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", domain=(POSITIVE,), status=at_poles)
 lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", domain=(POSITIVE,), status=at_poles)
-digamma = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
+digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
               value=lambda x: polygamma_value(0, x))
-polygamma = row("polygamma", "rr>r", None, lambda t, z, n, x: t * polygamma(n.literal.value + 1, x), static=(0,),
+polygamma: Fn = row("polygamma", "rr>r", None, lambda t, z, n, x: t * polygamma(n.literal.value + 1, x), static=(0,),
                 domain=((0.0, 2.0), POSITIVE), status=at_poles,
                 value=lambda n, x: polygamma_value(n.literal.integer, x))
 
 # --- Functions of learning, whose compositions would overflow or lose their tails.
 
-sigmoid = row("sigmoid", "r>r", lambda t, z, x: t * (z * sigmoid(-x)), value=lambda x: 1 / (1 + exp(-x)))
+sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (z * sigmoid(-x)), value=lambda x: 1 / (1 + exp(-x)))
 softplus = row("softplus", "r>r", lambda t, z, x: t * sigmoid(x),
                value=lambda x: max_(x, 0) + log1p(exp(-abs_(x))))
 

@@ -43,7 +43,7 @@ class _Writer:
 
     def statements(self) -> Iterator[str]:
         if self.style == "prefix":
-            for group, equations in groupby(self.program.equations, key=lambda e: e.group or id(e)):
+            for _, equations in groupby(self.program.equations, key=lambda e: e.group or id(e)):
                 yield from self.line(list(equations))
         else:
             for e in self.program.equations:
@@ -98,11 +98,22 @@ class _Writer:
         return self.inline.pop(atom, None) or (self.names[atom], ATOM)
 
     def copies(self) -> Iterator[str]:
-        """Results that are an input, a constant, or a value that already carries another result's name."""
+        """Results that are an input, a constant, or a value that already carries another result's name.
+
+        Those that take the name of an input come last and all at once, so that every input is read before it is overwritten.
+        """
+        inputs = {p.name for p in self.program.params}
+        over: list[tuple[str, str]] = []
         for r in self.program.results:
             text = self.piece(r.atom)[0]
-            if text != r.name:
+            if r.name in inputs:
+                over.append((r.name, text))
+            elif text != r.name:
                 yield f"{r.name} = {text}"
+        if len(over) > 1:
+            yield f"({', '.join(name for name, _ in over)}) = ({', '.join(text for _, text in over)})"
+        elif over:
+            yield f"{over[0][0]} = {over[0][1]}"
 
 
 def declarations(program: Program, body: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ def drop_zero_seeds(program: Program) -> Program:
     joined: dict[tuple[Var, Var], Var] = {}
     for e in program.equations:
         b.span, b.group = e.span, 0
-        here = [present[a] for a in e.args if a in present]
+        source, here = e, [present[a] for a in e.args if a in present]
         if e.op in (ADD, SUB, SELECT) and here:
             e = _gated(b, e, present)
         elif here and e.op not in LINEAR:
@@ -35,8 +35,8 @@ def drop_zero_seeds(program: Program) -> Program:
             here = []
         b.equations.append(e)
         if here and not e.op.truth:
-            whole = here[0]
-            for other in here[1:]:
+            whole = _chosen(b, source, present) if e.op is SELECT else here[0]
+            for other in here[1:] if e.op is not SELECT else ():
                 whole = _either(b, whole, other, joined)
             present.update(dict.fromkeys(e.outs, whole))
     results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
@@ -66,6 +66,15 @@ def _either(b: Builder, one: Var, other: Var, joined: dict[tuple[Var, Var], Var]
     if key not in joined:
         joined[key] = _truth(b.expr(one) | b.expr(other))
     return joined[key]
+
+
+def _chosen(b: Builder, e: Equation, present: Present) -> Var:
+    """Whether a seed of the arm taken is not zero; an arm without seeds is what stands for nothing."""
+    condition, first, second = e.args
+    one, other, taken = present.get(first), present.get(second), b.expr(condition)
+    if one is not None and other is not None:
+        return one if one is other else _truth((taken & b.expr(one)) | (~taken & b.expr(other)))
+    return _truth(taken & b.expr(one)) if one is not None else _truth(~taken & b.expr(present[second]))
 
 
 def _truth(condition: Expr) -> Var:

@@ -28,8 +28,8 @@ def bernoulli(n: int) -> Fraction:
 
 def polygamma_value(n: int, x: Expr) -> Expr:
     """ψ⁽ⁿ⁾(x); NaN at the poles 0, −1, −2, … and at −inf."""
-    from lang.primitives import select
     from lang.primitives import floor as floor_
+    from lang.primitives import select
     reflected = x < 0
     right = right_polygamma(n, select(reflected, 1 - x, x))
     mirrored = (right if n % 2 == 0 else -right) - math.pi * cotangent_derivative(n, x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from lang.build import Builder, Expr, apply
+from lang.collector import paused
 from lang.guards import Guard, either, restrict, truth
 from lang.ir import DOMAIN, INDETERMINATE, Atom, Equation, Lit, Program, Result, Status, Var
 from lang.names import Names
@@ -40,6 +41,7 @@ class _Levels:
         return value.atom
 
 
+@paused()
 def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Program:
     """`program`, a derivative of `primal` with the same inputs first, with its status as a last result."""
     b, copy = Builder(), _instantiate(primal, program)

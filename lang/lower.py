@@ -1,0 +1,332 @@
+"""Source tree to Program: statements, inputs, outputs and functions.
+
+Reassignment becomes a new variable, user functions are inlined, a name read before it is assigned is an input and,
+unless `output` says otherwise, a name whose last value is never read is an output. A statement with a fault does not
+stop the others: its targets are poisoned and the faults are reported together.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lang.collector import paused
+from lang.constants import FIXED, NAMED, evaluated
+from lang.errors import AdError
+from lang.inline import Template, expand
+from lang.ir import Atom, Param, Program, Result, Var
+from lang.primitives import TABLE
+from lang.scope import POISON, Body, Context, Function, Scope
+from lang.tree import Assign, Broken, Call, Declare, Def, Item, Output, Statement, Token, Tree, bare
+
+MOST = 20
+"""Faults reported in one run."""
+
+
+@paused()
+def lower(tree: Tree, faults: Sequence[AdError] = ()) -> Program:
+    """The program of a tree. Raises AdError, together with the `faults` already found in the text."""
+    from lang.parse import together
+    main = Main(tree)
+    main.faults += faults
+    program = main.function() if is_function(tree) else main.program()
+    if main.faults:
+        raise together(main.faults)
+    assert program is not None
+    return program
+
+
+def functions(tree: Tree) -> dict[str, Template]:
+    """The functions of a file of definitions, such as the prelude."""
+    context = Context(tree, prelude=True)
+    for statement in tree.statements:
+        assert isinstance(statement, Def)
+        context.functions[statement.name.text] = lower_function(context, statement)
+    return context.functions
+
+
+def is_function(tree: Tree) -> bool:
+    """Whether the whole text is one function with a block, which then is the program."""
+    return len(tree.statements) == 1 and isinstance(tree.statements[0], Def) and tree.statements[0].value is None
+
+
+def lower_function(context: Context, definition: Def) -> Template:
+    """The template of a definition."""
+    name = definition.name
+    unique(context, definition.params, "parameter")
+    unique(context, definition.results, "result")
+    for token in (*definition.params, *definition.results):
+        check_name(context, token)
+    scope = Function(context, definition)
+    if definition.value is not None:
+        return scope.template([(name.text, scope.value(definition.value))])
+    assigned: set[str] = set()
+    for statement in definition.body:
+        assert isinstance(statement, Assign)
+        for token, atom in assignment(scope, statement):
+            scope.env[token.text] = atom
+            assigned.add(token.text)
+    for token in definition.results:
+        if token.text not in assigned:
+            raise context.fault(f"result '{token.text}' of function '{name.text}' is never assigned", token)
+    return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
+
+
+def unique(context: Context, tokens: list[Token], what: str) -> None:
+    seen: set[str] = set()
+    for token in tokens:
+        if token.text in seen:
+            raise context.fault(f"{what} '{token.text}' is named twice", token)
+        seen.add(token.text)
+
+
+def check_name(context: Context, token: Token) -> None:
+    if token.text in FIXED:
+        raise context.fault(f"'{token.text}' is a constant and cannot be a name", token, "choose another name")
+
+
+def assignment(scope: Scope, statement: Assign) -> list[tuple[Token, Atom]]:
+    """Emit a statement; returns which target gets which value. Nothing is bound yet."""
+    targets, values, context = statement.targets, statement.values, scope.context
+    for token in targets:
+        check_name(context, token)
+    wanted = [t for t in targets if t.text != "_"]
+    unique(context, wanted, "target")
+    names = [None if t.text == "_" else t.text for t in targets]
+    if len(targets) == len(values):
+        atoms = [scope.value(v, n) for v, n in zip(values, names, strict=True)]
+    elif len(values) == 1:
+        atoms = results(scope, statement, names)
+    else:
+        raise count_fault(context, statement)
+    return list(zip(targets, atoms, strict=True))
+
+
+def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[Atom]:
+    """The values of a call with several results."""
+    node = bare(statement.values[0])
+    if type(node) is not Call:
+        raise count_fault(scope.context, statement)
+    args = [scope.value(a) for a in node.args]
+    if node.name != "dup" or "dup" in scope.context.functions:
+        return scope.call(node, args, names)
+    scope.check_count(node, 1, 1)
+    scope.check_results(node, 2, len(names))
+    scope.require("r", args[0], node.args[0])
+    return list(scope.emit(TABLE["dup"], tuple(args), (node.start, node.end), tuple(names)))
+
+
+def count_fault(context: Context, statement: Assign) -> AdError:
+    given, wanted = len(statement.values), len(statement.targets)
+    span = (statement.start, statement.end)
+    return AdError(f"{wanted} names on the left, {given} value{'s' * (given != 1)} on the right", span,
+                   "use _ for a value that is not wanted" if given > wanted else None, context.source)
+
+
+class Main(Body):
+    """The program's own statements."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(Context(tree))
+        self.tree = tree
+        self.faults: list[AdError] = []
+        self.declared: dict[str, Param] = {}
+        self.found: dict[str, Param] = {}
+        self.assigned: set[str] = set()
+        self.unread: dict[str, Token] = {}   # last values not read so far, in order of their assignment
+        self.outputs = [t for s in tree.statements if isinstance(s, Output) for t in s.names]
+        self.output_names = {t.text for t in self.outputs}
+        for statement in tree.statements:
+            if isinstance(statement, Def):
+                self.context.below.setdefault(statement.name.text, statement)
+            elif isinstance(statement, Broken):
+                self.context.broken |= statement.names
+
+    def program(self) -> Program | None:
+        for statement in self.tree.statements:
+            try:
+                self.statement(statement)
+            except AdError as fault:
+                self.fail(statement, fault)
+            if len(self.faults) >= MOST:
+                return None
+        results = self.results()
+        if self.faults:
+            return None
+        params = (*self.declared.values(), *self.found.values())
+        return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
+
+    def function(self) -> Program | None:
+        """The program that a single function with a block is."""
+        definition = self.tree.statements[0]
+        assert isinstance(definition, Def)
+        try:
+            template = lower_function(self.context, definition)
+            for token, truth in zip(definition.params, template.truth, strict=True):
+                if truth:
+                    raise self.context.fault(f"input '{token.text}' is used as a truth value", token,
+                                             "an input is a number")
+            params = [Var(t.text) for t in definition.params]
+            names = [(n, False) for n, _ in template.results]
+            span = (definition.start, definition.end)
+            atoms = expand(template, list(params), list(names), span, self.equations, self.context.fresh,
+                           self.tree.source)
+            for token, atom in zip(definition.results, atoms, strict=True):
+                self.check_real(token, atom)
+        except AdError as fault:
+            self.faults.append(fault)
+            return None
+        results = [Result(n, a) for (n, _), a in zip(template.results, atoms, strict=True)]
+        return Program(tuple(Param(v, v.name or "") for v in params), tuple(self.equations), tuple(results),
+                       self.tree.source, tuple(self.context.notes))
+
+    def fail(self, statement: Statement, fault: AdError) -> None:
+        """Record a fault; what the statement would have defined is no further fault."""
+        self.faults.append(fault)
+        if isinstance(statement, Assign):
+            for token in statement.targets:
+                self.unread.pop(token.text, None)
+                self.assigned.add(token.text)
+                self.env[token.text] = POISON
+        elif isinstance(statement, Declare):
+            for item in statement.items:
+                self.env.setdefault(item.name.text, POISON)
+        elif isinstance(statement, Def):
+            self.context.broken.add(statement.name.text)
+
+    def statement(self, statement: Statement) -> None:
+        if type(statement) is Assign:
+            for token in statement.targets:
+                self.check_target(token)
+            for token, atom in assignment(self, statement):
+                self.bind(token, atom)
+        elif isinstance(statement, Declare):
+            for item in statement.items:
+                self.declare(item, statement.keyword == "input")
+        elif isinstance(statement, Def):
+            self.define(statement)
+        elif isinstance(statement, Broken):
+            for name in statement.names:
+                self.env[name] = POISON
+                self.unread.pop(name, None)
+
+    # Names.
+
+    def read(self, token: Token) -> Atom:
+        self.unread.pop(token.text, None)
+        return super().read(token)
+
+    def unbound(self, token: Token) -> Atom:
+        if token.text in self.context.broken:
+            return POISON
+        self.check_no_function(token)
+        var = Var(token.text)
+        self.found[token.text] = Param(var, token.text)
+        self.env[token.text] = var
+        return var
+
+    def check_no_function(self, token: Token) -> None:
+        if token.text in self.context.below or token.text in self.context.functions:
+            raise self.context.fault(f"'{token.text}' is a function and cannot be an input too", token,
+                                     f"call it, {token.text}(...), or choose another name")
+
+    def check_target(self, token: Token) -> None:
+        if token.text in self.declared and token.text not in self.output_names:
+            raise self.context.fault(f"'{token.text}' is an input and cannot be assigned", token,
+                                     f"choose another name, or declare it as an output too: output {token.text}")
+
+    def bind(self, token: Token, atom: Atom) -> None:
+        name = token.text
+        if name in NAMED and name not in self.env:
+            self.context.note(f"'{name}' hides the constant of that name", token)
+        before = self.unread.pop(name, None)
+        if before is not None:
+            self.context.note(f"the value assigned to '{name}' here is never used", before)
+        self.env[name] = atom
+        self.assigned.add(name)
+        if name != "_":   # a value that is not wanted; it can be read, but is no output
+            self.unread[name] = token
+
+    # Declarations.
+
+    def declare(self, item: Item, active: bool) -> None:
+        token, context = item.name, self.context
+        name = token.text
+        check_name(context, token)
+        self.check_no_function(token)
+        if name in self.declared:
+            raise context.fault(f"input '{name}' is declared twice", token)
+        if name in self.found or name in self.assigned:
+            what = "read" if name in self.found else "assigned"
+            raise context.fault(f"'{name}' is declared after it was {what}", token,
+                                "declare inputs above their first use")
+        if name in NAMED:
+            context.note(f"'{name}' hides the constant of that name", token)
+        source = context.source
+        default, low, high = (None if n is None else evaluated(n, source) for n in (item.default, item.low, item.high))
+        if low is not None and high is not None and item.low is not None and item.high is not None:
+            if not low <= high:
+                raise AdError(f"the range of '{name}' is empty", (item.low.start, item.high.end),
+                              "write [smallest, largest]", source)
+            outside = default is not None and not math.isnan(default) and not low <= default <= high
+            if outside and item.default is not None:
+                raise context.fault(f"the default of '{name}' is outside its range", item.default)
+        var = Var(name)
+        self.declared[name] = Param(var, name, default, low, high, active)
+        self.env[name] = var
+
+    def define(self, definition: Def) -> None:
+        token, context = definition.name, self.context
+        name = token.text
+        if name in context.functions:
+            raise context.fault(f"function '{name}' is defined twice", token)
+        if name in self.declared or name in self.found:
+            raise context.fault(f"'{name}' is an input and cannot be a function too", token, "choose another name")
+        template = lower_function(context, definition)
+        if name in TABLE and name != "pown":
+            context.note(f"'{name}' hides the function of that name", token)
+        context.functions[name] = template
+
+    # Outputs.
+
+    def results(self) -> list[Result]:
+        tokens = self.outputs or list(self.unread.values())
+        results: list[Result] = []
+        seen: set[str] = set()
+        for token in tokens:
+            try:
+                if token.text in seen:
+                    raise self.context.fault(f"output '{token.text}' is named twice", token)
+                seen.add(token.text)
+                results.append(Result(token.text, self.output(token)))
+            except AdError as fault:
+                self.faults.append(fault)
+        if not tokens and not self.faults:
+            self.faults.append(self.no_output())
+        return results
+
+    def output(self, token: Token) -> Atom:
+        name = token.text
+        if name not in self.assigned and self.env.get(name) is not POISON and name not in self.context.broken:
+            if name in self.declared or name in self.found:
+                raise self.context.fault(f"output '{name}' is an input and is never assigned", token)
+            raise self.context.fault(f"output '{name}' is never assigned", token)
+        atom = self.env.get(name, POISON)
+        self.check_real(token, atom)
+        return atom
+
+    def check_real(self, token: Token, atom: Atom) -> None:
+        if type(atom) is Var and atom.truth:
+            raise self.context.fault(f"output '{token.text}' is a truth value", token,
+                                     "an output is a number: write c ? 1 : 0")
+
+    def no_output(self) -> AdError:
+        source = self.tree.source
+        if not self.tree.statements:
+            return AdError("the program is empty", None, "a program is a list of assignments, for example: v = x*y",
+                           source)
+        definition = next(iter(self.context.functions), None)
+        if definition is not None and all(isinstance(s, Def) for s in self.tree.statements):
+            names = ", ".join(p.name or "" for p in self.context.functions[definition].params)
+            return AdError("the program only defines functions", None, f"call one: v = {definition}({names})",
+                           source)
+        return AdError("the program has no output", None, "an output is a name assigned and never read: v = x*y", source)

@@ -1,0 +1,381 @@
+"""Text to source tree, and text to Program.
+
+lark makes the LALR tables from `grammar.lark`; tokens are fed to it one by one, and every rule's callback builds its
+part of the source tree at once, so no parse tree exists and nothing recurses. A text without faults is read in one go.
+Only after a fault is it read again statement by statement (`lang.recover`), so that all faults are reported together.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lang.collector import paused
+from lang.errors import AdError, Source
+from lang.ir import Program
+from lang.notation import AND, COMPARISON, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from lang.scan import scan
+from lang.tree import Assign, Call, Declare, Def, Group, Item, Node, Op, Output, Statement, Token, Tree
+
+BINARY = {
+    "||": ("or", OR), "or": ("or", OR), "&&": ("and", AND), "and": ("and", AND),
+    "<": ("lt", COMPARISON), "<=": ("le", COMPARISON), ">": ("gt", COMPARISON), ">=": ("ge", COMPARISON),
+    "==": ("eq", COMPARISON), "!=": ("ne", COMPARISON),
+    "+": ("add", SUM), "-": ("sub", SUM), "*": ("mul", PRODUCT), "/": ("div", PRODUCT),
+    "**": ("pow", POWER), "^": ("pow", POWER),
+}
+PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("not", NOT)}
+COMPARISONS = frozenset(name for name, level in BINARY.values() if level == COMPARISON)
+OPEN = -1
+"""The level of a `?` whose `:` has not come yet: nothing folds across it."""
+
+
+def decode(data: bytes, name: str) -> Source:
+    """The text of a program file: UTF-8, with or without a byte order mark, any line ends."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise AdError("not UTF-8: the file looks like UTF-16", source=Source(name, ""), help="save it as UTF-8")
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise AdError(f"a NUL byte at byte offset {zero}", source=Source(name, ""), help="a program is plain text")
+    try:
+        return normal(data.decode("utf-8"), name)
+    except UnicodeDecodeError as fault:
+        raise AdError(f"not UTF-8: byte 0x{data[fault.start]:02x} at byte offset {fault.start}",
+                      source=Source(name, ""), help="save it as UTF-8") from None
+
+
+def normal(text: str, name: str) -> Source:
+    """The text as diagnostics count it: no byte order mark, lines ended by a line feed."""
+    return Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def parse(text: str, name: str = "<text>") -> Program:
+    """The program that a text says. Raises AdError with every fault found, at most 20."""
+    return parse_source(normal(text, name))
+
+
+def parse_source(source: Source) -> Program:
+    """The same for a text that `decode` has made."""
+    from lang.lower import lower
+    tree, faults = read(source)
+    return lower(tree, faults)
+
+
+def parse_tree(source: Source) -> Tree:
+    """The source tree of a text. Raises AdError with every fault of syntax found, at most 20."""
+    tree, faults = read(source)
+    if faults:
+        raise together(faults)
+    return tree
+
+
+def together(faults: Iterable[AdError]) -> AdError:
+    """Several errors as one, in order of their places; at most 20 of them."""
+    first, *rest = sorted(faults, key=lambda e: e.span or (0, 0))[:20]
+    first.more = tuple(rest)
+    return first
+
+
+@paused()
+def read(source: Source) -> tuple[Tree, list[AdError]]:
+    """The tree, with a Broken statement for each that has a fault, and the faults."""
+    tokens, comments, names = scan(source.text)
+    faults: list[AdError] = []
+    try:
+        statements = Reader(source).read(tokens)
+    except (AdError, Unexpected):
+        from lang.recover import recover
+        statements, faults = recover(source)
+    return Tree(source, statements, comments, names), faults
+
+
+def is_bare_expression(text: str) -> bool:
+    """Whether a text is one expression and no statement: `x*sin(y)`."""
+    tokens, _, _ = scan(text)
+    while tokens and tokens[-1].type == "SEP":
+        tokens.pop()
+    kinds = {t.type for t in tokens}
+    return bool(tokens) and kinds.isdisjoint(
+        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE"))
+
+
+class Unexpected(Exception):
+    """The token at `index` cannot follow the ones before it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+@lru_cache(maxsize=1)
+def grammar() -> Any:
+    """The grammar's tables, their callbacks bound to a Reader that is set for the duration of one reading."""
+    from lark import Lark, UnexpectedToken
+    from lark.lexer import Lexer
+
+    class Fed(Lexer):
+        """lark's lexer is not used: tokens are fed to the parser."""
+
+        def __init__(self, conf: object) -> None:
+            pass
+
+        def lex(self, lexer_state: object, parser_state: object = None) -> Any:
+            return iter(())
+
+    text = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", lexer=Fed, transformer=Actions(), maybe_placeholders=False), UnexpectedToken
+
+
+class Reader:
+    """Feeds tokens of one source to the grammar."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def read(self, tokens: list[Token]) -> list[Statement]:
+        lark, unexpected = grammar()
+        parser = lark.parse_interactive()
+        feed, index = parser.parser_state.feed_token, 0
+        try:
+            for index, token in enumerate(tokens):  # noqa: B007  # read where the parser stops
+                feed(token)
+            return feed(Token("$END", "", 0, 0), True)
+        except unexpected:
+            raise Unexpected(index) from None
+        except AdError as fault:
+            fault.source = self.source
+            self.complete(fault)
+            raise
+
+    def complete(self, fault: AdError) -> None:
+        """Help that quotes the source, which the callbacks do not see."""
+        if isinstance(fault, Chained):
+            a, b, c = (self.source.text[n.start:n.end] for n in fault.operands)
+            first, second = fault.symbols
+            fault.help = f"write {a} {first} {b} and {b} {second} {c}"
+            if len(fault.help) > 80 or "\n" in fault.help:
+                fault.help = "join two comparisons with and"
+
+
+class Chained(AdError):
+    """a < b < c."""
+
+    def __init__(self, operands: list[Node], symbols: tuple[str, str], span: tuple[int, int]) -> None:
+        super().__init__("comparisons do not chain", span)
+        self.operands, self.symbols = operands, symbols
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return AdError, (self.message, self.span, self.help, self.source, self.more)
+
+
+class Chain:
+    """Operands and the operators that wait for their right operand, with their levels."""
+
+    __slots__ = ("nodes", "ops")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.ops: list[tuple[int, str, Token]] = []
+
+    def fold(self) -> None:
+        """Apply the last operator."""
+        level, name, token = self.ops.pop()
+        nodes = self.nodes
+        right = nodes.pop()
+        if level == TERNARY:
+            middle, left = nodes.pop(), nodes.pop()
+            nodes.append(Op("select", [left, middle, right], left.start, right.end))
+        elif level == OPEN:
+            raise AdError("'?' without its ':'", (token.start, token.end), "write c ? a : b")
+        elif level in (UNARY, NOT):
+            nodes.append(Op(name, [right], token.start, right.end))
+        else:
+            left = nodes.pop()
+            if level == COMPARISON and type(left) is Op and left.name in COMPARISONS:
+                symbol = next(s for s, (n, _) in BINARY.items() if n == left.name)
+                raise Chained([*left.args, right], (symbol, token.text), (left.start, right.end))
+            nodes.append(Op(name, [left, right], left.start, right.end))
+
+    def down_to(self, level: int) -> None:
+        """Apply the operators that bind at least as tightly as `level`."""
+        while self.ops and self.ops[-1][0] >= level:
+            self.fold()
+
+
+def finished(chain: Any) -> Node:
+    """The expression that a chain is once its last operand is there."""
+    if type(chain) is not Chain:
+        return chain
+    while chain.ops:
+        chain.fold()
+    return chain.nodes[0]
+
+
+def operand(chain: Chain, node: Node) -> Chain:
+    chain.nodes.append(node)
+    return chain
+
+
+def open_chain(node: Any) -> Chain:
+    return node if type(node) is Chain else Chain([node])
+
+
+Parts = list[Any]
+
+
+class Actions:
+    """The callbacks of the grammar, named as the rules are; each receives its parts in order."""
+
+    def start(self, p: Parts) -> list[Statement]:
+        return p[0]
+
+    def first(self, p: Parts) -> Any:
+        return p[0]
+
+    def second(self, p: Parts) -> Any:
+        return p[1]
+
+    def no_lines(self, p: Parts) -> list[Statement]:
+        return []
+
+    none = no_lines
+
+    def one(self, p: Parts) -> Parts:
+        return [p[0]]
+
+    def append(self, p: Parts) -> Parts:
+        p[0].append(p[2])
+        return p[0]
+
+    def prepend(self, p: Parts) -> Parts:
+        return [p[0], *p[2]]
+
+    # Statements.
+
+    def assign(self, p: Parts) -> list[Statement]:
+        value = finished(p[3])
+        p[0].append(Assign([p[1]], [value], p[1].start, value.end))
+        return p[0]
+
+    def line(self, p: Parts) -> list[Statement]:
+        p[0].append(p[1])
+        return p[0]
+
+    def assign_results(self, p: Parts) -> Assign:
+        value = finished(p[2])
+        return Assign(p[0], [value], p[0][0].start, value.end)
+
+    def assign_each(self, p: Parts) -> Assign:
+        return Assign(p[0], [finished(p[3]), *p[5]], p[0][0].start, p[6].end)
+
+    def assign_dup(self, p: Parts) -> Assign:
+        name, argument = p[2], p[3]
+        if name.text != "dup":
+            raise AdError(f"an operator is missing between '{name.text}' and '{argument.text}'",
+                          (argument.start, argument.end), f"write {name.text}*{argument.text}")
+        return Assign(p[0], [Call("dup", [argument], name.start, argument.end)], p[0][0].start, argument.end)
+
+    def declare(self, p: Parts) -> Declare:
+        last = p[1][-1]
+        end = max(n.end for n in (last.name, last.default, last.low, last.high) if n is not None)
+        return Declare(p[0].text, p[1], p[0].start, end)
+
+    def output(self, p: Parts) -> Output:
+        return Output(p[1], p[0].start, p[1][-1].end)
+
+    def def_line(self, p: Parts) -> Def:
+        value = finished(p[4])
+        return Def(p[1], p[2], [], [], value, value.start, p[0].start, value.end)
+
+    def def_block(self, p: Parts) -> Def:
+        for inner in p[6]:
+            if not isinstance(inner, Assign):
+                raise AdError("inside a function there are only assignments", (inner.start, inner.end),
+                              "move it out of the braces")
+        return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
+
+    # Declarations of inputs.
+
+    def item(self, p: Parts) -> Item:
+        return Item(p[0])
+
+    def item_default(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[2]))
+
+    def item_range(self, p: Parts) -> Item:
+        return Item(p[0], None, *p[2])
+
+    def item_default_range(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[2]), *p[4])
+
+    def item_range_default(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[4]), *p[2])
+
+    def range(self, p: Parts) -> tuple[Node, Node]:
+        return finished(p[1]), finished(p[3])
+
+    # Operands.
+
+    def arg(self, p: Parts) -> list[Node]:
+        return [finished(p[0])]
+
+    def more_args(self, p: Parts) -> list[Node]:
+        p[0].append(finished(p[2]))
+        return p[0]
+
+    def group(self, p: Parts) -> Group:
+        return Group(finished(p[1]), p[0].start, p[2].end)
+
+    def call(self, p: Parts) -> Call:
+        return Call(p[0].text, p[2], p[0].start, p[3].end)
+
+    def call_empty(self, p: Parts) -> Call:
+        return Call(p[0].text, [], p[0].start, p[2].end)
+
+    def operand(self, p: Parts) -> Chain:
+        p[0].nodes.append(p[1])
+        return p[0]
+
+    def operand_group(self, p: Parts) -> Chain:
+        return operand(p[0], Group(finished(p[2]), p[1].start, p[3].end))
+
+    def operand_call(self, p: Parts) -> Chain:
+        return operand(p[0], Call(p[1].text, p[3], p[1].start, p[4].end))
+
+    def operand_call_empty(self, p: Parts) -> Chain:
+        return operand(p[0], Call(p[1].text, [], p[1].start, p[3].end))
+
+    # Operators.
+
+    def operator(self, p: Parts) -> Chain:
+        chain, token = open_chain(p[0]), p[1]
+        name, level = BINARY[token.text]
+        chain.down_to(level + (level == POWER))
+        chain.ops.append((level, name, token))
+        return chain
+
+    def query(self, p: Parts) -> Chain:
+        chain = open_chain(p[0])
+        chain.down_to(OR)
+        chain.ops.append((OPEN, "?", p[1]))
+        return chain
+
+    def colon(self, p: Parts) -> Chain:
+        chain, token = open_chain(p[0]), p[1]
+        chain.down_to(TERNARY)
+        if not chain.ops:
+            raise AdError("':' without its '?'", (token.start, token.end), "write c ? a : b")
+        chain.ops[-1] = (TERNARY, "select", token)
+        return chain
+
+    def prefix(self, p: Parts) -> Chain:
+        return self.prefix_again([Chain([]), p[0]])
+
+    def prefix_again(self, p: Parts) -> Chain:
+        chain, token = p
+        name, level = PREFIX[token.text]
+        if level == NOT and chain.ops and chain.ops[-1][0] > NOT:
+            raise AdError(f"'{token.text}' binds less tightly than the operator before it", (token.start, token.end),
+                          "put parentheses around it: (not a)")
+        chain.ops.append((level, name, token))
+        return chain

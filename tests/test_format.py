@@ -1,0 +1,109 @@
+"""The canonical form: its text, and that it changes no program and not itself."""
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lang.errors import Source
+from lang.format import flatten, format_tree
+from lang.ir import equal
+from lang.parse import parse, parse_tree
+
+MESSY = """#!/usr/bin/env adcli
+# top
+
+
+input x=2 in [0,2*pi],y   # the inputs
+# about f
+def f(a,b)->(u,v){   # head
+
+  # inner
+  t = a*(b # odd
+     +1)
+  u=square(t) ; v = t+(b+a) # two
+  # end
+
+} # after
+
+
+
+def cube(a)=a*a*a
+(p,q)=f(x, sin(y)); (_, z) = f(p, q)
+(c,d) = (q*0x1p1, z+-2+ -(-pi) - neg(2) - neg(x**2))
+w = (p+(q+z)) - (x - -y)**-(2)**x + (c<d && !(c<1 || x==1) ? c : ((d))) - +(x+y) + pow(x,1_0)
+# last"""
+
+CANONICAL = """#!/usr/bin/env adcli
+# top
+
+input x = 2 in [0, 2 * pi], y  # the inputs
+# about f
+def f(a, b) -> (u, v) {  # head
+    # inner
+    # odd
+    t = a * (b + 1)
+    u = square(t)
+    v = t + (b + a)  # two
+    # end
+}  # after
+
+def cube(a) = a * a * a
+(p, q) = f(x, sin(y))
+(_, z) = f(p, q)
+(c, d) = (q * 0x1p1, z + -2 + --pi - neg(2) - -x**2)
+w = p + (q + z) - (x - -y)**-2**x + (c < d and not (c < 1 or x == 1) ? c : d) - (x + y) + x**1_0
+# last
+"""
+
+
+def formatted(text: str, style: str = "infix", flat: bool = False) -> str:
+    tree = parse_tree(Source("t", text))
+    return format_tree(flatten(tree) if flat else tree, style)
+
+
+def test_canonical_text() -> None:
+    assert formatted(MESSY) == CANONICAL
+
+
+def test_flat_text() -> None:
+    assert formatted("p = 7*x\nq = p*x*5\nq = q + sin(-2*q)", flat=True) == (
+        "p = 7 * x\ni1 = p * x\nq = i1 * 5\ni2 = -2 * q\ni3 = sin(i2)\nq = q + i3\n")
+    assert formatted("def f(a) = a*a + 1\nv = f(x + 1)", "prefix", flat=True) == (
+        "def f(a) -> (i2) {\n    i1 = mul(a, a)\n    i2 = add(i1, 1)\n}\ni3 = add(x, 1)\nv = f(i3)\n")
+
+
+def test_a_function_with_the_name_of_an_operation_stays_a_call() -> None:
+    text = "def mul(a, b) = a * b + 1\nv = mul(x, y) * 2\n"
+    assert formatted(text) == text
+    assert formatted(text, "prefix") == "def mul(a, b) = add(a * b, 1)\nv = mul(x, y) * 2\n"
+
+
+def check_round_trips(text: str) -> None:
+    program = parse(text)
+    for style in ("infix", "prefix"):
+        for flat in (False, True):
+            once = formatted(text, style, flat)
+            assert equal(parse(once), program)
+            assert formatted(once, style) == once
+
+
+@pytest.mark.parametrize("text", [MESSY, "v = x", "v = 2\n\n\n# c", "s = s + 1; s = s * x", "(a, b) = (b + 1, a)",
+                                  "def f(a) -> (u) { u = a*a*a }", "_ = x*x*2; v = sin(_) + i1"])
+def test_round_trips(text: str) -> None:
+    check_round_trips(text)
+
+
+LEAVES = st.sampled_from(["x", "y", "z", "2", "0.5", "pi", "-3", "neg(2)"])
+EXPRESSIONS = st.recursive(LEAVES, lambda inner: st.one_of(
+    st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "**", "^"]), inner).map(lambda t: f"({t[0]}) {t[1]} {t[2]}"),
+    st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "**"]), inner).map(lambda t: f"{t[0]}{t[1]}({t[2]})"),
+    inner.map(lambda e: f"-({e})"), inner.map(lambda e: f"+({e})"), inner.map(lambda e: f"neg({e})"),
+    inner.map(lambda e: f"sin({e})"), st.tuples(inner, inner).map(lambda t: f"max({t[0]}, {t[1]}, x)"),
+    st.tuples(inner, inner, inner).map(lambda t: f"(({t[0]}) < y or not ({t[1]}) == 2 ? {t[1]} : {t[2]})"),
+    st.tuples(inner, inner, inner).map(lambda t: f"select(and(lt({t[0]}, x), x > 1), {t[1]}, {t[2]})"),
+), max_leaves=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(EXPRESSIONS, min_size=1, max_size=4))
+def test_any_program_round_trips(expressions: list[str]) -> None:
+    check_round_trips("\n".join(f"v{i} = {e}" for i, e in enumerate(expressions)))
