@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lang.collector import paused
 from lang.errors import Source
 from lang.format import flatten, format_tree
 from lang.ir import Lit, Program, equal
@@ -137,15 +136,21 @@ def test_bare_expression(text: str, bare: bool) -> None:
 N = 100_000
 
 
-@pytest.mark.parametrize("text", [
-    "(" * N + "x" + ")" * N, "(" * N + "x" + " + 1)" * N, "(1 + " * N + "x" + ")" * N, "x" + " + x" * N, "-" * N + "x",
-    "neg(" * N + "2" + ")" * N, "x**" * N + "2", "x < 1 ? 2 : " * N + "3", "x < 1 ? " * N + "2" + " : 3" * N,
-    "sin(" * N + "x" + ")" * N,
-], ids=lambda text: text[:12])
-@paused()
+def deep(n: int) -> list[str]:
+    """Expressions n deep or n long, of every kind that nests."""
+    return ["(" * n + "x" + ")" * n, "(" * n + "x" + " + 1)" * n, "(1 + " * n + "x" + ")" * n, "x" + " + x" * n,
+            "-" * n + "x", "neg(" * n + "2" + ")" * n, "x**" * n + "2", "x < 1 ? 2 : " * n + "3",
+            "x < 1 ? " * n + "2" + " : 3" * n, "sin(" * n + "x" + ")" * n]
+
+
+@pytest.mark.parametrize("text", deep(N), ids=lambda text: text[:12])
 def test_depth(text: str) -> None:
-    program = parse(f"v = {text}")
-    tree = parse_tree(Source("t", f"v = {text}"))
+    assert parse(f"v = {text}").results
+
+
+@pytest.mark.parametrize("text", deep(N // 10), ids=lambda text: text[:12])
+def test_formatting_at_depth(text: str) -> None:
+    program, tree = parse(f"v = {text}"), parse_tree(Source("t", f"v = {text}"))
     assert equal(parse(format_tree(tree)), program)
     assert equal(parse(format_tree(flatten(tree), "prefix")), program)
 
