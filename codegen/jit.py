@@ -3,7 +3,7 @@
 Three steps that can be taken apart, so that object code can be kept: `llvm.emit` writes text, `object_code` turns text
 into an object file, `link` turns an object file into a Kernel. LLVM ends the process when it is handed nonsense, so
 every text is parsed and verified first and every external function is looked up before it is linked. It is also slow
-to import: only the functions that need it do, so a Kernel made of kept code can be run without it.
+to import: only the functions that need it do, and `codegen.loader` makes a Kernel of kept code without it.
 
 No optimisation passes are run. The effort of instruction selection falls with length; each level is linear in it.
 """
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from codegen import veclib
 from codegen.kernel import CodegenError, Entry, Kernel
+from codegen.kernel import run as run
+from codegen.kernel import run_arrays as run_arrays
 from lang.collector import paused
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 LOCK = threading.RLock()
 """Held around all work in LLVM."""
+
 
 @paused()
 def compile_program(program: Program, lanes: int | None = None, library: veclib.Library | None = None,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from codegen import veclib
 from codegen.expand import expand
+from codegen.kernel import Entry
 from codegen.parts import SIZE, Part, cut
 from lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from lang.primitives import max_, min_, select
@@ -32,18 +33,6 @@ DEFINITIONS = {
 
 RESERVED = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any")
 PLAIN = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a caller of compiled code must know, and the loader: `externals` are the functions it calls."""
-
-    name: str
-    lanes: int
-    work_bytes: int
-    inputs: int
-    outputs: int
-    externals: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

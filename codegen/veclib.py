@@ -37,16 +37,27 @@ NONE = Library("none", lambda symbol: False)
 
 
 @cache
-def cpu_flags() -> frozenset[str]:
-    """The processor's features as Linux names them; empty where it does not say or is no x86."""
+def processor() -> str:
+    """What Linux says about the first processor that does not change while it runs; empty where it says nothing."""
+    kept = ("vendor_id", "cpu family", "model", "stepping", "flags")
+    said = []
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
             for line in lines:
+                if line.startswith(kept):
+                    said.append(line)
                 if line.startswith("flags"):
-                    return frozenset(line.partition(":")[2].split())
+                    break
     except OSError:
         pass
-    return frozenset()
+    return "".join(said)
+
+
+@cache
+def cpu_flags() -> frozenset[str]:
+    """The processor's features as Linux names them; empty where it does not say or is no x86."""
+    *_, flags = processor().splitlines() or [""]
+    return frozenset(flags.partition(":")[2].split()) if flags.startswith("flags") else frozenset()
 
 
 def lanes() -> int:

@@ -64,7 +64,9 @@ def constant_text(text: str) -> float:
     """The value of a constant expression given as text."""
     from lang.parse import normal, parse_tree
     tree = parse_tree(normal(f"v = {text}", "number"))
-    [statement] = tree.statements
+    statement = tree.statements[0]
+    if len(tree.statements) > 1:
+        raise AdError("one number is expected, and no further statement")
     assert isinstance(statement, Assign)
     return constant(statement.values[0], tree.source)
 

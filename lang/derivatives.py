@@ -12,11 +12,9 @@ from lang import forward, reverse
 from lang.check import checked
 from lang.collector import paused
 from lang.errors import AdError, nearest
-from lang.ir import Atom, Lit, Program, Result
+from lang.ir import MODES, Atom, Lit, Program, Result
 from lang.names import Names
 from lang.simplify import simplify
-
-MODES = ("auto", "forward", "reverse")
 
 
 def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None) -> list[str]:
@@ -43,6 +41,10 @@ def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list
 def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
              order: int = 1) -> Program:
     """The outputs in `of` and all their partial derivatives with respect to `wrt`, up to `order`."""
+    if mode not in MODES:
+        raise AdError(f"no mode '{mode}'", help=nearest(str(mode), MODES) or f"the modes are {', '.join(MODES)}")
+    if not isinstance(order, int) or order < 1:
+        raise AdError(f"order {order} is not a whole number from 1", help="order 1 is the gradient")
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
     kept = {r.name: r for r in program.results}
     program = simplify(Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source))

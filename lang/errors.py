@@ -6,7 +6,6 @@ Several faults of one file travel as one error whose `more` holds the others.
 """
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -117,6 +116,7 @@ def excerpt(line: str, start: int, length: int) -> list[str]:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """`did you mean 'tanh'?`, or None where nothing known is close."""
+    import difflib
     close = difflib.get_close_matches(word, list(known), n=5, cutoff=0.6)
     close.sort(key=lambda k: sorted(k) != sorted(word))   # letters swapped, as in tahn, come first
     return f"did you mean '{close[0]}'?" if close else None

@@ -254,7 +254,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "log2": real(lambda x: mp.log(x) / mp.log(2)), "fma": lambda a, b, c: a * b + c, "abs": abs,
         "max": _fold(lambda x, y: x if x > y else y), "min": _fold(lambda x, y: x if x < y else y),
         "fmax": lambda x, y: x if x > y else y, "fmin": lambda x, y: x if x < y else y,
-        "trunc": truncated, "round": nearest, "fmod": lambda x, y: x - y * truncated(x / y),
+        "trunc": truncated, "round": nearest, "fmod": real(lambda x, y: x - y * truncated(x / y)),
         "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select,
         "lgamma": real(lambda x: mp.log(abs(mp.gamma(x)))), "digamma": real(mp.digamma),
         "polygamma": real(lambda n, x: mp.psi(int(n), x)),

@@ -116,6 +116,8 @@ class Status:
 LEVELS = ("smooth", "kink", "jump", "singular", "pole", "domain", "indeterminate")
 SMOOTH, KINK, JUMP, SINGULAR, POLE, DOMAIN, INDETERMINATE = range(7)
 
+MODES = ("auto", "forward", "reverse")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equation:

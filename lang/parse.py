@@ -1,14 +1,12 @@
 """Text to source tree, and text to Program.
 
-lark makes the LALR tables from `grammar.lark`; tokens are fed to it one by one, and every rule's callback builds its
-part of the source tree at once, so no parse tree exists and nothing recurses. A text without faults is read in one go.
+lark has made the LALR tables (`lang.grammar`); tokens are read one by one, and every rule's callback builds its part of
+the source tree at once, so no parse tree exists and nothing recurses. A text without faults is read in one go.
 Only after a fault is it read again statement by statement (`lang.recover`), so that all faults are reported together.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from lang.collector import paused
@@ -16,6 +14,8 @@ from lang.errors import AdError, Source
 from lang.ir import Program
 from lang.notation import AND, COMPARISON, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
 from lang.scan import scan
+from lang.source import normal
+from lang.tables import END, RULES, STATES
 from lang.tree import Assign, Call, Declare, Def, Group, Item, Node, Op, Output, Statement, Token, Tree
 
 BINARY = {
@@ -29,25 +29,6 @@ PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("
 COMPARISONS = frozenset(name for name, level in BINARY.values() if level == COMPARISON)
 OPEN = -1
 """The level of a `?` whose `:` has not come yet: nothing folds across it."""
-
-
-def decode(data: bytes, name: str) -> Source:
-    """The text of a program file: UTF-8, with or without a byte order mark, any line ends."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AdError("not UTF-8: the file looks like UTF-16", source=Source(name, ""), help="save it as UTF-8")
-    zero = data.find(b"\0")
-    if zero >= 0:
-        raise AdError(f"a NUL byte at byte offset {zero}", source=Source(name, ""), help="a program is plain text")
-    try:
-        return normal(data.decode("utf-8"), name)
-    except UnicodeDecodeError as fault:
-        raise AdError(f"not UTF-8: byte 0x{data[fault.start]:02x} at byte offset {fault.start}",
-                      source=Source(name, ""), help="save it as UTF-8") from None
-
-
-def normal(text: str, name: str) -> Source:
-    """The text as diagnostics count it: no byte order mark, lines ended by a line feed."""
-    return Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def parse(text: str, name: str = "<text>") -> Program:
@@ -90,40 +71,11 @@ def read(source: Source) -> tuple[Tree, list[AdError]]:
     return Tree(source, statements, comments, names), faults
 
 
-def is_bare_expression(text: str) -> bool:
-    """Whether a text is one expression and no statement: `x*sin(y)`."""
-    tokens, _, _ = scan(text)
-    while tokens and tokens[-1].type == "SEP":
-        tokens.pop()
-    kinds = {t.type for t in tokens}
-    return bool(tokens) and kinds.isdisjoint(
-        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE"))
-
-
 class Unexpected(Exception):
     """The token at `index` cannot follow the ones before it."""
 
     def __init__(self, index: int) -> None:
         self.index = index
-
-
-@lru_cache(maxsize=1)
-def grammar() -> Any:
-    """The grammar's tables, their callbacks bound to a Reader that is set for the duration of one reading."""
-    from lark import Lark, UnexpectedToken
-    from lark.lexer import Lexer
-
-    class Fed(Lexer):
-        """lark's lexer is not used: tokens are fed to the parser."""
-
-        def __init__(self, conf: object) -> None:
-            pass
-
-        def lex(self, lexer_state: object, parser_state: object = None) -> Any:
-            return iter(())
-
-    text = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer=Fed, transformer=Actions(), maybe_placeholders=False), UnexpectedToken
 
 
 class Reader:
@@ -133,15 +85,8 @@ class Reader:
         self.source = source
 
     def read(self, tokens: list[Token]) -> list[Statement]:
-        lark, unexpected = grammar()
-        parser = lark.parse_interactive()
-        feed, index = parser.parser_state.feed_token, 0
         try:
-            for index, token in enumerate(tokens):  # noqa: B007  # read where the parser stops
-                feed(token)
-            return feed(Token("$END", "", 0, 0), True)
-        except unexpected:
-            raise Unexpected(index) from None
+            return statements(tokens)
         except AdError as fault:
             fault.source = self.source
             self.complete(fault)
@@ -155,6 +100,28 @@ class Reader:
             fault.help = f"write {a} {first} {b} and {b} {second} {c}"
             if len(fault.help) > 80 or "\n" in fault.help:
                 fault.help = "join two comparisons with and"
+
+
+def statements(tokens: list[Token]) -> list[Statement]:
+    """What the grammar's tables make of the tokens: an LALR parser, which folds each rule as soon as it is complete."""
+    states: list[int] = [0]
+    values: list[Any] = []
+    for index, token in enumerate((*tokens, Token("$END", "", 0, 0))):
+        kind = token.type
+        while (what := STATES[states[-1]].get(kind, NOWHERE)) < 0:
+            if what == NOWHERE:
+                raise Unexpected(max(0, min(index, len(tokens) - 1)))
+            symbol, length, callback = REDUCTIONS[~what]
+            cut = len(values) - length
+            parts = values[cut:]
+            del values[cut:], states[cut + 1:]
+            values.append(callback(parts))
+            states.append(STATES[states[-1]][symbol])
+            if states[-1] == END:
+                return values[0]
+        values.append(token)
+        states.append(what)
+    raise AssertionError("the tables accept no end")
 
 
 class Chained(AdError):
@@ -379,3 +346,9 @@ class Actions:
                           "put parentheses around it: (not a)")
         chain.ops.append((level, name, token))
         return chain
+
+
+NOWHERE = -1 - len(RULES)
+ACTIONS = Actions()
+REDUCTIONS = [(symbol, length, getattr(ACTIONS, callback)) for symbol, length, callback in RULES]
+"""The rules of the grammar with what they do."""

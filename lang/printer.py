@@ -18,7 +18,8 @@ from lang.notation import ATOM, Piece, call, constant, infix, number
 from lang.primitives import TABLE
 
 STYLES = ("nested", "anf", "prefix")
-WORDS = frozenset({"and", "or", "not", "inf", "nan"})
+WORDS = frozenset({"and", "or", "not", "inf", "nan", "pi"})
+"""Words that are no input unless they are declared."""
 NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|([^\W\d]\w*)(?!\w|\()")
 """A number, passed over, or the name of a value: the one group."""
 LONGEST = 100

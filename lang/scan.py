@@ -109,6 +109,16 @@ MEANT = {"%": "for a remainder write fmod(x, y)", "\\": "inside parentheses a li
          ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
 
 
+def is_bare_expression(text: str) -> bool:
+    """Whether a text is one expression and no statement: `x*sin(y)`."""
+    tokens, _, _ = scan(text)
+    while tokens and tokens[-1].type == "SEP":
+        tokens.pop()
+    kinds = {t.type for t in tokens}
+    return bool(tokens) and kinds.isdisjoint(
+        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE"))
+
+
 def wrong_character(token: Token, source: Source) -> AdError:
     """The error for a BAD token: which character it is, and what to type."""
     c = token.text

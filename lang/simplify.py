@@ -15,7 +15,7 @@ from lang.primitives import TABLE
 Key = tuple[object, ...]
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
-AND, OR = TABLE["and"], TABLE["or"]
+AND, OR, POW = TABLE["and"], TABLE["or"], TABLE["pow"]
 
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
@@ -58,6 +58,8 @@ class _Folder:
 
     def equation(self, e: Equation) -> None:
         args = tuple([self.env.get(a, a) for a in e.args])
+        if e.op is POW and isinstance(args[1], Lit):
+            args = (args[0], self.exponent(e.args[1], args[1]))
         if e.op is DUP:
             self.env.update(dict.fromkeys(e.outs, args[0]))
             return
@@ -70,6 +72,12 @@ class _Folder:
                 self.env[out] = folded
                 return
         self.keep(Equation(e.outs, e.op, args, e.span, e.group))
+
+    def exponent(self, was: Atom, now: Lit) -> Atom:
+        """The exponent of a power. A literal integer there means `pown`, which rounds otherwise, so a computed one stays so."""
+        if isinstance(was, Lit) or now.integer is None:
+            return now
+        return self.keep(Equation((Var(None, True),), MUL, (now, Lit(1.0))))
 
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""

@@ -7,11 +7,12 @@ There are no branches, only one select at the reflection, so the code vectorises
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from lang.build import Expr
 
 TERMS = 11
@@ -21,6 +22,7 @@ TERMS = 11
 @cache
 def bernoulli(n: int) -> Fraction:
     """The Bernoulli number B_n, by its recurrence (DLMF 24.5.3)."""
+    from fractions import Fraction
     if n == 0:
         return Fraction(1)
     return -sum((math.comb(n + 1, k) * bernoulli(k) for k in range(n)), Fraction(0)) / (n + 1)
@@ -39,6 +41,8 @@ def polygamma_value(n: int, x: Expr) -> Expr:
 
 def right_polygamma(n: int, x: Expr) -> Expr:
     """ψ⁽ⁿ⁾(x) for x > 0: the recurrence lifts x by `steps`, where the asymptotic series has converged."""
+    from fractions import Fraction
+
     from lang.primitives import log, pown
     steps, sign = 10 + n, -1 if n % 2 == 0 else 1
     shift = sum((1 / pown(x + k, n + 1) for k in range(1, steps)), 1 / pown(x, n + 1))

@@ -1,4 +1,6 @@
-"""Every pass is checked in every test."""
+"""Every pass is checked in every test, and no test sees what another has compiled."""
+import os
+
 import pytest
 
 from lang import check
@@ -7,3 +9,8 @@ from lang import check
 @pytest.fixture(autouse=True, scope="session")
 def _check_every_pass():
     check.ALWAYS = True
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch):
+    monkeypatch.setenv("ADCLI_CACHE_DIR", os.devnull)

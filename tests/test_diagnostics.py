@@ -2,7 +2,8 @@
 import pytest
 
 from lang.errors import AdError
-from lang.parse import decode, parse
+from lang.parse import parse
+from lang.source import decode
 
 CASES = """\
 v = 2 * tahn(p)

@@ -69,7 +69,7 @@ def test_a_smooth_status_with_a_finite_value_has_finite_derivatives(op, back_end
         if status == "smooth" and math.isfinite(got["z"]):
             huge = any(abs(x) >= 1e300 or 0 < abs(x) <= 1e-300 for x in point.values())
             operands = all(map(math.isfinite, point.values()))
-            assert all(map(math.isfinite, got.values())) or huge or not operands and op.name == "mul", (point, got)
+            assert all(map(math.isfinite, got.values())) or huge or (not operands and op.name == "mul"), (point, got)
 
 
 @both_back_ends
@@ -106,7 +106,8 @@ def test_simplification_changes_no_bit(op, mode):
     names = [x.name for x in p.params]
     equations, found = sweeps(p, names, {"z"})
     results = (*p.results, *[type(p.results[0])(f"dz_d{x}", found["z", x]) for x in names])
-    plain = Program(p.params, tuple(equations), results if p.results[0].atom in {o for e in equations for o in e.outs} else results[1:])
+    has_value = p.results[0].atom in {o for e in equations for o in e.outs}
+    plain = Program(p.params, tuple(equations), results if has_value else results[1:])
     once, twice = simplify(plain), gradient(p, mode=mode, order=1)
     for at in points(op):
         want = evaluate(plain, at, FLOAT)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lang.errors import Source
 from lang.format import flatten, format_tree
 from lang.ir import Lit, Program, equal
-from lang.parse import is_bare_expression, parse, parse_tree
+from lang.parse import parse, parse_tree
+from lang.scan import is_bare_expression
 
 
 def prefix(text: str) -> str:

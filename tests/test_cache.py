@@ -1,0 +1,453 @@
+"""The compile cache: what is kept is used, changes nothing, and is believed only when every byte of it is in order."""
+import errno
+import json
+import os
+import random
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from command import adcli, succeeds
+from kill_cache import ROOT, broken, kill_at_random
+
+from adcli import tasks
+from codegen import cache, jit, veclib
+from lang.errors import Source
+
+NAME, OTHER = "ab" * 32, "cd" * 32
+RUN = ("grad", "-e", "v = x*sin(y)", "--at", "x=2,y=5")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache of the test's own."""
+    found = tmp_path / "cache" / "adcli"
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(found))
+    return found
+
+
+@pytest.fixture
+def store(folder):
+    warnings = []
+    store = cache.Store(str(folder), warnings.append)
+    store.warnings = warnings
+    return store
+
+
+@pytest.fixture
+def compiles(monkeypatch):
+    """How often something has been compiled."""
+    count, original = [], jit.object_code
+    monkeypatch.setattr(jit, "object_code", lambda *args, **kwargs: (count.append(1), original(*args, **kwargs))[1])
+    return count
+
+
+def files(folder):
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+# ---------------------------------------------------------------- runs
+
+def test_the_second_run_compiles_nothing_and_says_the_same(folder, compiles):
+    first = succeeds(*RUN)
+    assert len(compiles) == 1
+    assert succeeds(*RUN) == first
+    assert len(compiles) == 1
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(p.stat().st_mode) for p in files(folder)] == [0o600]
+
+
+def test_no_cache_neither_reads_nor_writes(folder, compiles):
+    succeeds(*RUN, "--no-cache")
+    assert not folder.exists()
+    succeeds(*RUN)
+    before = [(p, p.read_bytes(), p.stat().st_mtime_ns) for p in files(folder)]
+    succeeds(*RUN, "--no-cache")
+    assert len(compiles) == 3
+    assert [(p, p.read_bytes(), p.stat().st_mtime_ns) for p in files(folder)] == before
+
+
+@pytest.mark.parametrize("args", [
+    ("eval", "-e", "v = x + y", "--at", "x=1,y=2"),
+    ("eval", "-e", "3", "--format", "json"),
+    ("grad", "-e", "input x = 2 in [0, 1], y = -0.5\nv = abs(x*y)\nw = x", "--status", "--hex", "--at", "y=0.1"),
+    ("grad", "-e", "v = log(x)", "--at", "x=0:1:5", "--format", "csv"),
+    ("grad", "-e", "v = sqrt(x)", "--at", "x=0"),
+    ("grad", "-e", "v = x**3*y", "--at", "x=2,y=3", "--order", "3", "--wrt", "x", "--format", "json"),
+    ("grad", "-e", "param a = nan\ninput x = 1e-310\nv = x*a\nw = 2*x", "--of", "w"),
+    ("jvp", "-e", "v = x*y", "--at", "x=2,y=3", "--tangent", "x=1", "--format", "json"),
+    ("vjp", "-e", "v = x*y; w = x/y", "--at", "x=2,y=0", "--cotangent", "w=0,v=2", "--format", "json"),
+    ("vjp", "-e", "v = x*y", "--at", "x=2,y=3"),
+    ("eval", "-e", "v = x", "--at", "z=1"),
+    ("jvp", "-e", "v = x*y", "--at", "x=2,y=3", "--tangent", "z=1"),
+    ("jvp", "-e", "v = x*y", "--at", "x=2,y=3"),
+    ("grad", "-e", "v = x*y", "--strict", "--at", "x=inf,y=0"),
+])
+def test_kept_and_fresh_runs_print_the_same_bytes(folder, args):
+    fresh = adcli(*args, "--no-cache")
+    assert adcli(*args) == fresh
+    assert adcli(*args) == fresh
+    assert len(files(folder)) == (fresh.code in (0, 4))
+
+
+def test_notes_of_the_program_are_kept(folder, tmp_path):
+    program = tmp_path / "p.ad"
+    program.write_text("input x, unused\nv = x*x\n")
+    first = adcli("eval", program, "--at", "x=1,unused=2")
+    assert adcli("eval", program, "--at", "x=1,unused=2") == first
+
+
+WATCH = ("import sys; from adcli.main import run; code = run(sys.argv[1:]);"
+         "heavy = {'lark', 'numpy', 'llvmlite', 'lang.primitives', 'lang.parse', 'codegen.jit', 'difflib', 'fractions'};"
+         "print(sorted(heavy & set(sys.modules)), code, file=sys.stderr)")
+
+
+def test_a_warm_run_imports_nothing_heavy(folder, tmp_path):
+    program = tmp_path / "f.ad"
+    program.write_text("v = x*sin(y)\n")
+    said = [subprocess.run([sys.executable, "-c", WATCH, "grad", program, "--at", "x=2,y=5"], cwd=ROOT, capture_output=True,
+                           text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False) for _ in range(2)]
+    assert said[0].stdout == said[1].stdout
+    assert "'llvmlite'" in said[0].stderr and "'lark'" not in said[0].stderr and "'numpy'" not in said[0].stderr
+    assert said[1].stderr == "[] 0\n"
+
+
+# ---------------------------------------------------------------- keys
+
+def test_every_ingredient_changes_the_key(monkeypatch):
+    request = tasks.Request("grad", Source("f.ad", "v = x\n"), ["v"], ["x"], "auto", 1)
+    variants = [request._replace(**change) for change in (
+        {}, {"verb": "jvp"}, {"source": Source("f.ad", "v = x \n")}, {"source": Source("g.ad", "v = x\n")}, {"of": None},
+        {"of": ["v", "w"]}, {"wrt": None}, {"wrt": ["y"]}, {"mode": "forward"}, {"order": 2})]
+    keys = [variant.key() for variant in variants]
+    assert request.key() == keys[0]
+    changes = [(cache, "SCHEMA", 2), (veclib, "processor", lambda: "another"), (cache, "c_library", lambda: "glibc 1"),
+               (cache, "llvm_files", lambda: "another"), (cache, "files", lambda folder: "another")]
+    for where, name, value in changes:
+        with monkeypatch.context() as context:
+            context.setattr(where, name, value)
+            keys.append(request.key())
+    assert len(set(keys)) == len(variants) + len(changes)
+
+
+def test_parts_are_not_run_together():
+    assert cache.key(["ab", "c"]) != cache.key(["a", "bc"]) != cache.key(["abc"])
+    assert cache.key(["\udc80"]) != cache.key(["\udc81"])
+
+
+def test_a_file_that_changes_without_its_size_counts(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("1")
+    before = cache.files(str(tmp_path))
+    os.utime(file, ns=(1, 1))
+    assert cache.files(str(tmp_path)) != before
+
+
+def test_the_files_of_this_package_and_of_llvm_count():
+    said = "".join(cache.surroundings())
+    for name in ("tasks.py", "reverse.py", "llvm.py", "grammar.lark", "llvmlite", "ffi.py", "_version.py"):
+        assert name in said
+    assert veclib.processor() in said and cache.c_library() in said
+
+
+# ---------------------------------------------------------------- what is not believed
+
+def test_every_changed_byte_is_noticed(store, folder):
+    store.put(NAME, b"some content")
+    [file] = files(folder)
+    good = file.read_bytes()
+    assert store.get(NAME) == b"some content"
+    for i in range(len(good)):
+        file.write_bytes(good[:i] + bytes([good[i] ^ 1 << i % 8]) + good[i + 1:])
+        assert store.get(NAME) is None
+    for i in range(len(good)):
+        file.write_bytes(good[:i])
+        assert store.get(NAME) is None
+    file.write_bytes(good + b"\0")
+    assert store.get(NAME) is None
+    file.write_bytes(good)
+    assert store.get(NAME) == b"some content" and store.warnings == []
+
+
+def test_an_entry_under_another_name_is_none(store, folder):
+    store.put(NAME, b"content")
+    os.rename(folder / (NAME + cache.SUFFIX), folder / (OTHER + cache.SUFFIX))
+    assert store.get(OTHER) is None
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text"])
+def test_a_corrupt_entry_is_rebuilt_in_silence(folder, compiles, damage):
+    first = succeeds(*RUN)
+    [file] = files(folder)
+    good = file.read_bytes()
+    middle = len(good) // 2
+    file.write_bytes({"cut": good[:middle], "flip": good[:middle] + bytes([good[middle] ^ 255]) + good[middle + 1:],
+                      "empty": b"", "text": b"v = x*y\n" * 100}[damage])
+    assert succeeds(*RUN) == first
+    assert len(compiles) == 2 and file.read_bytes()[:40] == good[:40] and not broken(folder)
+    assert succeeds(*RUN) == first and len(compiles) == 2
+
+
+def test_code_that_cannot_be_loaded_here_is_compiled_anew(folder, compiles, monkeypatch):
+    def never(code, entry):
+        raise jit.CodegenError("not here")
+    first = succeeds(*RUN)
+    with monkeypatch.context() as context:
+        original = tasks.linked
+        answers = iter([never, original])
+        context.setattr(tasks, "linked", lambda code, entry: next(answers)(code, entry))
+        assert succeeds(*RUN) == first
+    assert len(compiles) == 2
+
+
+def test_without_the_loader_llvm_links(folder, monkeypatch):
+    def never(code, entry):
+        raise tasks.LoadError("another machine")
+    monkeypatch.setattr(tasks, "load", never)
+    first = succeeds(*RUN)
+    assert succeeds(*RUN) == first and succeeds(*RUN, "--no-cache") == first
+
+
+def make_entry(folder):
+    succeeds(*RUN)
+    [file] = files(folder)
+    return file
+
+
+@pytest.mark.parametrize(("mode", "trusted"), [(0o700, True), (0o750, True), (0o755, True), (0o770, False), (0o702, False)])
+def test_a_folder_that_others_may_write_to(folder, compiles, mode, trusted):
+    make_entry(folder)
+    folder.chmod(mode)
+    ended = adcli(*RUN)
+    assert (ended.code, len(compiles)) == (0, 1 if trusted else 2)
+    warning = "" if trusted else f"adcli: warning: the cache {folder} can be written by others: not used\n"
+    assert ended.err == warning
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_may_write_to(folder, compiles, mode):
+    file = make_entry(folder)
+    file.chmod(mode)
+    ended = adcli(*RUN)
+    assert (ended.code, len(compiles)) == (0, 2)
+    assert ended.err == f"adcli: warning: the cache entry {file.name} can be written by others: not used\n"
+    assert succeeds(*RUN).code == 0 and len(compiles) == 2, "the entry has been replaced by one of our own"
+
+
+def test_somebody_elses_folder(folder, compiles, monkeypatch):
+    make_entry(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    ended = adcli(*RUN)
+    assert (ended.code, ended.err) == (0, f"adcli: warning: the cache {folder} belongs to somebody else: not used\n")
+    assert len(compiles) == 2 and len(files(folder)) == 1
+
+
+def test_somebody_elses_entry(store, folder, monkeypatch):
+    store.put(NAME, b"content")
+    original = cache.trust
+
+    def trust(found, what):
+        monkeypatch.setattr(os, "geteuid", lambda: found.st_uid + ("cache entry" in what))
+        original(found, what)
+    monkeypatch.setattr(cache, "trust", trust)
+    assert store.get(NAME) is None
+    assert store.warnings == [f"the cache entry {NAME}{cache.SUFFIX} belongs to somebody else: not used"]
+
+
+def test_a_folder_that_is_a_link(folder, tmp_path, compiles):
+    real = tmp_path / "elsewhere"
+    real.mkdir(0o700)
+    folder.parent.mkdir()
+    folder.symlink_to(real)
+    ended = adcli(*RUN)
+    assert (ended.code, ended.err) == (0, f"adcli: warning: the cache {folder} is a symbolic link: not used\n")
+    assert files(real) == []
+
+
+def test_an_entry_that_is_a_link(store, folder, tmp_path):
+    store.put(NAME, b"content")
+    file = folder / (NAME + cache.SUFFIX)
+    os.rename(file, tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert store.get(NAME) is None and "symbolic link" in store.warnings[0]
+    store.put(NAME, b"new")
+    assert store.get(NAME) == b"new" and not file.is_symlink()
+    assert (tmp_path / "elsewhere").read_bytes().endswith(b"content")
+
+
+def test_an_entry_that_is_no_file(store, folder):
+    folder.mkdir(parents=True, mode=0o700)
+    os.mkfifo(folder / (NAME + cache.SUFFIX), 0o600)
+    assert store.get(NAME) is None
+    assert "is no file" in store.warnings[0]
+    os.mkdir(folder / (OTHER + cache.SUFFIX), 0o700)
+    assert store.get(OTHER) is None
+
+
+# ---------------------------------------------------------------- disks that refuse
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("call", ["mkdir", "open", "rename", "scandir"])
+def test_a_disk_that_refuses_only_disables_the_cache(folder, monkeypatch, call, fault):
+    folder.mkdir(parents=True, mode=0o700)
+
+    def refuse(*args, **kwargs):
+        raise OSError(fault, os.strerror(fault))
+    with monkeypatch.context() as context:
+        context.setattr(os, call, refuse)
+        assert succeeds(*RUN).out.startswith("v = ")
+    assert {p.suffix for p in files(folder)} <= {cache.SUFFIX} and not broken(folder)
+
+
+def test_a_full_disk(folder, monkeypatch):
+    """The file can be made, and then takes no byte."""
+    folder.mkdir(parents=True, mode=0o700)
+    original = os.open
+
+    def full(path, flags, *args, **kwargs):
+        handle = original(path, flags, *args, **kwargs)
+        if flags & os.O_CREAT:
+            os.close(handle)
+            return original("/dev/full", os.O_WRONLY)
+        return handle
+    with monkeypatch.context() as context:
+        context.setattr(os, "open", full)
+        assert succeeds(*RUN).out.startswith("v = ")
+    assert files(folder) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file" / "adcli", tmp_path / "file", "/proc/adcli", "relative"):
+        monkeypatch.setenv("ADCLI_CACHE_DIR", str(folder))
+        succeeds(*RUN)
+
+
+@pytest.mark.parametrize(("env", "where"), [
+    ({"ADCLI_CACHE_DIR": "/a"}, "/a"), ({"XDG_CACHE_HOME": "/x"}, "/x/adcli"), ({"HOME": "/h"}, "/h/.cache/adcli"),
+    ({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, "/h/.cache/adcli"), ({"HOME": "relative"}, None), ({"HOME": ""}, None),
+    ({"ADCLI_CACHE_DIR": "relative", "HOME": "/h"}, None),
+])
+def test_where_it_lies(monkeypatch, env, where):
+    for name in ("ADCLI_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert cache.location() == where
+    if where is None:
+        succeeds(*RUN)
+
+
+# ---------------------------------------------------------------- size
+
+def test_the_longest_unused_go_first(store, folder, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST", 80_000)
+    names = [f"{i:064x}" for i in range(30)]
+    for i, name in enumerate(names):
+        store.put(name, bytes(4000))
+        os.utime(folder / (name + cache.SUFFIX), (1e9 + i, 1e9 + i))
+        if i == 15:
+            assert store.get(names[0]) is not None   # a use
+    info = store.info()
+    assert 40_000 < info.size <= 80_000 and info.entries == len(files(folder))
+    assert store.get(names[0]) is not None and store.get(names[29]) is not None and store.get(names[1]) is None
+    store.put(names[1], bytes(10_001))
+    assert store.get(names[1]) is None, "one entry may not take everything"
+
+
+def test_the_number_of_entries_is_bounded(store, folder, monkeypatch):
+    monkeypatch.setattr(cache, "MOST", 8)
+    for i in range(40):
+        store.put(f"{i:064x}", b"x")
+        assert store.info().entries <= 8
+    assert store.get(f"{39:064x}") == b"x"
+
+
+def test_what_killed_runs_left_goes_after_an_hour(store, folder):
+    store.put(NAME, b"x")
+    old, new, foreign = (folder / n for n in ("1-a" + cache.UNFINISHED, "2-b" + cache.UNFINISHED, "notes.txt"))
+    for file in (old, new, foreign):
+        file.write_bytes(b"half")
+    os.utime(old, (time.time() - cache.STALE - 10,) * 2)
+    os.utime(foreign, (1, 1))
+    store.put(OTHER, b"x")
+    assert (old.exists(), new.exists(), foreign.exists()) == (False, True, True)
+
+
+# ---------------------------------------------------------------- many at once, and sudden ends
+
+def test_threads_that_write_and_read_the_same_entries(store, folder):
+    names, wrong = [f"{i:064x}" for i in range(5)], []
+
+    def work(seed):
+        chance = random.Random(seed)
+        own = cache.Store(str(folder), wrong.append)
+        for _ in range(60):
+            name = chance.choice(names)
+            own.put(name, name.encode() * 200)
+            if (data := own.get(name)) not in (None, name.encode() * 200):
+                wrong.append(data)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == [] and [store.get(n) for n in names] == [n.encode() * 200 for n in names]
+    assert len(files(folder)) == len(names)
+
+
+def test_processes_that_share_a_cold_cache(folder):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    runs = [subprocess.Popen([sys.executable, "-m", "adcli", *RUN], env=env, cwd=ROOT, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) for _ in range(12)]
+    ended = {(*run.communicate(), run.returncode) for run in runs}
+    assert ended == {(succeeds(*RUN, "--no-cache").out, "", 0)}
+    assert len(files(folder)) == 1 and not broken(folder)
+
+
+def test_killed_at_random_moments(tmp_path):
+    killed, _ = kill_at_random(12, tmp_path / "killed")
+    assert killed > 0
+
+
+def test_an_interrupted_write_leaves_nothing(store, folder, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(cache.os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.put(NAME, b"content")
+    assert files(folder) == []
+
+
+# ---------------------------------------------------------------- the verb
+
+def test_info_and_clear(folder):
+    assert succeeds("cache").out == f"folder: {folder}\nentries: 0\nsize: 0 of {cache.LARGEST} bytes\n"
+    succeeds(*RUN)
+    succeeds("eval", "-e", "v = 2")
+    size = sum(p.stat().st_size for p in files(folder))
+    assert succeeds("cache", "info").out == f"folder: {folder}\nentries: 2\nsize: {size} of {cache.LARGEST} bytes\n"
+    (folder / "mine.txt").write_text("kept")
+    assert succeeds("cache", "clear").out == "removed 2 entries\n"
+    assert [p.name for p in files(folder)] == ["mine.txt"]
+    assert succeeds("cache", "clear").out == "removed 0 entries\n"
+
+
+def test_info_and_clear_of_a_folder_that_is_not_used(folder):
+    make_entry(folder)
+    folder.chmod(0o777)
+    assert succeeds("cache", "info").out.endswith(f"not used: the cache {folder} can be written by others\n")
+    ended = adcli("cache", "clear")
+    assert (ended.code, len(files(folder))) == (2, 1) and "can be written by others" in ended.err
+
+
+def test_an_entry_holds_no_more_than_an_evaluation_needs(folder):
+    """A line of JSON and an object file; nothing that is carried out by being read."""
+    file = make_entry(folder)
+    data = cache.content(file.read_bytes(), file.name.removesuffix(cache.SUFFIX))
+    head, _, code = data.partition(b"\n")
+    assert set(json.loads(head)) == {"entry", "wrt", "own", "params", "outputs", "results", "notes"}
+    assert code.startswith(b"\x7fELF") or sys.platform != "linux"
