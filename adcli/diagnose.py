@@ -1,0 +1,99 @@
+"""Why a result is not smooth: the operation responsible, found by running the reference evaluator once at the point."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from adcli.report import shortest
+from lang.build import Builder
+from lang.errors import Note, Source
+from lang.evaluate import FLOAT, every_value, read
+from lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Lit, Primitive, Program, Status, Var
+from lang.notation import ATOM, infix
+from lang.primitives import TABLE
+
+SELECT = TABLE["select"]
+OPERANDS = ("u", "v", "w")
+
+
+def note(primal: Program, program: Program, at: Mapping[str, float], level: int) -> Note:
+    """One note for a result of this status level. `program` is the derivative of `primal`, or is `primal`."""
+    word = LEVELS[level]
+    for p in primal.params:
+        if at[p.name] != at[p.name]:
+            return Note(f"{p.name} is nan: {word}", None, primal.source)
+    values = every_value(primal, at, FLOAT)
+    worst, place = 0, None
+    for e in _taken(primal, values):
+        found = _level(e, values)
+        if found > worst:
+            worst, place = found, e
+    reason = f"{word} (0·inf)" if level == INDETERMINATE else word
+    if place is None:
+        return _in_derivative(program, at, reason, primal.source)
+    prime = "'" if program is not primal and worst != DOMAIN else ""
+    made = f" is {_shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
+    return Note(f"{_described(place, prime)} at {_operands(place, values)}{made}: {reason}", place.span, primal.source)
+
+
+def _in_derivative(program: Program, at: Mapping[str, float], reason: str, source: Source | None) -> Note:
+    """The note where every operation of the program itself is smooth: the operation of its derivative that makes a NaN."""
+    values = every_value(program, at, FLOAT)
+    for e in program.equations:
+        if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
+            return Note(f"the derivative has {_described(e, '')} at {_operands(e, values)}: {reason}", e.span, source)
+    return Note(reason, None, source)
+
+
+def _taken(program: Program, values: Mapping[Var, Any]) -> Iterator[Equation]:
+    """The equations that the results really depend on at this point, in order: arms not taken are left out."""
+    needed: set[Atom] = {r.atom for r in program.results}
+    taken = []
+    for e in reversed(program.equations):
+        if not needed.isdisjoint(e.outs):
+            taken.append(e)
+            if e.op is SELECT:
+                needed.update((e.args[0], e.args[1] if read(values, e.args[0], FLOAT) else e.args[2]))
+            else:
+                needed.update(e.args)
+    return reversed(taken)
+
+
+def _level(e: Equation, values: Mapping[Var, Any]) -> int:
+    """The worst level that an operation meets at its operands; a NaN counts where it is made."""
+    args = [read(values, a, FLOAT) for a in e.args]
+    out = values[e.outs[0]]
+    if not e.op.truth and out != out and all(a == a for a in args):
+        return DOMAIN
+    return max((s.level for s in e.op.status if _holds(e.op, s, out, args, e.args)), default=-1)
+
+
+def _holds(op: Primitive, status: Status, out: Any, args: list[Any], atoms: tuple[Atom, ...]) -> bool:
+    """Whether a status condition of the table holds for these numbers: it is built as IR and evaluated."""
+    b = Builder()
+    z = Var(truth=op.truth)
+    xs: list[Atom] = [a if isinstance(a, Lit) else Var(truth=a.truth) for a in atoms]
+    condition = status.condition(b.expr(z), *[b.expr(x) for x in xs])
+    env: dict[Var, Any] = {z: out, **{x: a for x, a in zip(xs, args, strict=True) if isinstance(x, Var)}}
+    for e in b.equations:
+        env[e.outs[0]] = FLOAT.apply(e.op, [read(env, a, FLOAT) for a in e.args], e.args)
+    return bool(read(env, condition.atom, FLOAT))
+
+
+def _described(e: Equation, prime: str) -> str:
+    """The operation on u, v, …, as a user would write it: log'(u), (u / v)'."""
+    names = [(OPERANDS[i] if i < len(OPERANDS) else f"u{i}", ATOM) for i in range(len(e.args))]
+    text, level = infix(e.op.spelled or e.op.name, names)
+    if level == ATOM:
+        return text.replace("(", f"{prime}(", 1)
+    return f"({text}){prime}" if prime else text
+
+
+def _operands(e: Equation, values: Mapping[Var, Any]) -> str:
+    shown = [f"{OPERANDS[i] if i < len(OPERANDS) else f'u{i}'} = {_shown(read(values, a, FLOAT))}" for i, a in enumerate(e.args)]
+    return ", ".join(shown)
+
+
+def _shown(x: Any) -> str:
+    return repr(x).lower() if isinstance(x, bool) else shortest(x)
+

@@ -1,0 +1,99 @@
+"""A program written for a target, with a header that says what it is, how it is called and what regenerates it.
+
+The header depends on the program and on those options that change what is written, in one order and one spelling: the same
+input gives the same bytes, whatever the order of the options and wherever the bytes go.
+"""
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adcli import __version__
+from adcli.options import ROWS, given, refuse
+from adcli.output import destination
+from lang.errors import AdError
+from lang.ir import Program, Result
+from lang.simplify import simplify
+
+if TYPE_CHECKING:
+    from adcli.tasks import Task
+
+NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict")
+"""Options about numbers, which an emitted program has none of."""
+ELSEWHERE = ("output", "quiet", "no_cache")
+"""Options that do not change a byte of what is emitted."""
+
+
+def emit(task: Task, options: Mapping[str, Any]) -> None:
+    """Write the task's program for a target."""
+    from codegen.targets import TARGETS, Options
+    check_options(options["emit"])
+    target = TARGETS[options["emit"]]
+    program = bound(task.program, task.seeds)
+    how = Options(options["style"] or "nested", int(options["lanes"] or 1), f"adcli_{task.verb}")
+    written = target.emit(program, header(task, program), how)
+    if isinstance(written, bytes) and options["output"] is None and sys.stdout.isatty():
+        raise AdError("an object file is nothing for a terminal", help="write -o FILE")
+    with destination(options["output"]) as stream:
+        stream.write(written.encode() if isinstance(written, str) else written)
+
+
+def check_options(target: str) -> None:
+    refuse(NUMBERS, "is about numbers, and --emit writes a program")
+    if target == "text":
+        refuse(["lanes"], "is not for --emit text")
+    else:
+        refuse(["style"], f"is not for --emit {target}")
+
+
+def bound(program: Program, seeds: Mapping[str, float]) -> Program:
+    """The program with seeds that were given as constants."""
+    from lang.ir import Atom, Equation, Lit
+    env: dict[Atom, Atom] = {p.var: Lit(seeds[p.name]) for p in program.params if p.name in seeds}
+    if not env:
+        return program
+    equations = tuple(Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, e.group) for e in program.equations)
+    results = tuple(Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in program.results)
+    return simplify(Program(tuple(p for p in program.params if p.name not in seeds), equations, results, program.source))
+
+
+def header(task: Task, program: Program) -> list[str]:
+    """What stands in front of everything emitted."""
+    what = {"eval": "the outputs", "grad": "the outputs and their partial derivatives",
+            "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs"}[task.verb]
+    source = typed(task.primal.source.name) if task.primal.source else "a program"
+    mode = f", {task.mode} mode" if task.mode else ""
+    return [f"adcli {__version__}: {what} of {source}{mode}",
+            f"outputs: {', '.join(r.name for r in program.results)}",
+            f"inputs: {', '.join(p.name for p in program.params) or 'none'}",
+            f"made by: {' '.join(map(typed, command()))}"]
+
+
+def command() -> Iterator[str]:
+    """The words of the command that is running, the program first and the options in the order of the help."""
+    context = click.get_current_context()
+    yield from ("adcli", context.info_name or "")
+    program = context.params.get("program")
+    if program is not None and not program.startswith("-"):
+        yield program
+    spelled = given()
+    for p in context.command.params:
+        if isinstance(p, click.Option) and p.name in spelled and p.name not in ELSEWHERE:
+            value = context.params[p.name]
+            for one in value if p.multiple else [value]:
+                yield from (p.opts[0],) if p.is_flag else (p.opts[0], str(one))
+    if program is not None and program.startswith("-"):
+        yield from (program,) if program == "-" else ("--", program)
+
+
+def typed(word: str) -> str:
+    """A word as one types it in a shell, on one line and in printable characters whatever it holds."""
+    if word.isprintable():
+        return shlex.quote(word)
+    escaped = "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in os.fsencode(word))
+    return f"$'{escaped}'"

@@ -1,0 +1,262 @@
+"""A Program that can be called: from Python with numbers and arrays, and differentiated into further Functions.
+
+A Function is immutable. Native code is made at the first call and belongs to the object; a pickled Function travels as
+program text and is compiled again where it arrives.
+"""
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adcli.points import complete
+from lang import pipeline
+from lang.derivatives import gradient
+from lang.errors import AdError, nearest
+from lang.ir import Atom, Equation, Param, Program, Result, Var
+from lang.printer import print_program
+from lang.simplify import simplify
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from codegen.kernel import Kernel
+
+
+def load(path: str | os.PathLike[str]) -> Function:
+    """The Function of a program file. AdError if it is no program, OSError if it cannot be read."""
+    from lang.parse import parse_source
+    from lang.source import decode
+    with open(path, "rb") as file:
+        return Function(parse_source(decode(file.read(), os.fspath(path))))
+
+
+def compile(text: str, name: str = "<text>") -> Function:
+    """The Function of a program given as text; `name` stands for the file in messages."""
+    from lang.parse import parse
+    return Function(parse(text, name))
+
+
+class Function:
+    """Outputs of a program as a function of its inputs, in native code.
+
+    `f(x=2.0, y=5.0)` gives a dictionary with a float for each output; with arrays (anything NumPy broadcasts) it gives float64
+    arrays of the common shape. `f({"x": 2.0, "y": 5.0})` is the same. Inputs with a default may be left out. `out=` takes
+    an earlier result and computes into its arrays.
+    """
+
+    __slots__ = ("__weakref__", "_kernel", "_lock", "_program")
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._kernel: Kernel | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def program(self) -> Program:
+        return self._program
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self._program.params)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(r.name for r in self._program.results)
+
+    def __repr__(self) -> str:
+        return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
+
+    # -- derivatives
+
+    def grad(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
+             order: int = 1) -> Function:
+        """The outputs and their partial derivatives, named dv_dx (d2v_dx_dy, … up to `order`).
+
+        `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all); `mode` is auto, forward or reverse.
+        """
+        return Function(gradient(self._program, _names(wrt), _names(of), mode, order))
+
+    def jvp(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Function:
+        """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
+        return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
+
+    def vjp(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Function:
+        """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
+        reverse mode."""
+        return Function(simplify(pipeline.adjoints(self._kept(of), _names(wrt))))
+
+    def _kept(self, of: Sequence[str] | None) -> Program:
+        from adcli.derive import chosen
+        names = _names(of)
+        return chosen(self._program, None if names is None else list(names))
+
+    # -- text
+
+    def text(self, style: str = "nested") -> str:
+        """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
+        from codegen.targets import Options, text
+        return text(self._program, [], Options(style=style))
+
+    def llvm(self, lanes: int = 1) -> str:
+        """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
+        from codegen.targets import Options, llvm
+        return llvm(self._program, [], Options(lanes=lanes))
+
+    # -- values
+
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *, out: Mapping[str, np.ndarray] | None = None,
+                 **values: Any) -> dict[str, Any]:
+        columns = list(complete(self._program.params, _together(at, values)).values())
+        if out is None and all(type(c) in (float, int) for c in columns):
+            from codegen.kernel import run
+            numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
+            results = run(self.kernel(), numbers, rows=1)
+            return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
+        return self._arrays(columns, out)
+
+    def _arrays(self, columns: list[Any], out: Mapping[str, np.ndarray] | None) -> dict[str, Any]:
+        import numpy as np
+
+        from codegen.kernel import run_arrays
+        arrays = [real_array(p.name, c) for p, c in zip(self._program.params, columns, strict=True)]
+        shape = common_shape(self.inputs, arrays)
+        targets = [np.empty(shape) for _ in self.outputs] if out is None else out_arrays(out, self.outputs, shape)
+        rows = math.prod(shape)
+        flat = [flat_column(a, shape, targets if out is not None else []) for a in arrays]
+        run_arrays(self.kernel(), flat, rows=rows, out=[t.reshape(-1) for t in targets])
+        if out is None and not shape:
+            return {name: float(t) for name, t in zip(self.outputs, targets, strict=True)}
+        return dict(zip(self.outputs, targets, strict=True))
+
+    def kernel(self) -> Kernel:
+        """The native code of the program, compiled at the first call."""
+        if self._kernel is None:
+            with self._lock:
+                if self._kernel is None:
+                    from codegen.expand import for_machine
+                    from codegen.jit import compile_program
+                    self._kernel = compile_program(for_machine(self._program))
+        return self._kernel
+
+    # -- travel
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        program = self._program
+        name = program.source.name if program.source else "<text>"
+        return _restore, (print_program(program, "anf"), name, [p.seed for p in program.params],
+                          [(r.of, r.wrt) for r in program.results],
+                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
+
+
+Marks = list[tuple[int, list[tuple[str | None, bool]]]]
+"""For each equation its group, and the name and kind of each value it defines."""
+
+
+def _restore(text: str, name: str, seeds: list[str | None], origins: list[tuple[str | None, tuple[str, ...]]],
+             marks: Marks) -> Function:
+    """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
+    results are derivatives of, and which values a user named."""
+    from lang.parse import parse
+    program = parse(text, name)
+    params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
+                   for p, s in zip(program.params, seeds, strict=True))
+    env: dict[Atom, Atom] = {}
+    equations = []
+    for e, (group, hints) in zip(program.equations, marks, strict=True):
+        outs = tuple(Var(hint, temp, o.truth, o.shape) for o, (hint, temp) in zip(e.outs, hints, strict=True))
+        equations.append(Equation(outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, group))
+        env.update(zip(e.outs, outs, strict=True))
+    results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
+                    for r, (of, wrt) in zip(program.results, origins, strict=True))
+    return Function(Program(params, tuple(equations), results, program.source))
+
+
+# -- arguments
+
+def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that a call gives, in a dictionary and by name."""
+    if at is not None and not isinstance(at, Mapping):
+        raise AdError("inputs are given by name", help="write f(x=2.0) or f({'x': 2.0})")
+    both = [name for name in at or () if name in values]
+    if both:
+        raise AdError(f"input '{both[0]}' is given twice")
+    return {**(at or {}), **values}
+
+
+def _double(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise AdError(f"input '{name}' is too large for a double") from None
+
+
+def real_array(name: str, value: Any) -> np.ndarray:
+    """A value as an array of float64; AdError where it is not real numbers."""
+    import numpy as np
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise AdError(f"input '{name}': {error}") from None
+    if array.dtype.kind not in "fiub":
+        what = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"of type {type(value).__name__}"
+        raise AdError(f"input '{name}' is not real numbers but {what}")
+    return array.astype(np.float64, copy=False)
+
+
+def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The shape that all arrays broadcast to. AdError where there is none."""
+    import numpy as np
+    try:
+        return np.broadcast_shapes(*[a.shape for a in arrays])
+    except ValueError:
+        shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True) if a.ndim)
+        raise AdError(f"the shapes of the inputs do not go together: {shapes}") from None
+
+
+def flat_column(array: np.ndarray, shape: tuple[int, ...], targets: Sequence[np.ndarray]) -> np.ndarray:
+    """The array as a column of the common shape, which shares no memory with what the results are written into."""
+    import numpy as np
+    column = np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1)
+    if not column.flags.aligned or any(np.may_share_memory(column, t) for t in targets):
+        return column.copy()
+    return column
+
+
+def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The arrays that the results are to be computed into; AdError where one does not fit or two overlap."""
+    import numpy as np
+    if not isinstance(out, Mapping):
+        raise AdError("out= is a dictionary of arrays, as a call returns it")
+    for name in out:
+        if name not in names:
+            raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
+    found = [fitting(out.get(name), name, shape) for name in names]
+    for i, array in enumerate(found):
+        if any(np.may_share_memory(array, other) for other in found[:i]):
+            raise AdError(f"out['{names[i]}'] overlaps another result")
+    return found
+
+
+def fitting(array: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    import numpy as np
+    if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape and array.flags.carray \
+            and array.dtype.isnative:
+        return array
+    raise AdError(f"out['{name}'] must be a writeable contiguous float64 array of shape {shape}")
+
+
+def _names(names: Sequence[str] | None) -> Sequence[str] | None:
+    return [names] if isinstance(names, str) else names
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])}, … {len(names)} in all"

@@ -1,0 +1,166 @@
+"""The command `adcli`: the click group, and the one place where a fault becomes a message and an exit code.
+
+    0 success      1 a negative answer      2 usage, or a file cannot be read or written      3 the program is wrong
+    4 --strict     5 a data row is bad      70 a defect of adcli      130 interrupted
+
+The work runs in a second thread with a deep stack, so that Ctrl-C ends it at once even inside LLVM.
+"""
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import threading
+from importlib import import_module
+
+import click
+
+from adcli import __version__
+from adcli.output import discard_unfinished, say
+from adcli.usage import NobodyReads, said, unknown
+from lang.errors import AdError
+
+VERBS = {"eval": "verbs", "grad": "verbs", "jvp": "verbs", "vjp": "verbs", "show": "texts", "fmt": "texts",
+         "cache": "caching"}
+"""Verb and the module of this package that has it."""
+
+STACK = 256 << 20
+COLLECT = (100_000, 20, 50)
+"""When cycles are looked for: a short run makes none worth it, a long one still does."""
+
+
+class Verbs(click.Group):
+    """Loads the module of a verb when the verb is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        module = import_module(f"adcli.{VERBS[name]}")
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not ctx.resilient_parsing:
+            fault = unknown("verb", args[0], VERBS)
+            if args[0] == "-" or os.path.exists(args[0]):
+                fault.help = f"the verb comes first: adcli grad {args[0]}"
+            raise fault
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, "--version", prog_name="adcli")
+def cli() -> None:
+    """Values and derivatives of formulas, and programs that compute them.
+
+    PROGRAM is a file of assignments, - for standard input, or -e 'v = x*sin(y)'.
+
+    Example: adcli grad -e 'v = x*sin(y)' --at x=2,y=5
+    """
+
+
+def run(args: list[str]) -> int:
+    """Run one command; returns its exit code. Everything that can go wrong is reported here."""
+    try:
+        return _exit_code(args)
+    except SystemExit as ended:   # click's shell completion leaves this way
+        return ended.code if isinstance(ended.code, int) else 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except click.ClickException as error:
+        say(f"adcli: {said(error)}")
+        return 2
+    except AdError as error:
+        say(str(error) if error.source else f"adcli: {error}")
+        return 3 if error.source else 2
+    except (NobodyReads, BrokenPipeError):
+        _abandon_stdout()
+        return 0
+    except OSError as error:
+        _abandon_stdout()
+        where = f"{_name(error.filename)}: " if error.filename else ""
+        say(f"adcli: error: {where}{error.strerror or error}")
+        return 2
+    except MemoryError:
+        say("adcli: error: not enough memory for this program")
+        return 2
+    except Exception as error:
+        return _defect(error)
+
+
+def _exit_code(args: list[str]) -> int:
+    if not args and "_ADCLI_COMPLETE" not in os.environ:   # which click answers
+        with cli.make_context("adcli", ["--help"], resilient_parsing=True) as context:
+            say(cli.get_help(context))
+        return 2
+    if sys.stdout is None:
+        raise AdError("standard output is closed", help="write to a file with -o FILE")
+    code = cli.main(args, prog_name="adcli", standalone_mode=False)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _defect(error: Exception) -> int:
+    """What to say when adcli itself is wrong; ADCLI_TRACEBACK=1 shows where."""
+    if os.environ.get("ADCLI_TRACEBACK"):
+        import traceback
+        traceback.print_exc()
+    say(f"adcli {__version__}: internal error: {type(error).__name__}: {error}\n"
+         "help: this is a defect of adcli; please report it with the program and the command line"
+         " (ADCLI_TRACEBACK=1 shows where it happened)")
+    return 70
+
+
+def _name(filename: object) -> str:
+    return os.fsdecode(filename) if isinstance(filename, str | bytes) else str(filename)
+
+
+def _abandon_stdout() -> None:
+    """Nobody reads any more, or nothing more fits: what is still buffered goes nowhere, quietly."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace")
+    gc.set_threshold(*COLLECT)
+    codes: list[int] = []
+    try:
+        worker = _started(lambda: codes.append(run(sys.argv[1:])))
+        while worker.is_alive():
+            worker.join(0.2)   # a library's signal handler (polars has one) can keep a signal from ending a wait
+    except KeyboardInterrupt:
+        discard_unfinished()
+        os._exit(130)
+    leave(codes[0] if codes else 70)
+
+
+def leave(code: int) -> None:
+    """End the process at once: taking the interpreter apart takes as long as the work of a short run."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def _started(work: object) -> threading.Thread:
+    """A thread that does the work, with a deep stack where memory is not too short for one."""
+    for size in (STACK, 0):
+        threading.stack_size(size)
+        worker = threading.Thread(target=work, daemon=True)  # type: ignore[arg-type]
+        with contextlib.suppress(RuntimeError):
+            worker.start()
+            return worker
+    raise MemoryError("no memory for a thread")

@@ -1,0 +1,136 @@
+"""Options that several verbs share, and the program they are about."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from adcli import __version__
+from adcli.usage import OneOf
+from lang.errors import AdError
+
+if TYPE_CHECKING:
+    from lang.errors import Source
+    from lang.ir import Program
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TARGETS = ("text", "llvm", "asm", "object")
+"""The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
+
+
+ROWS = ("input_format", "on_error", "missing", "jobs")
+"""Options about rows of tables."""
+
+
+def program_options(command: Command) -> Command:
+    """PROGRAM and -e; --version, which every verb has as it has --help."""
+    command = click.version_option(__version__, "--version", prog_name="adcli")(command)
+    command = click.option("-e", "--expression", "expressions", multiple=True, metavar="TEXT",
+                           help="The program itself, or a line of it; a bare expression is named f.")(command)
+    return click.argument("program", required=False)(command)
+
+
+def derivative_options(command: Command) -> Command:
+    """--wrt and --of."""
+    command = click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command)
+    return click.option("--wrt", metavar="x,…",
+                        help="Inputs to differentiate with respect to (default: all but params).")(command)
+
+
+def output_option(command: Command) -> Command:
+    return click.option("-o", "--output", metavar="FILE", help="Write to a file, which appears only when it is whole.")(command)
+
+
+def result_options(command: Command) -> Command:
+    """How and where results are written."""
+    for option in reversed((
+        click.option("--at", "at", multiple=True, metavar="POINT",
+                     help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable."),
+        click.option("--data", metavar="ROWS",
+                     help="A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data."),
+        click.option("--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
+                     help="What the rows are (default: by suffix, then by what they look like)."),
+        click.option("--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
+                     help="What a bad row does: end the run, be left out, or be marked in a status column."),
+        click.option("--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
+                     help="What an empty field is."),
+        click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads for rows (default: all)."),
+        click.option("--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
+        click.option("--style", type=OneOf("style", ("nested", "anf", "prefix")),
+                     help="For --emit text: nested expressions, one operation a line (anf), or prefix calls."),
+        click.option("--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
+                     help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
+        click.option("--format", "form", type=OneOf("format", ("text", "json", "csv")), default="text", show_default=True,
+                     help="Format of the numbers."),
+        click.option("--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
+        click.option("--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
+        click.option("--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),
+        click.option("--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
+        output_option,
+        click.option("-q", "--quiet", is_flag=True, help="No notes on standard error."),
+        click.option("--no-cache", is_flag=True, help="Compile afresh."),
+    )):
+        command = option(command)
+    return command
+
+
+def given() -> dict[str, str]:
+    """The parameters that the command line gives, by name, as they are spelled."""
+    context = click.get_current_context()
+    return {p.name: p.opts[0] for p in context.command.params
+            if p.name and context.get_parameter_source(p.name) is ParameterSource.COMMANDLINE}
+
+
+def refuse(parameters: Sequence[str], reason: str) -> None:
+    """AdError if any of these parameters is given: it would do nothing."""
+    spelled = given()
+    for name in parameters:
+        if name in spelled:
+            raise AdError(f"{spelled[name]} {reason}")
+
+
+def names(text: str | None, option: str) -> list[str] | None:
+    """A comma-separated list of names, None where the option was not given."""
+    if text is None:
+        return None
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
+    return found
+
+
+def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
+    """The text of the program: a file, standard input, or the -e lines."""
+    from lang.source import decode
+    if program is not None and expressions:
+        raise AdError("a PROGRAM and -e exclude each other")
+    if expressions:
+        return expression_source(expressions)
+    if program is None:
+        raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
+    if program == "-":
+        if sys.stdin is None:
+            raise AdError("standard input is closed")
+        return decode(sys.stdin.buffer.read(), "<stdin>")
+    with open(program, "rb") as file:
+        return decode(file.read(), program)
+
+
+def expression_source(expressions: tuple[str, ...]) -> Source:
+    """The -e lines as one text; bare expressions are named f, f2, … as far as these names are free."""
+    from lang.scan import is_bare_expression, scan
+    from lang.source import decode
+    lines = [decode(e.encode("utf-8", "surrogateescape"), "-e").text for e in expressions]
+    taken = set().union(*[scan(line)[2] for line in lines])
+    free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
+    named = [f"{next(free)} = {line}" if is_bare_expression(line) else line for line in lines]
+    return decode("\n".join([*named, ""]).encode(), "-e")
+
+
+def read_program(program: str | None, expressions: tuple[str, ...]) -> Program:
+    from lang.parse import parse_source
+    return parse_source(read_source(program, expressions))

@@ -1,0 +1,41 @@
+"""How far a long run has come: one line on a terminal, rewritten twice a second and wiped at the end."""
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+PATIENCE = 2.0
+"""Seconds before anything is shown."""
+EVERY = 0.5
+
+
+class Progress:
+    """Shows rows, rows a second and, where the size of the input is known, the time left."""
+
+    def __init__(self, size: int | None, stream: TextIO | None = None, shown: bool = True) -> None:
+        self.size, self.stream = size, stream or sys.stderr
+        self.shown = shown and self.stream.isatty()
+        self.start = self.last = time.monotonic()
+        self.written = False
+
+    def update(self, rows: int, taken: int) -> None:
+        now = time.monotonic()
+        if self.shown and now - self.start >= PATIENCE and now - self.last >= EVERY:
+            self.last, self.written = now, True
+            self.stream.write(f"\r\x1b[K{line(rows, taken, self.size, now - self.start)}")
+            self.stream.flush()
+
+    def clear(self) -> None:
+        if self.written:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+def line(rows: int, taken: int, size: int | None, seconds: float) -> str:
+    """What is shown after so many seconds, `taken` of `size` bytes read."""
+    shown = f"{rows:,} rows, {rows / seconds:,.0f} rows/s"
+    if not size or not taken:
+        return shown
+    left = round(seconds * max(size - taken, 0) / taken)
+    return f"{shown}, {100 * min(taken, size) // size}%, {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"

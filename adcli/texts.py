@@ -1,0 +1,79 @@
+"""The verbs about the text of a program: show and fmt."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from adcli.options import derivative_options, names, output_option, program_options, read_source, refuse
+from adcli.output import destination, say
+from adcli.usage import OneOf, Verb
+from lang.errors import AdError
+from lang.pipeline import STAGES, adjoints, tangents
+from lang.printer import STYLES, print_program
+
+if TYPE_CHECKING:
+    from lang.errors import Source
+
+
+@click.command("show", cls=Verb, short_help="The program at a stage of the compiler.",
+               example="adcli show --stage reverse --style prefix -e 'v = x*sin(y)'")
+@program_options
+@derivative_options
+@click.option("--stage", type=OneOf("stage", STAGES), default="parsed", show_default=True, help="Which stage of the compiler.")
+@click.option("--style", type=OneOf("style", STYLES), help="Nested expressions, one operation a line (anf), or prefix calls.")
+@output_option
+def show_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, stage: str,
+                 style: str | None, output: str | None) -> int:
+    """The program at a stage of its way to a derivative; the text of every stage is a program again."""
+    text = stage_text(read_source(program, expressions), stage, style, names(wrt, "--wrt"), names(of, "--of"))
+    with destination(output) as stream:
+        stream.write(text.encode())
+    return 0
+
+
+def stage_text(source: Source, stage: str, style: str | None, wrt: list[str] | None, of: list[str] | None) -> str:
+    from lang.format import flatten, format_tree
+    from lang.lower import lower
+    from lang.parse import read
+    tree, faults = read(source)
+    program = lower(tree, faults)
+    make = STAGES[stage]
+    if stage not in ("forward", "reverse"):
+        refuse(["wrt", "of"], "is for the stages forward and reverse")
+    if make is None:
+        check_style(stage, style)
+        return format_tree(flatten(tree) if stage == "anf" else tree, "prefix" if style == "prefix" else "infix")
+    derived = {"forward": tangents, "reverse": adjoints}.get(stage)
+    return print_program(derived(program, wrt, of) if derived else make(program), style or "anf")
+
+
+def check_style(stage: str, style: str | None) -> None:
+    """The text as it was parsed has its expressions, and in normal form it has none."""
+    if style not in (None, "prefix", "nested" if stage == "parsed" else "anf"):
+        raise AdError(f"stage {stage} has no style {style}", help=f"that is --stage {'anf' if stage == 'parsed' else 'parsed'}")
+
+
+@click.command("fmt", cls=Verb, short_help="The program in canonical form.",
+               example="adcli fmt -e 'v=x*(sin (y))'")
+@program_options
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if the text is not in canonical form.")
+@output_option
+def fmt_command(program: str | None, expressions: tuple[str, ...], check: bool, output: str | None) -> int:
+    """The program in canonical form, comments kept."""
+    from lang.format import format_tree
+    from lang.lower import lower
+    from lang.parse import read
+    source = read_source(program, expressions)
+    tree, faults = read(source)
+    lower(tree, faults)
+    formatted = format_tree(tree)
+    if check:
+        refuse(["output"], "is not for --check, which writes nothing")
+        if formatted != source.text:
+            say(f"{source.name}: not in canonical form")
+            return 1
+        return 0
+    with destination(output) as stream:
+        stream.write(formatted.encode())
+    return 0

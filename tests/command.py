@@ -1,0 +1,48 @@
+"""The command in this process: what a run of adcli prints and how it ends, without the cost of starting Python."""
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from typing import Any, NamedTuple
+from unittest import mock
+
+from adcli.main import run
+
+
+class Ended(NamedTuple):
+    """A finished run: exit code, standard output (also as bytes), standard error."""
+
+    code: int
+    out: str
+    err: str
+    data: bytes
+
+    @property
+    def records(self) -> list[Any]:
+        """The output as JSON lines, which must be plain RFC 8259."""
+        return [json.loads(line, parse_constant=refuse) for line in self.out.splitlines()]
+
+
+def refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def adcli(*args: object, stdin: bytes = b"") -> Ended:
+    """Run one command."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.object(sys, "stdin", given):
+        code = run([str(a) for a in args])
+    out.flush()
+    err.flush()
+    data = out.buffer.getvalue()
+    return Ended(code, data.decode("utf-8", "replace"), err.buffer.getvalue().decode(), data)
+
+
+def succeeds(*args: object, stdin: bytes = b"") -> Ended:
+    """Run one command that must end well and say nothing beside its results."""
+    ended = adcli(*args, stdin=stdin)
+    assert (ended.code, ended.err) == (0, ""), ended
+    return ended

@@ -1,0 +1,211 @@
+"""Results on rows: what is appended to what, in which format, and what is said of a table that is wrong."""
+from __future__ import annotations
+
+import gzip
+import io
+
+import polars
+import pytest
+from command import adcli, succeeds
+
+from adcli.progress import Progress, line
+
+XY = "v = x*y"
+TABLE = b'name,y,x\n"a, ""b""",2,1\n\xffc,3, 4 \n'
+
+
+def grad(*options, data=b"", program=XY):
+    return succeeds("grad", "-e", program, *options, stdin=data)
+
+
+@pytest.mark.parametrize(("data", "options", "want"), [
+    (TABLE, [], b'name,y,x,v,dv_dx,dv_dy\n"a, ""b""",2,1,2.0,2.0,1.0\n\xffc,3, 4 ,12.0,3.0,4.0\n'),
+    (b"\xef\xbb\xbfx,y\r\n1,2\r\n\r\n3,4", [], b"x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n3,4,12.0,4.0,3.0\n"),
+    (b'x,"n",y\n1,"line\r\nend",2\n', [], b'x,"n",y,v,dv_dx,dv_dy\n1,"line\r\nend",2,2.0,2.0,1.0\n'),
+    (b"x\ty\n1\t2\n", [], b"x\ty\tv\tdv_dx\tdv_dy\n1\t2\t2.0\t2.0\t1.0\n"),
+    (b"x\tn\ty\n1\ta,b\t2\n", ["--format", "csv"], b'x,n,y,v,dv_dx,dv_dy\n1,"a,b",2,2.0,2.0,1.0\n'),
+    (b"x,y\n", [], b"x,y,v,dv_dx,dv_dy\n"),
+    (b"x,y\n1,0x1p-1\n1_0,inf\n", [], b"x,y,v,dv_dx,dv_dy\n1,0x1p-1,0.5,0.5,1.0\n1_0,inf,inf,inf,10.0\n"),
+    (b"x,y\n1,1\n", ["--status"], b"x,y,v,dv_dx,dv_dy,status\n1,1,1.0,1.0,1.0,smooth\n"),
+    (b"x,y\n1,1\n", ["--fmt", "%.2e"], b"x,y,v,dv_dx,dv_dy\n1,1,1.00e+00,1.00e+00,1.00e+00\n"),
+    (b"x,y\n3,\n", ["--missing", "nan"], b"x,y,v,dv_dx,dv_dy\n3,,nan,nan,3.0\n"),
+    (b"x,y\n3,1\n", ["--format", "text"], b"# x = 3.0, y = 1.0\nv = 3.0\ndv_dx = 1.0\ndv_dy = 3.0\n"),
+    (b"n,x,y\n007,3,1\n", ["--format", "json"], b'{"n":"007","x":3,"y":1,"v":3.0,"dv_dx":1.0,"dv_dy":3.0}\n'),
+    (b'{"y":2,"x":1.50 }\r\n\n {"x":"NaN","y":1}', [],
+     b'{"y":2,"x":1.50 ,"v":3.0,"dv_dx":2.0,"dv_dy":1.5}\n {"x":"NaN","y":1,"v":"NaN","dv_dx":1.0,"dv_dy":"NaN"}\n'),
+    (b'{"y":2,"x":1,"n":[]}', ["--format", "csv"], b"x,y,v,dv_dx,dv_dy\n1.0,2.0,2.0,2.0,1.0\n"),
+], ids=lambda x: repr(x)[:40])
+def test_rows(data, options, want):
+    assert grad("--data", "-", *options, data=data).data == want
+    assert grad(*options, data=data).data == want, "piped rows need no --data"
+
+
+def test_defaults_and_seeds():
+    program = "input x, a = 2\nv = a*x"
+    assert grad(data=b"x\n3\n", program=program).data == b"x,v,dv_dx,dv_da\n3,6.0,2.0,3.0\n"
+    assert grad(data=b"x,a\n3,5\n", program=program).data == b"x,a,v,dv_dx,dv_da\n3,5,15.0,5.0,3.0\n"
+    tangent = succeeds("jvp", "-e", XY, "--tangent", "x=1", "--data", "-", stdin=b"x,y\n1,2\n")
+    assert tangent.data == b"x,y,v,dv\n1,2,2.0,2.0\n"
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (b"x,y,n,m\n1,2,3\n", "<stdin>:2: 3 fields, header has 4"),
+    (b"x,y\n1\n", "<stdin>:2: 1 field, header has 2"),
+    (b"x,y\n\n1,2\nabc,4\n", "<stdin>:4: column 'x': 'abc' is not a number"),
+    (b'x,y\n"1\n",2\n', "<stdin>:2: column 'x': '1�' is not a number"),
+    (b"x,y\n1,1e999\n", "<stdin>:2: column 'y': '1e999' is too large for a double"),
+    (b"x,y\n1,\n", "<stdin>:2: column 'y' is empty\nhelp: --missing nan takes what is missing as nan"),
+    (b'x,y\n1,2\n"3,4\n5,6\n', "<stdin>:3: a quoted field is not closed"),
+    (b'x,y\n1,"2"3\n', "<stdin>:2: field 2 goes on after its closing quote"),
+    (b"X,y\n1,2\n", "<stdin>:1: no column 'x'\nhelp: did you mean 'X'?"),
+    (b"a,b\n1,2\n", "<stdin>:1: no column 'x'\nhelp: the columns are a, b"),
+    (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' is there 2 times"),
+    (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\nhelp: rename it: a result of this name is appended"),
+    (b"\n\n", "<stdin>:1: an empty table: no header"),
+    (b'{"x":1}\n', "<stdin>:1: no 'y'"),
+    (b'{"x":1,"y":2}\n\n{"x":1,"y":true}\n', "<stdin>:3: 'y': 'true' is not a number"),
+    (b'{"x":1,"y":null}\n', "<stdin>:1: 'y' is null"),
+    (b'{"x":1,"y":1e999}\n', "<stdin>:1: 'y' is too large for a double"),
+    (b'{"x":1,"y":2,"v":3}\n', "<stdin>:1: there already is a 'v'"),
+    (b'[1]\n', "<stdin>:1: not a JSON object"),
+    (b'{"x":NaN}\n', "<stdin>:1: not JSON: write \"NaN\", in quotes"),
+], ids=lambda x: repr(x)[:30])
+def test_bad_tables(data, said):
+    ended = adcli("grad", "-e", XY, "--data", "-", stdin=data)
+    assert ended.code == 5
+    assert ended.err.startswith(said), ended.err
+
+
+def test_rows_before_a_bad_one_are_written():
+    ended = adcli("grad", "-e", XY, "--data", "-", stdin=b"x,y\n1,2\n3,z\n5,6\n")
+    assert (ended.code, ended.out) == (5, "x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n")
+    assert ended.err == ("<stdin>:3: column 'y': 'z' is not a number\n"
+                         "<stdin>: 1 bad row, after 1 good row; --on-error skip or mark goes on\n")
+
+
+BAD = b'x,y\n1,2\n3,z\n5\n6,7,8\n"9,1\n'
+
+
+def test_skip():
+    ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "skip", stdin=BAD)
+    assert (ended.code, ended.out) == (0, "x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n")
+    assert ended.err.splitlines()[-1] == "<stdin>: 4 of 5 rows bad, left out"
+    assert adcli("grad", "-e", XY, "--data", "-", "--on-error", "skip", "-q", stdin=BAD).err == ""
+
+
+def test_mark():
+    ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "mark", stdin=BAD)
+    assert (ended.code, ended.out.splitlines()) == (0, [
+        "x,y,v,dv_dx,dv_dy,status",
+        "1,2,2.0,2.0,1.0,smooth",
+        "3,z,nan,nan,nan,column 'y': 'z' is not a number",
+        '5,,nan,nan,nan,"1 field, header has 2"',
+        '6,7,nan,nan,nan,"3 fields, header has 2"',
+        '"""9,1",,nan,nan,nan,a quoted field is not closed'])
+    assert ended.err.splitlines()[-1] == "<stdin>: 4 of 5 rows bad, marked"
+
+
+def test_mark_keeps_json_valid():
+    data = b'{"x":1,"y":2}\n{"x":1,\n[]\n{"x":"a","y":1}\n{"x":1,"y":2,"v":3}\n'
+    ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "mark", stdin=data)
+    assert [r["status"].partition(":")[0] for r in ended.records] == [
+        "smooth", "not JSON", "not a JSON object", "'x'", "there already is a 'v'"]
+    assert ended.records[3]["x"] == "a"
+
+
+def test_only_the_first_bad_rows_are_told():
+    ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "skip", stdin=b"x,y\n" + b"1\n" * 50)
+    assert len(ended.err.splitlines()) == 21
+
+
+def test_a_range_is_watched():
+    ended = adcli("grad", "-e", "input x in [0, 1]\nv = x*y", "--data", "-", stdin=b"x,y\n0.5,1\n2,1\n3,1\n")
+    assert (ended.code, ended.err) == (0, "-e: note: x = 2.0 is outside its range [0.0, 1.0]\n")
+
+
+@pytest.mark.parametrize(("data", "code"), [(b"x\n1\n", 0), (b"x\n0\n", 4), (b"x\n1\n-1\n", 4)])
+def test_strict(data, code):
+    assert adcli("grad", "-e", "v = sqrt(x)", "--data", "-", "--strict", stdin=data).code == code
+
+
+def test_files(tmp_path):
+    want = b"x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n"
+    plain, packed, twice = tmp_path / "a.csv", tmp_path / "a.csv.gz", tmp_path / "b"
+    plain.write_bytes(b"x,y\n1,2\n")
+    packed.write_bytes(gzip.compress(b"x,y\n1,2\n"))
+    twice.write_bytes(gzip.compress(b"x,y\n1") + gzip.compress(b",2"))
+    for path in (plain, packed, twice):
+        assert grad("--data", path).data == want
+    packed.write_bytes(packed.read_bytes()[:-9])
+    ended = adcli("grad", "-e", XY, "--data", packed)
+    assert (ended.code, ended.err) == (2, f"adcli: error: {packed}: the gzip data ends too early\n")
+    packed.write_bytes(b"\x1f\x8bxxxxxxxxxxxxxxxxxxxx")
+    assert adcli("grad", "-e", XY, "--data", packed).code == 2
+    assert adcli("grad", "-e", XY, "--data", tmp_path / "none.csv").code == 2
+    assert adcli("grad", "-e", XY, "--data", tmp_path).code == 2
+
+
+def test_a_file_in_its_own_place(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x,y\n1,2\n")
+    assert succeeds("grad", "-e", XY, "--data", path, "-o", path).data == b""
+    assert path.read_bytes() == b"x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n"
+    before = path.read_bytes()
+    assert adcli("eval", "-e", "w = x*y*zz", "--data", path, "-o", path).code == 5
+    assert path.read_bytes() == before
+
+
+def test_the_kind_is_seen_or_given(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x\ty,z\n1\t2\n")
+    assert adcli("eval", "-e", "v = x", "--data", path, "--input-format", "csv").code == 5
+    assert succeeds("eval", "-e", "v = x", "--data", path, "--input-format", "tsv").data == b"x\ty,z\tv\n1\t2\t1.0\n"
+    path = path.rename(tmp_path / "a.tsv")
+    assert succeeds("eval", "-e", "v = x", "--data", path).data == b"x\ty,z\tv\n1\t2\t1.0\n"
+
+
+def test_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    polars.DataFrame({"x": [1.0, None], "n": ["a,b", None], "y": [2, 3]}).write_parquet(path)
+    assert grad("--data", path, "--missing", "nan").data == (
+        b'x,n,y,v,dv_dx,dv_dy\n1.0,"a,b",2,2.0,2.0,1.0\n,,3,nan,3.0,nan\n')
+    ended = adcli("grad", "-e", XY, "--data", path)
+    assert (ended.code, ended.err.splitlines()[0]) == (5, f"{path}:2: column 'x' is empty")
+    path.write_bytes(b"PAR1 and nothing else")
+    ended = adcli("grad", "-e", XY, "--data", path)
+    assert (ended.code, ended.err.startswith(f"adcli: error: {path}: ")) == (2, True), ended
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--at", "x=1,y=1", "--data", "-"], "--at and --data exclude each other"),
+    (["--at", "x=1,y=1", "--missing", "nan"], "--missing is about rows"),
+    (["--data", "-", "--emit", "text"], "--data is about numbers"),
+])
+def test_options_that_exclude_each_other(options, said):
+    ended = adcli("grad", "-e", XY, *options, stdin=b"x,y\n1,2\n")
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+
+
+def test_nothing_piped():
+    ended = adcli("grad", "-e", XY)
+    assert (ended.code, "no values for x, y" in ended.err) == (2, True)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress(monkeypatch):
+    assert line(3_000_000, 50, 200, 2.0) == "3,000,000 rows, 1,500,000 rows/s, 25%, 0:00:06 left"
+    assert line(10, 50, None, 2.0) == "10 rows, 5 rows/s"
+    now = [0.0]
+    monkeypatch.setattr("adcli.progress.time.monotonic", lambda: now[0])
+    for shown in (Terminal(), io.StringIO()):
+        now[0] = 0.0
+        progress = Progress(100, shown)
+        for now[0] in (1.0, 2.5, 2.6, 3.5):
+            progress.update(10, 50)
+        progress.clear()
+        assert shown.getvalue().count("rows/s") == (2 if shown.isatty() else 0)
+        assert shown.getvalue().endswith("\r\x1b[K" if shown.isatty() else "")

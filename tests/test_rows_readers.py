@@ -1,0 +1,165 @@
+"""The three readers of tables give the same bytes, messages and exit codes: row by row, the plain one, and polars.
+
+The careful reader is the definition; the others may only be faster. Tables are drawn from what breaks readers: quotes, odd
+spaces, numbers that are none or too large, rows of the wrong length, CRLF, byte order marks, and cuts in odd places.
+"""
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+import struct
+from unittest import mock
+
+import pytest
+from command import adcli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adcli import tables_polars, work
+from adcli.rows import Fault, Table, number
+from adcli.tables import end_of_rows
+
+PROGRAM = "v = x*y + sqrt(x)"
+READERS = ("careful", "plain", "polars")
+
+
+@contextlib.contextmanager
+def reader(name, cut=False):
+    """adcli with this reader alone, and with blocks that end wherever they can."""
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(work, "fast_tables", lambda: tables_polars if name == "polars" else None))
+        patches.enter_context(mock.patch.object(work, "LARGE", 0))
+        if name == "careful":
+            patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
+        if cut:
+            patches.enter_context(mock.patch("adcli.tables.BLOCK", 24))
+            patches.enter_context(mock.patch("adcli.tables.PIECE", 7))
+        yield
+
+
+def outcomes(data, *options, cut=False):
+    """What each reader makes of a table."""
+    found = {}
+    for name in READERS:
+        with reader(name, cut):
+            ended = adcli("grad", "-e", PROGRAM, "--data", "-", *options, stdin=data)
+            found[name] = (ended.code, ended.data, ended.err)
+    return found
+
+
+def same(found):
+    assert found["plain"] == found["careful"]
+    assert found["polars"] == found["careful"]
+    assert found["careful"][0] in (0, 2, 5), found["careful"]
+
+
+ODD = ["", " ", "1_000", "1__0", "_1", "0x1p3", "0x1.8", "1e999", "-1e999", "1e-999", "0x1p9999", "nan", "NaN", "-nan", "inf", "-Inf",
+       "+Infinity", "infinit", "1e", "e1", ".", "-", "+.5", "5.", "١", "²", "1\x0b", "\x0c1", "1\x00", "\x1c1", "\xa01", "true", "null",
+       "1d5", "1,5", "#1", "1.7976931348623159e308", "4.9e-324", "2.4703282292062327e-324", "9007199254740993", "0" * 400 + "1",
+       "1" + "0" * 308, "1" + "0" * 309, "0." + "0" * 330 + "1e330", "12345678901234567890.12345678901234567890", "1 2", "\t7 ", "--1",
+       "1e+5", "1E-5", "00012", "-0", "0x", "1f", "1e5.5", "é", "\x01", "'1'", "1\r2"]
+NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(repr), st.integers(-10**20, 10**20).map(str),
+                    st.text("0123456789.eE+-_ ", max_size=12))
+FIELDS = st.one_of(NUMBERS, NUMBERS, st.sampled_from(ODD), st.text("ab1.é\"\t ,;\r", max_size=5))
+
+
+def written(field):
+    return '"' + field.replace('"', '""') + '"' if any(c in field for c in '",\n\r') else field
+
+
+ROWS = st.one_of(
+    st.tuples(NUMBERS, FIELDS, NUMBERS).map(lambda r: ",".join(map(written, r))),
+    st.lists(FIELDS, max_size=5).map(lambda r: ",".join(map(written, r))),
+    st.text('1a,"\n', max_size=12), st.just(""))
+TABLES = st.tuples(st.sampled_from(["", "\ufeff", "\n", "\r\n"]), st.lists(ROWS, max_size=8), st.sampled_from(["\n", "\r\n"]),
+                   st.booleans())
+
+
+@settings(max_examples=150, deadline=None)
+@given(TABLES, st.sampled_from(["stop", "skip", "mark"]), st.sampled_from(["error", "nan"]), st.booleans(), st.booleans())
+def test_csv(table, policy, missing, status, cut):
+    start, rows, end, last = table
+    text = start + end.join(["x,n,y", *rows]) + (end if last else "")
+    options = ["--on-error", policy, "--missing", missing, *(["--status"] if status else [])]
+    same(outcomes(text.encode(), *options, cut=cut))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(FIELDS, FIELDS), max_size=6), st.booleans())
+def test_numbers_in_plain_tables(rows, crlf):
+    """Rows of the right length without quotes reach the fast readers with any field at all."""
+    lines = ["y\tx", *[f"{x}\t{y}".replace('"', "'") for x, y in rows if "\t" not in x + y and "\r" not in x + y], ""]
+    same(outcomes(("\r\n" if crlf else "\n").join(lines).encode(), "--on-error", "mark", "--missing", "nan"))
+
+
+JSON = st.recursive(st.one_of(st.none(), st.booleans(), st.floats().map(lambda x: x if math.isfinite(x) else str(x)), st.text(max_size=3),
+                              st.integers(-10**400, 10**400)), lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(st.dictionaries(st.sampled_from(["x", "y", "z", "v"]), JSON), JSON,
+                          st.fixed_dictionaries({"x": st.floats(0, 9), "y": st.integers(0, 9)})), max_size=6),
+       st.sampled_from(["stop", "skip", "mark"]), st.booleans())
+def test_ndjson(rows, policy, cut):
+    import json
+    text = "\n".join(['{"x":1,"y":2}', *map(json.dumps, rows)])
+    same(outcomes(text.encode(), "--on-error", policy, cut=cut))
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"\n", b"x,n,y", b"x,n,y\n", b"\xef\xbb\xbfx,n,y\n1,2,3", b"x,n,y\n1,\xff,3\n", b"x,n,y\n1,\xff,b\n", b"x,n,y\n1,\x00,3\n",
+    b'x,n,y\n1,"open,3\n4,5,6\n', b'x,n,y\n1,"a"b,3\n4,5,6\n', b'x,n,y\n1,"a""b\nc",3\n4,5,z\n', b"x,y,x\n1,2,3\n", b"x,v,y\n1,2,3\n",
+    b"X,n,y\n1,2,3\n", b'"x","n","y"\n1,2,3\n', b" x ,n,y\n1,2,3\n", b"x\n1\n", b"x,n,y\n1,2,3\n\n\n4,5,6\n", b"x,n,y\r1,2,3\r",
+    b"x,n,y\n" + b"1," + b"a" * 100_000 + b",2\n", b"\xff\xfex\x00,\x00y\x00\n\x00", b"x,n,y\n1,2\n3\n1,2,3,4,5\n", b'x,n,y\n1,",\n",2\n"1","","2"\n',
+], ids=lambda data: repr(data[:24]))
+@pytest.mark.parametrize("cut", [False, True])
+def test_awkward_tables(data, cut):
+    for policy in ("stop", "skip", "mark"):
+        same(outcomes(data, "--on-error", policy, cut=cut))
+
+
+def test_cuts_change_nothing():
+    data = b'n,x,y\n"a,\n""b""",1,2\nc,3,4\r\n\nd,5,"6"\ne,7,8'
+    with reader("careful"):
+        whole = adcli("grad", "-e", PROGRAM, "--data", "-", stdin=data)
+    for name in READERS:
+        with reader(name, cut=True):
+            assert adcli("grad", "-e", PROGRAM, "--data", "-", stdin=data) == whole
+
+
+def test_polars_writes_what_repr_writes():
+    random.seed(5)
+    values = [struct.unpack("<d", random.randbytes(8))[0] for _ in range(100_000)]
+    values += [random.uniform(-2, 2) * 10**random.randint(-6, 18) for _ in range(100_000)]
+    values += [s * math.ldexp(m, e) for e in range(-1074, 1020) for m in (1, 1.5, 1 + 2**-52) for s in (1, -1)]
+    for e in range(-320, 308):
+        x = float(f"1e{e}")
+        values += [x, math.nextafter(x, 0), math.nextafter(x, math.inf), float(f"9.5e{e}"), float(f"123456789e{e - 8}")]
+    values += [0.0, -0.0, math.nan, math.inf, -math.inf, *map(float, range(-1000, 1000)), 2.0**53, 2.0**53 + 2]
+    assert tables_polars.number_texts(values) == list(map(repr, values))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t"]))
+def test_a_number_reads_back(x, space):
+    assert number((space + repr(x) + space).encode()).hex() == x.hex()
+    assert number(x.hex().encode()).hex() == x.hex()
+
+
+@pytest.mark.parametrize("text", ["", "1_", "_1", "1__0", "1e999", "0x1p9999", "1\x0b", "\xa01", "²", "pi", "1,5", "0x", "infi", "1e1_0"])
+def test_no_number(text):
+    with pytest.raises(Fault):
+        number(text.encode())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text('ab,"\n\r', max_size=30))
+def test_rows_end_where_they_are_split(text):
+    """Cutting at the end of the last whole row splits no row."""
+    data = text.encode() + b"\n"
+    end = end_of_rows(data, b",")
+    table = Table("csv", [])
+    whole = [row for row, _ in table.split(data)]
+    parts = [row for part in (data[:end], data[end:]) if part for row, _ in table.split(part)]
+    assert parts == whole
