@@ -1,0 +1,119 @@
+"""Text is the interchange format: whatever is printed reads back to an equal program, at every stage and of every derivative."""
+from __future__ import annotations
+
+import pickle
+import random
+
+from checks import check_format, check_round_trip, stages
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import SPECIAL, Sample, law, point, sample, samples
+from run import bits
+
+from adcli.function import Function
+from lang import pipeline
+from lang.derivatives import gradient
+from lang.ir import Program, Result, equal
+from lang.parse import parse
+from lang.printer import STYLES, print_program
+from lang.simplify import simplify
+from lang.status import with_status
+
+small = samples(size=12)
+
+
+@law(500)
+@given(samples(extreme=True))
+def test_operators_and_calls_say_the_same(written: Sample) -> None:
+    assert equal(parse(written.text), parse(written.calls)), written.text
+
+
+@law(300)
+@given(samples(extreme=True))
+def test_every_stage_reads_back(written: Sample) -> None:
+    for program in stages(parse(written.text)):
+        check_round_trip(program)
+
+
+@law(60)
+@given(small)
+def test_gradients_read_back_to_third_order(written: Sample) -> None:
+    program = parse(written.text)
+    wrt, of = [p.name for p in program.params][:2], [program.results[0].name]
+    for _ in range(3):
+        program = gradient(program, wrt, of)
+        check_round_trip(program)
+        of = [program.results[-1].name]
+
+
+@law(60)
+@given(small)
+def test_derivatives_of_seeded_programs_read_back(written: Sample) -> None:
+    program = parse(written.text)
+    wrt = [p.name for p in program.params]
+    tangents = pipeline.tangents(program, wrt)
+    for derived in (pipeline.tangents(tangents, wrt), pipeline.adjoints(simplify(tangents), wrt),
+                    with_status(gradient(program, wrt), program, wrt)):
+        check_round_trip(derived)
+        check_round_trip(simplify(derived))
+
+
+@law(300)
+@given(samples())
+def test_the_formatter_keeps_the_meaning_and_its_own_text(written: Sample) -> None:
+    check_format(written.text)
+    check_format(written.calls)
+
+
+@law(25)
+@given(small, st.randoms(use_true_random=False))
+def test_a_pickled_function_gives_the_same_bits(written: Sample, r: random.Random) -> None:
+    function = Function(parse(written.text)).jvp()
+    again = pickle.loads(pickle.dumps(function))
+    for _ in range(3):
+        at = point(r, function.program, special=3)
+        one, other = function(at), again(at)
+        assert {n: bits(x) for n, x in one.items()} == {n: bits(x) for n, x in other.items()}, (written.text, at)
+
+
+def test_results_that_overwrite_inputs() -> None:
+    """x and y exchanged, and the sum of what they were: every input is read before its name is taken."""
+    program = parse("input x, y\noutput x, y, s\ns = x + y\n(x, y) = (y, x)")
+    for style in STYLES:
+        assert equal(program, parse(print_program(program, style)))
+
+
+def test_infinite_constants_and_bounds() -> None:
+    program = parse("input x = -inf in [-inf, inf]\nv = x*inf - 1e15 + -inf")
+    check_round_trip(program)
+
+
+def test_an_input_called_pi_is_declared() -> None:
+    check_round_trip(parse("input pi\nv = 2*pi"))
+
+
+def test_an_exponent_that_simplifies_to_an_integer_stays_a_power() -> None:
+    """x**(1.5*2) goes through libm's pow, x**3 does not: simplification may not turn one into the other."""
+    program = simplify(parse("n = 1.5*2\nv = x**n"))
+    assert [e.op.name for e in program.equations][-1] == "pow"
+    check_round_trip(program)
+    assert equal(program, simplify(program))
+
+
+def test_a_minus_before_a_call_is_no_part_of_a_constant() -> None:
+    """-f(2) is an operation, however f comes to its constant."""
+    assert equal(parse("def f(a) = a\nv = x - -f(2)"), parse("def f(a) = a\nv = x - neg(f(2))"))
+
+
+def test_programs_use_every_operation() -> None:
+    """The generator of this file reaches every row of the table."""
+    from lang.primitives import TABLE
+    used = {e.op.name for seed in range(400) for e in parse(sample(random.Random(seed)).text).equations}
+    assert used == set(TABLE)
+
+
+def test_special_results_read_back() -> None:
+    """Constants of every kind as results."""
+    from lang.ir import Lit
+    program = Program((), (), tuple(Result(f"v{i}", Lit(x)) for i, x in enumerate(SPECIAL)))
+    check_round_trip(program)
