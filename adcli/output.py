@@ -71,13 +71,24 @@ def write_rows(stream: BinaryIO, data: bytes) -> None:
     except OSError:   # a stream in memory
         stream.write(data)
         return
-    step = ATOMIC if stat.S_ISFIFO(os.fstat(target).st_mode) else AT_ONCE
+    pipe = stat.S_ISFIFO(os.fstat(target).st_mode)
     view, at = memoryview(data), 0
     while at < len(data):
+        step = room(target) if pipe else AT_ONCE
         end = data.rfind(b"\n", at, at + step) + 1 or data.find(b"\n", at + step) + 1 or len(data)
         with _writing:
             while at < end:
                 at += os.write(target, view[at:end])
+
+
+def room(pipe: int) -> int:
+    """Bytes that a pipe certainly takes in one step: its capacity where it is empty."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+        import termios
+        held = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+        return ATOMIC if any(held) else fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    return ATOMIC
 
 
 @contextlib.contextmanager

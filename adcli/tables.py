@@ -27,13 +27,16 @@ BLOCK = 2 << 20
 LONGEST = 32 << 20
 """Bytes of a row. A longer one is a quote that nothing closes, or not a table."""
 
+PATIENCE = 0.02
+"""Seconds after which what is there is worked on, although it is less than a block."""
+
 KINDS = ("csv", "tsv", "ndjson", "parquet")
 SEPARATORS = {"csv": b",", "tsv": b"\t"}
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet"}
 PACKED = (".gz", ".zst")
 
 Pieces = Iterator[bytes | None]
-"""Bytes as they arrive; None says that nothing more is there at this moment."""
+"""Bytes as they arrive; None says that there is nothing more for a moment."""
 
 
 class BadTable(Exception):
@@ -87,7 +90,7 @@ class Input:
 
     def _ready(self) -> bool:
         with suppress(OSError, ValueError):
-            return bool(select.select([self.file], [], [], 0)[0])
+            return bool(select.select([self.file], [], [], PATIENCE)[0])
         return True
 
 

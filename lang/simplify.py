@@ -1,7 +1,7 @@
 """Simplification that never changes a bit: equal equations once, exact operations folded, dead equations dropped.
 
 One pass forward with a hash table and one backward, so the time is linear. What is folded is what IEEE arithmetic guarantees
-to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs moved out of products;
+to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs that meet;
 and operations on constants that are correctly rounded everywhere. x·0 and x + 0 are not folded: they are not exact.
 """
 from __future__ import annotations
@@ -144,12 +144,6 @@ class _Folder:
         folded = self.fold(rewritten, args)
         return self.keep(rewritten) if folded is None else folded
 
-    def minus(self, e: Equation, op: str, *args: Atom) -> Atom:
-        """−op(args), as two equations of which the second keeps the variable."""
-        inner = Equation((Var(None, True),), TABLE[op], args, e.span, e.group)
-        folded = self.fold(inner, args)
-        return self.again(e, "neg", self.keep(inner) if folded is None else folded)
-
 
 def _is(atom: Atom, value: float) -> bool:
     """Whether the atom is this very double (−0 is not 0)."""
@@ -197,15 +191,16 @@ def _div(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
 
 
 def _signs(f: _Folder, e: Equation, op: str, x: Atom, y: Atom) -> Atom | None:
-    """A negated variable hands its sign to the product or quotient, where it may meet another or be shared."""
+    """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
+    the sign of a zero in the derivative, where −(a − b) is not b − a."""
     minus_x = f.negated(x) if isinstance(x, Var) else None
     minus_y = f.negated(y) if isinstance(y, Var) else None
     if minus_x is not None and minus_y is not None:
         return f.again(e, op, minus_x, minus_y)
     if minus_x is not None:
-        return f.again(e, op, minus_x, Lit(-y.value)) if isinstance(y, Lit) else f.minus(e, op, minus_x, y)
+        return f.again(e, op, minus_x, Lit(-y.value)) if isinstance(y, Lit) else None
     if minus_y is not None:
-        return f.again(e, op, Lit(-x.value), minus_y) if isinstance(x, Lit) else f.minus(e, op, x, minus_y)
+        return f.again(e, op, Lit(-x.value), minus_y) if isinstance(x, Lit) else None
     return None
 
 

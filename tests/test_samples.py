@@ -16,7 +16,6 @@ import mpmath
 import pytest
 
 import adcli
-from adcli.points import points
 from lang.derivatives import gradient
 from lang.evaluate import evaluate, mpmath_arithmetic
 from lang.ir import Program
@@ -47,7 +46,8 @@ def tries(path: pathlib.Path) -> list[tuple[str, str]]:
 def first_point(path: pathlib.Path, program: Program) -> dict[str, float]:
     """The point of the first command, all inputs included."""
     found = re.search(r"--at (\S+)", tries(path)[0][0])
-    return next(iter(points(program.params, [found[1]] if found else [])))
+    given = dict(part.split("=") for part in found[1].split(",")) if found else {}
+    return {p.name: float(given.get(p.name, p.default)) for p in program.params}
 
 
 def differences(function, at: dict[str, float], name: str) -> dict[str, mpmath.mpf]:
