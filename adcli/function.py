@@ -9,6 +9,7 @@ import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from adcli.points import complete
@@ -44,7 +45,8 @@ class Function:
 
     `f(x=2.0, y=5.0)` gives a dictionary with a float for each output; with arrays (anything NumPy broadcasts) it gives float64
     arrays of the common shape. `f({"x": 2.0, "y": 5.0})` is the same. Inputs with a default may be left out. `out=` takes
-    an earlier result and computes into its arrays.
+    an earlier result and computes into its arrays; `jobs=` is the number of threads (default: one for each processor where
+    the work is worth it), on which no bit of a result depends.
     """
 
     __slots__ = ("__weakref__", "_kernel", "_lock", "_program")
@@ -79,6 +81,10 @@ class Function:
         """
         return Function(gradient(self._program, _names(wrt), _names(of), mode, order))
 
+    def jacobian(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto") -> Function:
+        """The outputs and the Jacobian, every entry an output of its own, named dv_dx."""
+        return self.grad(wrt, of, mode)
+
     def jvp(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
         return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
@@ -108,16 +114,19 @@ class Function:
     # -- values
 
     def __call__(self, at: Mapping[str, Any] | None = None, /, *, out: Mapping[str, np.ndarray] | None = None,
-                 **values: Any) -> dict[str, Any]:
+                 jobs: int | None = None, **values: Any) -> dict[str, Any]:
+        if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+            raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
+                          help="an input called jobs is given as f({'jobs': …})")
         columns = list(complete(self._program.params, _together(at, values)).values())
         if out is None and all(type(c) in (float, int) for c in columns):
             from codegen.kernel import run
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
-        return self._arrays(columns, out)
+        return self._arrays(columns, out, jobs)
 
-    def _arrays(self, columns: list[Any], out: Mapping[str, np.ndarray] | None) -> dict[str, Any]:
+    def _arrays(self, columns: list[Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
         import numpy as np
 
         from codegen.kernel import run_arrays
@@ -125,8 +134,10 @@ class Function:
         shape = common_shape(self.inputs, arrays)
         targets = [np.empty(shape) for _ in self.outputs] if out is None else out_arrays(out, self.outputs, shape)
         rows = math.prod(shape)
-        flat = [flat_column(a, shape, targets if out is not None else []) for a in arrays]
-        run_arrays(self.kernel(), flat, rows=rows, out=[t.reshape(-1) for t in targets])
+        flat = [column(a, shape) for a in arrays]
+        if out is not None:
+            flat = apart(flat, targets)
+        run_arrays(self.kernel(), flat, rows=rows, out=[t.reshape(-1) for t in targets], jobs=jobs)
         if out is None and not shape:
             return {name: float(t) for name, t in zip(self.outputs, targets, strict=True)}
         return dict(zip(self.outputs, targets, strict=True))
@@ -222,27 +233,40 @@ def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[in
         raise AdError(f"the shapes of the inputs do not go together: {shapes}") from None
 
 
-def flat_column(array: np.ndarray, shape: tuple[int, ...], targets: Sequence[np.ndarray]) -> np.ndarray:
-    """The array as a column of the common shape, which shares no memory with what the results are written into."""
+def column(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The array as a contiguous column of the common shape, itself where it is one already."""
     import numpy as np
-    column = np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1)
-    if not column.flags.aligned or any(np.may_share_memory(column, t) for t in targets):
-        return column.copy()
-    return column
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned):
+        array = array.copy(order="C")
+    return array if array.ndim == 1 else array.reshape(-1)
+
+
+def apart(columns: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The columns, copied where they lie in the memory that the results are written into."""
+    low, high = min(map(address, targets), default=0), max(address(t) + t.nbytes for t in targets) if targets else 0
+    return [c.copy() if address(c) < high and low < address(c) + c.nbytes else c for c in columns]
+
+
+def address(array: np.ndarray) -> int:
+    """Where the memory of a contiguous array begins."""
+    return array.ctypes.data
 
 
 def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
     """The arrays that the results are to be computed into; AdError where one does not fit or two overlap."""
-    import numpy as np
     if not isinstance(out, Mapping):
         raise AdError("out= is a dictionary of arrays, as a call returns it")
     for name in out:
         if name not in names:
             raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
     found = [fitting(out.get(name), name, shape) for name in names]
-    for i, array in enumerate(found):
-        if any(np.may_share_memory(array, other) for other in found[:i]):
-            raise AdError(f"out['{names[i]}'] overlaps another result")
+    order = sorted((address(array), i) for i, array in enumerate(found))
+    for (start, i), (following, k) in pairwise(order):
+        if following < start + found[i].nbytes:
+            raise AdError(f"out['{names[k]}'] overlaps another result")
     return found
 
 

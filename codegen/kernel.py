@@ -5,6 +5,9 @@ Nothing here needs LLVM, the language or NumPy (`run_arrays` imports it): code t
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
+import time
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +18,12 @@ if TYPE_CHECKING:
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 Pointers = Any
 """An address, or a ctypes array of pointers."""
+
+
+PROBE = 4096
+"""Rows that are timed before threads are started; a multiple of every number of lanes."""
+WORTH_A_THREAD = 1e-3
+"""Seconds of work beyond which a thread pays for its start."""
 
 
 class CodegenError(RuntimeError):
@@ -65,11 +74,11 @@ def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = N
 
 
 def run_arrays(kernel: Kernel, columns: Sequence[np.ndarray], rows: int | None = None,
-               out: Sequence[np.ndarray] | None = None) -> list[np.ndarray]:
+               out: Sequence[np.ndarray] | None = None, jobs: int | None = 1) -> list[np.ndarray]:
     """The same for NumPy arrays of float64, one-dimensional and contiguous; results go into `out` where it is given.
 
-    Whole blocks are computed in place, without a copy; the last rows through a padded one. Slices of arrays may be
-    computed in several threads.
+    Whole blocks are computed in place, without a copy; the last rows through a padded one. `jobs` threads share the rows
+    (None: one for each processor, where there is work enough); the results do not depend on how many.
     """
     import numpy as np
     rows = (len(columns[0]) if columns else 1) if rows is None else rows
@@ -77,15 +86,40 @@ def run_arrays(kernel: Kernel, columns: Sequence[np.ndarray], rows: int | None =
     check_columns(kernel, [len(c) for c in columns], rows, [len(c) for c in out])
     if not all(map(is_column, (*columns, *out))) or not all(c.flags.writeable for c in out):
         raise ValueError("a column must be a contiguous one-dimensional array of float64")
-    whole, work = rows - rows % kernel.lanes, kernel.workspace()
-    kernel(addresses(columns), addresses(out), 0, whole, work)
+    whole = rows - rows % kernel.lanes
+    shared(kernel, addresses(columns), addresses(out), whole, jobs)
     if whole < rows:
         last = [np.append(c[whole:], np.full(kernel.lanes - (rows - whole), c[-1])) for c in columns]
         results = [np.empty(kernel.lanes) for _ in out]
-        kernel(addresses(last), addresses(results), 0, kernel.lanes, work)
+        kernel(addresses(last), addresses(results), 0, kernel.lanes, kernel.workspace())
         for target, result in zip(out, results, strict=True):
             target[whole:] = result[:rows - whole]
     return out
+
+
+def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None) -> None:
+    """Compute whole blocks in `jobs` threads. With None the first rows are timed, and threads are started only where the
+    rest takes long enough to be worth it."""
+    begin = 0
+    if jobs is None:
+        begin = min(rows, PROBE)
+        start = time.perf_counter()
+        kernel(inputs, outputs, 0, begin, kernel.workspace())
+        rest = (time.perf_counter() - start) * (rows - begin) / max(begin, 1)
+        jobs = processors() if rest > WORTH_A_THREAD else 1
+    share = -(-(rows - begin) // (jobs * kernel.lanes)) * kernel.lanes
+    threads = [threading.Thread(target=kernel, args=(inputs, outputs, at, min(rows, at + share), kernel.workspace()))
+               for at in range(begin + share, rows, max(share, 1))]
+    for thread in threads:
+        thread.start()
+    kernel(inputs, outputs, begin, min(rows, begin + share), kernel.workspace())
+    for thread in threads:
+        thread.join()
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def is_column(a: np.ndarray) -> bool:

@@ -360,3 +360,32 @@ def test_the_package_says_what_it_has():
     assert all(getattr(adcli, name) is not None for name in adcli.__all__)
     with pytest.raises(AttributeError, match="no attribute 'lood'"):
         adcli.lood  # noqa: B018
+
+
+# ---------------------------------------------------------------- threads share the rows
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 8, 4095, 4096, 4097, 100_003])
+def test_results_do_not_depend_on_the_number_of_threads(rows):
+    g = adcli.compile("v = x*sin(y)/(1 + exp(-x))").grad()
+    at = {"x": np.linspace(-3, 3, rows), "y": np.linspace(0, 9, rows)}
+    one = g(at, jobs=1)
+    for jobs in (2, 3, 16, None):
+        several = g(at, jobs=jobs)
+        assert all(np.array_equal(one[name], several[name]) for name in one)
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2"])
+def test_a_number_of_threads_that_is_none(jobs):
+    with pytest.raises(adcli.AdError, match="jobs must be a whole number from 1"):
+        adcli.compile("v = x")(x=1.0, jobs=jobs)
+
+
+def test_inputs_called_out_and_jobs():
+    f = adcli.compile("v = out*jobs")
+    assert f({"out": 2.0, "jobs": 3.0}) == {"v": 6.0}
+
+
+def test_the_jacobian_is_every_partial_derivative_of_every_output():
+    j = adcli.compile("u = x*y\nw = x - y").jacobian()
+    assert j.outputs == ("u", "w", "du_dx", "du_dy", "dw_dx", "dw_dy")
+    assert j(x=2.0, y=3.0)["du_dx"] == 3.0
