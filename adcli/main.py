@@ -22,7 +22,7 @@ from adcli.usage import NobodyReads, said, unknown
 from lang.errors import AdError
 
 VERBS = {"eval": "verbs", "grad": "verbs", "jvp": "verbs", "vjp": "verbs", "show": "texts", "fmt": "texts",
-         "cache": "caching"}
+         "bench": "bench", "cache": "caching"}
 """Verb and the module of this package that has it."""
 
 STACK = 256 << 20

@@ -51,7 +51,8 @@ def result_options(command: Command) -> Command:
         click.option("--at", "at", multiple=True, metavar="POINT",
                      help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable."),
         click.option("--data", metavar="ROWS",
-                     help="A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data."),
+                     help="A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data"
+                          " where an input has no default."),
         click.option("--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
                      help="What the rows are (default: by suffix, then by what they look like)."),
         click.option("--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
@@ -65,7 +66,7 @@ def result_options(command: Command) -> Command:
         click.option("--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
                      help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
         click.option("--format", "form", type=OneOf("format", ("text", "json", "csv")), default="text", show_default=True,
-                     help="Format of the numbers."),
+                     help="Format of the numbers; on rows the default is that of the table."),
         click.option("--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
         click.option("--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
         click.option("--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),

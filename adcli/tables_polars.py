@@ -39,10 +39,10 @@ def read(table: Table, block: bytes) -> Lines | None:
     if not rows or table.separator is None:
         return None
     try:
-        texts = parsed(text, MARK, {"column_1": pl.String}, [0]).to_series()
+        texts = parsed(text, MARK, {"column_1": pl.String}, [0], None).to_series()
         places = [p for p in table.places if p is not None]
         types = {f"column_{i + 1}": pl.Float64 if i in places else pl.String for i in range(len(table.names))}
-        found = parsed(text, table.separator.decode(), types, sorted(set(places)))
+        found = parsed(text, table.separator.decode(), types, sorted(set(places)), '"' if b'"' in text else None)
     except pl.exceptions.PolarsError:
         return None
     if len(texts) != rows or (places and len(found) != rows):
@@ -57,24 +57,43 @@ def read(table: Table, block: bytes) -> Lines | None:
 
 
 def regular(text: bytes, separator: bytes, fields: int) -> int:
-    """How many rows there are, if there are no quotes, blank lines or odd characters and every row has so many fields; else 0.
+    """How many rows there are, if each is a line of so many fields without odd characters and quotes are where they belong;
+    else 0.
 
     Where every one of the `fields`-th delimiters is a line end and no other is, the rows are so.
     """
-    if b'"' in text or b"\r" in text or b"\x01" in text or text.startswith(b"\n") or (fields == 1 and b"\n\n" in text):
+    if b"\r" in text or b"\x01" in text or text.startswith(b"\n") or (fields == 1 and b"\n\n" in text):
         return 0
     data = np.frombuffer(text, np.uint8)
     ends = data == 10
     rows = int(np.count_nonzero(ends))
-    if fields > 1:
-        found = np.flatnonzero(ends | (data == separator[0]))
-        if len(found) != rows * fields or not ends[found[fields - 1::fields]].all():
-            return 0
-    return rows
+    delimiters = ends | (data == separator[0])
+    if b'"' in text and not set_quoted_apart(data, ends, delimiters):
+        return 0
+    found = np.flatnonzero(delimiters)
+    return rows if len(found) == rows * fields and ends[found[fields - 1::fields]].all() else 0
 
 
-def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int]) -> pl.DataFrame:
-    return pl.read_csv(text, has_header=False, separator=separator, quote_char=None, schema=types, columns=columns,
+def set_quoted_apart(data: np.ndarray, ends: np.ndarray, delimiters: np.ndarray) -> bool:
+    """Take what is quoted out of the delimiters. False where a quote is at an odd place or a line end is quoted.
+
+    Quotes open and close in turn. An opening one follows a delimiter, a closing one stands before a delimiter; or the two
+    touch, which is a doubled quote.
+    """
+    marks = data == 34
+    places = np.flatnonzero(marks)
+    if len(places) % 2 or not (marks | delimiters)[np.append(places[::2] - 1, places[1::2] + 1)].all():
+        return False
+    quoted = (np.cumsum(marks, dtype=np.uint8) & 1).astype(bool)
+    if (quoted & ends).any():
+        return False
+    delimiters &= ~quoted
+    return True
+
+
+def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int],
+           quote: str | None) -> pl.DataFrame:
+    return pl.read_csv(text, has_header=False, separator=separator, quote_char=quote, schema=types, columns=columns,
                        ignore_errors=True)
 
 
@@ -86,7 +105,7 @@ def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.
         return values
     values = values.copy()
     for i in doubtful.tolist():
-        field = texts[i].encode().split(table.separator)[place]
+        field = table.fields(texts[i].encode())[place]
         if not field.strip(b" \t") and table.nan:
             continue
         try:

@@ -16,7 +16,7 @@ from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adcli import tables_polars, work
+from adcli import stream, tables_polars, work
 from adcli.rows import Fault, Table, number
 from adcli.tables import end_of_rows
 
@@ -29,6 +29,7 @@ def reader(name, cut=False):
     """adcli with this reader alone, and with blocks that end wherever they can."""
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.object(work, "fast_tables", lambda: tables_polars if name == "polars" else None))
+        patches.enter_context(mock.patch.object(stream, "fast_tables", work.fast_tables))
         patches.enter_context(mock.patch.object(work, "LARGE", 0))
         if name == "careful":
             patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
@@ -91,6 +92,28 @@ def test_numbers_in_plain_tables(rows, crlf):
     """Rows of the right length without quotes reach the fast readers with any field at all."""
     lines = ["y\tx", *[f"{x}\t{y}".replace('"', "'") for x, y in rows if "\t" not in x + y and "\r" not in x + y], ""]
     same(outcomes(("\r\n" if crlf else "\n").join(lines).encode(), "--on-error", "mark", "--missing", "nan"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.text('ab,"\n', max_size=5), st.floats(0, 9), st.booleans(), st.text('a,"', max_size=3)), max_size=6),
+       st.booleans())
+def test_quoted_tables(rows, strays):
+    """Rows of the right length where names and numbers are quoted; or with quotes where none belong."""
+    lines = ["n,x,y,m"]
+    for name, x, quoted, other in rows:
+        field = other if strays and "," not in other else written(other)
+        lines.append(f'{written(name)},{written(repr(x)) if not quoted else chr(34) + repr(x) + chr(34)},1,{field}')
+    data = "\n".join([*lines, ""]).encode()
+    same(outcomes(data, "--on-error", "mark"))
+
+
+def test_polars_reads_quoted_tables():
+    table = Table("csv", [])
+    table.take_header(b"a,b", [])
+    data = b'"x, ""y""",1\nz,"2"\n"",""\n'
+    assert tables_polars.read(table, data).texts.to_list() == data.decode().splitlines()
+    for odd in (b'a"b,1\n', b'"a"b,1\n', b'"a,1\n', b'"a\nb",1\n', b'a,1\n"",2"\n', b' "a",1\n', b'"a" ,1\n', b'a,b,c\nd\n'):
+        assert tables_polars.read(table, odd) is None, odd
 
 
 VALUES = st.one_of(st.none(), st.booleans(), st.floats().map(lambda x: x if math.isfinite(x) else str(x)), st.text(max_size=3),

@@ -1,0 +1,35 @@
+"""The verb bench: that its figures are there and fit together; how large they are is no matter for a test."""
+from __future__ import annotations
+
+import json
+
+import pytest
+from command import adcli, succeeds
+
+QUICK = ["--rows", "64", "--seconds", "0"]
+
+
+def test_figures_of_every_kind():
+    [figures] = succeeds("bench", "-e", "v = x*sin(y)", *QUICK, "--format", "json").records
+    assert (figures["inputs"], figures["outputs"], figures["rows"]) == (2, 1, 64)
+    for kind in ("ns_per_row", "equations", "batch_ns_per_row", "speed_up"):
+        assert list(figures[kind]) == ["value", "forward", "reverse", "gradient"]
+    assert figures["equations"]["value"] == 2
+    assert list(figures["compile_ms"]) == ["parse", "differentiate", "emit", "llvm", "link"]
+    assert list(figures["start_up_ms"]) == ["warm", "cold"]
+    times = [*figures["ns_per_row"].values(), *figures["compile_ms"].values(), *figures["start_up_ms"].values()]
+    assert all(t > 0 for t in times)
+    value, gradient = figures["ns_per_row"]["value"], figures["ns_per_row"]["gradient"]
+    assert figures["over_value"]["gradient"] == pytest.approx(gradient / value)
+
+
+def test_rows_are_sampled_from_declared_ranges():
+    assert succeeds("bench", "-e", "input x in [-2, -1]\nv = log(-x)", *QUICK).out.startswith("-e: 1 inputs, 1 outputs\n")
+
+
+@pytest.mark.parametrize("args, code", [(["-e", "v = tahn(x)"], 3), (["-e", "v = x", "--rows", "0"], 2),
+                                        (["-e", "v = x", "--wrt", "y"], 2), (["none.ad"], 2)])
+def test_faults(args, code):
+    ended = adcli("bench", *args)
+    assert ended.code == code
+    assert json.dumps(ended.err)
