@@ -5,17 +5,15 @@ program text and is compiled again where it arrives.
 """
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from adcli.points import complete
 from lang import pipeline
 from lang.derivatives import gradient
-from lang.errors import AdError, nearest
+from lang.errors import AdError
 from lang.ir import Atom, Equation, Param, Program, Result, Var
 from lang.printer import print_program
 from lang.simplify import simplify
@@ -49,10 +47,12 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_kernel", "_lock", "_program")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_outputs", "_program")
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._inputs = tuple(p.name for p in program.params)
+        self._outputs = tuple(r.name for r in program.results)
         self._kernel: Kernel | None = None
         self._lock = threading.Lock()
 
@@ -62,11 +62,11 @@ class Function:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return tuple(p.name for p in self._program.params)
+        return self._inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return tuple(r.name for r in self._program.results)
+        return self._outputs
 
     def __repr__(self) -> str:
         return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
@@ -118,29 +118,23 @@ class Function:
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="an input called jobs is given as f({'jobs': …})")
-        columns = list(complete(self._program.params, _together(at, values)).values())
+        columns = self._columns(_together(at, values))
         if out is None and all(type(c) in (float, int) for c in columns):
             from codegen.kernel import run
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
-        return self._arrays(columns, out, jobs)
+        from adcli.arguments import on_arrays
+        return on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
 
-    def _arrays(self, columns: list[Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
-        import numpy as np
-
-        from codegen.kernel import run_arrays
-        arrays = [real_array(p.name, c) for p, c in zip(self._program.params, columns, strict=True)]
-        shape = common_shape(self.inputs, arrays)
-        targets = [np.empty(shape) for _ in self.outputs] if out is None else out_arrays(out, self.outputs, shape)
-        rows = math.prod(shape)
-        flat = [column(a, shape) for a in arrays]
-        if out is not None:
-            flat = apart(flat, targets)
-        run_arrays(self.kernel(), flat, rows=rows, out=[t.reshape(-1) for t in targets], jobs=jobs)
-        if out is None and not shape:
-            return {name: float(t) for name, t in zip(self.outputs, targets, strict=True)}
-        return dict(zip(self.outputs, targets, strict=True))
+    def _columns(self, given: Mapping[str, Any]) -> list[Any]:
+        """The value of every input in order."""
+        if len(given) == len(self.inputs):
+            try:
+                return [given[name] for name in self.inputs]
+            except KeyError:
+                pass
+        return list(complete(self._program.params, given).values())
 
     def kernel(self) -> Kernel:
         """The native code of the program, compiled at the first call."""
@@ -193,14 +187,16 @@ def _restore(text: str, name: str, seeds: list[str | None], origins: list[tuple[
 
 # -- arguments
 
-def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
+def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The inputs that a call gives, in a dictionary and by name."""
-    if at is not None and not isinstance(at, Mapping):
+    if at is None:
+        return values
+    if type(at) is not dict and not isinstance(at, Mapping):
         raise AdError("inputs are given by name", help="write f(x=2.0) or f({'x': 2.0})")
-    both = [name for name in at or () if name in values]
+    both = [name for name in at if name in values] if values else []
     if both:
         raise AdError(f"input '{both[0]}' is given twice")
-    return {**(at or {}), **values}
+    return {**at, **values} if values else at
 
 
 def _double(name: str, value: float) -> float:
@@ -208,74 +204,6 @@ def _double(name: str, value: float) -> float:
         return float(value)
     except OverflowError:
         raise AdError(f"input '{name}' is too large for a double") from None
-
-
-def real_array(name: str, value: Any) -> np.ndarray:
-    """A value as an array of float64; AdError where it is not real numbers."""
-    import numpy as np
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise AdError(f"input '{name}': {error}") from None
-    if array.dtype.kind not in "fiub":
-        what = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"of type {type(value).__name__}"
-        raise AdError(f"input '{name}' is not real numbers but {what}")
-    return array.astype(np.float64, copy=False)
-
-
-def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-    """The shape that all arrays broadcast to. AdError where there is none."""
-    import numpy as np
-    try:
-        return np.broadcast_shapes(*[a.shape for a in arrays])
-    except ValueError:
-        shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True) if a.ndim)
-        raise AdError(f"the shapes of the inputs do not go together: {shapes}") from None
-
-
-def column(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The array as a contiguous column of the common shape, itself where it is one already."""
-    import numpy as np
-    if array.shape != shape:
-        array = np.broadcast_to(array, shape)
-    flags = array.flags
-    if not (flags.c_contiguous and flags.aligned):
-        array = array.copy(order="C")
-    return array if array.ndim == 1 else array.reshape(-1)
-
-
-def apart(columns: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The columns, copied where they lie in the memory that the results are written into."""
-    low, high = min(map(address, targets), default=0), max(address(t) + t.nbytes for t in targets) if targets else 0
-    return [c.copy() if address(c) < high and low < address(c) + c.nbytes else c for c in columns]
-
-
-def address(array: np.ndarray) -> int:
-    """Where the memory of a contiguous array begins."""
-    return array.ctypes.data
-
-
-def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
-    """The arrays that the results are to be computed into; AdError where one does not fit or two overlap."""
-    if not isinstance(out, Mapping):
-        raise AdError("out= is a dictionary of arrays, as a call returns it")
-    for name in out:
-        if name not in names:
-            raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
-    found = [fitting(out.get(name), name, shape) for name in names]
-    order = sorted((address(array), i) for i, array in enumerate(found))
-    for (start, i), (following, k) in pairwise(order):
-        if following < start + found[i].nbytes:
-            raise AdError(f"out['{names[k]}'] overlaps another result")
-    return found
-
-
-def fitting(array: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    import numpy as np
-    if isinstance(array, np.ndarray) and array.dtype == np.float64 and array.shape == shape and array.flags.carray \
-            and array.dtype.isnative:
-        return array
-    raise AdError(f"out['{name}'] must be a writeable contiguous float64 array of shape {shape}")
 
 
 def _names(names: Sequence[str] | None) -> Sequence[str] | None:

@@ -82,7 +82,7 @@ class Work:
     def _in_arrays(self, lines: Any) -> Done:
         import numpy as np
 
-        from codegen.kernel import run_arrays
+        from codegen.arrays import run_arrays
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
         *results, levels = run_arrays(self.kernel, list(columns.values()), count)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from codegen import veclib
 from codegen.kernel import CodegenError, Entry, Kernel
 from codegen.kernel import run as run
-from codegen.kernel import run_arrays as run_arrays
 from lang.collector import paused
 
 if TYPE_CHECKING:
@@ -47,20 +46,20 @@ def effort(equations: int) -> int:
 
 def verify(text: str) -> None:
     """Raise CodegenError where LLVM does not accept the text."""
-    with LOCK:
-        parsed(text)
+    with LOCK, reported(), parsed(text):
+        pass
 
 
 def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
     """The text as an object file, for a processor named as LLVM does (default: this one)."""
-    with LOCK, reported():
-        return bytes(machine(cpu, level).emit_object(parsed(text)))
+    with LOCK, reported(), parsed(text) as module:
+        return bytes(machine(cpu, level).emit_object(module))
 
 
 def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
     """The text as assembly, for a processor named as LLVM does (default: this one)."""
-    with LOCK, reported():
-        return str(machine(cpu, level).emit_assembly(parsed(text)))
+    with LOCK, reported(), parsed(text) as module:
+        return str(machine(cpu, level).emit_assembly(module))
 
 
 def link(code: bytes, entry: Entry) -> Kernel:
@@ -71,7 +70,7 @@ def link(code: bytes, entry: Entry) -> Kernel:
         missing = [symbol for symbol in entry.externals if not binding.address_of_symbol(symbol)]
         if missing:
             raise CodegenError(f"this machine has no {', '.join(missing)}")
-        empty = binding.parse_assembly("", binding.create_context())
+        empty = binding.parse_assembly("")   # in the context that never ends, as no engine may outlive its context
         engine = binding.create_mcjit_compiler(empty, machine(None, 0))
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
@@ -98,14 +97,15 @@ def reported() -> Iterator[None]:
         raise CodegenError(f"LLVM: {error}") from error
 
 
-def parsed(text: str) -> Any:
-    """The text as a verified LLVM module, in a context of its own."""
+@contextlib.contextmanager
+def parsed(text: str) -> Iterator[Any]:
+    """The text as a verified LLVM module, in a context of its own. Both end here, the module first: left to the garbage
+    collector the context can end before what is in it, which crashes."""
     from llvmlite import binding
-    with reported():
-        start()
-        module = binding.parse_assembly(text, binding.create_context())
+    start()
+    with binding.create_context() as context, binding.parse_assembly(text, context) as module:
         module.verify()
-        return module
+        yield module
 
 
 def machine(cpu: str | None, level: int) -> Any:

@@ -1,6 +1,7 @@
 """Compiled code as something to call, and what must be known to call it.
 
-Nothing here needs LLVM, the language or NumPy (`run_arrays` imports it): code that was kept runs with this module alone.
+Nothing here needs LLVM, the language or NumPy: code that was kept runs with this module alone. `codegen.arrays` has the
+same for NumPy arrays.
 """
 from __future__ import annotations
 
@@ -10,10 +11,7 @@ import threading
 import time
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
+from typing import Any, NamedTuple
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 Pointers = Any
@@ -73,30 +71,6 @@ def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = N
     return [list(a[:rows]) for a in outputs]
 
 
-def run_arrays(kernel: Kernel, columns: Sequence[np.ndarray], rows: int | None = None,
-               out: Sequence[np.ndarray] | None = None, jobs: int | None = 1) -> list[np.ndarray]:
-    """The same for NumPy arrays of float64, one-dimensional and contiguous; results go into `out` where it is given.
-
-    Whole blocks are computed in place, without a copy; the last rows through a padded one. `jobs` threads share the rows
-    (None: one for each processor, where there is work enough); the results do not depend on how many.
-    """
-    import numpy as np
-    rows = (len(columns[0]) if columns else 1) if rows is None else rows
-    out = [np.empty(rows) for _ in range(kernel.entry.outputs)] if out is None else list(out)
-    check_columns(kernel, [len(c) for c in columns], rows, [len(c) for c in out])
-    if not all(map(is_column, (*columns, *out))) or not all(c.flags.writeable for c in out):
-        raise ValueError("a column must be a contiguous one-dimensional array of float64")
-    whole = rows - rows % kernel.lanes
-    shared(kernel, addresses(columns), addresses(out), whole, jobs)
-    if whole < rows:
-        last = [np.append(c[whole:], np.full(kernel.lanes - (rows - whole), c[-1])) for c in columns]
-        results = [np.empty(kernel.lanes) for _ in out]
-        kernel(addresses(last), addresses(results), 0, kernel.lanes, kernel.workspace())
-        for target, result in zip(out, results, strict=True):
-            target[whole:] = result[:rows - whole]
-    return out
-
-
 def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None) -> None:
     """Compute whole blocks in `jobs` threads. With None the first rows are timed, and threads are started only where the
     rest takes long enough to be worth it."""
@@ -122,10 +96,6 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def is_column(a: np.ndarray) -> bool:
-    return a.dtype.char == "d" and a.dtype.isnative and a.ndim == 1 and a.flags.c_contiguous and a.flags.aligned
-
-
 def check_columns(kernel: Kernel, inputs: list[int], rows: int, outputs: list[int] | None = None) -> None:
     """Compiled code checks nothing: the number of columns and their lengths are checked here."""
     entry = kernel.entry
@@ -133,10 +103,6 @@ def check_columns(kernel: Kernel, inputs: list[int], rows: int, outputs: list[in
         raise ValueError(f"{entry.inputs} columns of inputs and {entry.outputs} of results expected")
     if rows < 0 or any(length != rows for length in (*inputs, *(outputs or ()))):
         raise ValueError("columns must have equal lengths")
-
-
-def addresses(columns: Sequence[np.ndarray]) -> Pointers:
-    return pointers([c.ctypes.data for c in columns])
 
 
 def pointers(values: Sequence[int]) -> Pointers:
