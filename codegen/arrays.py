@@ -86,10 +86,11 @@ def apart(columns: Sequence[np.ndarray], given: list[int], into: list[int],
           size: int) -> tuple[Sequence[np.ndarray], list[int]]:
     """The columns with their addresses, copied where they may lie in the memory that results are written into."""
     low, high = min(into, default=0) - size, max(into, default=0) + size
-    if all(start >= high or start <= low for start in given):
-        return columns, given
-    columns = [c.copy() if low < start < high else c for c, start in zip(columns, given, strict=True)]
-    return columns, addresses(columns)
+    for start in given:
+        if low < start < high:
+            columns = [c.copy() if low < at < high else c for c, at in zip(columns, given, strict=True)]
+            return columns, addresses(columns)
+    return columns, given
 
 
 def addresses(columns: Sequence[np.ndarray]) -> list[int]:

@@ -23,6 +23,9 @@ PROBE = 4096
 WORTH_A_THREAD = 1e-3
 """Seconds of work beyond which a thread pays for its start."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
 
 class CodegenError(RuntimeError):
     """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
@@ -53,8 +56,11 @@ class Kernel:
         self.function(inputs, outputs, begin, end, work)
 
     def workspace(self) -> Pointers:
-        """Memory for one call at a time; None where the program needs none."""
-        return ctypes.create_string_buffer(self.work_bytes) if self.work_bytes else None
+        """Memory for one call at a time, from the beginning of a cache line; None where the program needs none."""
+        if not self.work_bytes:
+            return None
+        memory = ctypes.create_string_buffer(self.work_bytes + LINE)
+        return (ctypes.c_char * self.work_bytes).from_buffer(memory, -ctypes.addressof(memory) % LINE)
 
 
 def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = None) -> list[list[float]]:
@@ -74,6 +80,9 @@ def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = N
 def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None) -> None:
     """Compute whole blocks in `jobs` threads. With None the first rows are timed, and threads are started only where the
     rest takes long enough to be worth it."""
+    if jobs == 1:
+        kernel(inputs, outputs, 0, rows, kernel.workspace())
+        return
     begin = 0
     if jobs is None:
         begin = min(rows, PROBE)

@@ -31,7 +31,14 @@ DEFINITIONS = {
 }
 """libm leaves the sign of fmax(-0, +0) open; this does not, and is vector code on every machine."""
 
-RESERVED = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any")
+RESERVED = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots",
+            "others", "beyond", "within", "until")
+WHOLE = 4_000
+"""Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
+BLOCKS, LONG = 4, 20_000
+"""How many blocks go through each part together in a program of more than LONG equations."""
+STACK = 16
+"""Bytes to which every caller aligns the stack."""
 PLAIN = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
@@ -57,15 +64,19 @@ class Module:
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NONE, name: str = "kernel",
-         header: Iterable[str] = (), part_size: int = SIZE) -> Module:
-    """The program as an LLVM module. The same arguments give the same text on every machine."""
+         header: Iterable[str] = (), part_size: int | None = None) -> Module:
+    """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
+    give the same text on every machine."""
     program = expand(program, DEFINITIONS)
+    if part_size is None:
+        part_size = WHOLE if len(program.equations) <= WHOLE else SIZE
     parts, slots = cut(program, part_size)
     writer = Writer(program, lanes, library)
-    body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name)
+    blocks = BLOCKS if len(program.equations) > LONG else 1
+    body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *writer.declarations(), *body, ""]
     externals = tuple(sorted(writer.externals))
-    entry = Entry(name, lanes, 8 * lanes * slots, len(program.params), len(program.results), externals)
+    entry = Entry(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
     return Module("\n".join(lines), entry, len(program.equations))
 
 
@@ -77,36 +88,43 @@ def interface(program: Program) -> list[str]:
 
 def one_part(writer: Writer, part: Part, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
-    return loop(name, writer.lanes, writer.columns(part), writer.body(part))
+    return [f"define {head(name, writer.lanes)} {{", *loop(writer.lanes, writer.columns(part), writer.body(part)), "}"]
 
 
-def many_parts(writer: Writer, parts: list[Part], name: str) -> list[str]:
-    """One function a part, and the loop that calls them in order for each block."""
-    lines, calls = [], []
+def many_parts(writer: Writer, parts: list[Part], name: str, slots: int, blocks: int) -> list[str]:
+    """One function a part, and the loop that calls them in order for each `blocks` blocks: code that is longer than the
+    processor's cache for it is fetched once for all of them."""
+    lines, calls = [], [f"  %beyond = add i64 %row, {blocks * writer.lanes}",
+                        "  %within = icmp slt i64 %beyond, %end",
+                        "  %until = select i1 %within, i64 %beyond, i64 %end"]
     for k, part in enumerate(parts):
-        symbol = quoted(f"{name}.part{k}")
-        lines += [f"define internal void @{symbol}(ptr %in, ptr %out, i64 %row, ptr %work) {{",
-                  *writer.columns(part), *writer.body(part), "  ret void", "}", ""]
-        calls.append(f"  call void @{symbol}(ptr %in, ptr %out, i64 %row, ptr %work)")
-    return lines + loop(name, writer.lanes, [], calls)
+        symbol = f"{name}.part{k}"
+        lines += [f"define internal {head(symbol, writer.lanes)} {{",
+                  *loop(writer.lanes, [], [*writer.columns(part), *writer.body(part)], slots), "}", ""]
+        calls.append(f"  call void @{quoted(symbol)}(ptr %in, ptr %out, i64 %row, i64 %until, ptr %work)")
+    return [*lines, f"define {head(name, writer.lanes)} {{", *loop(blocks * writer.lanes, [], calls), "}"]
 
 
-def loop(name: str, lanes: int, before: list[str], body: list[str]) -> list[str]:
-    """The function that callers see."""
-    return [f"define void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{",
-            "entry:",
+def head(name: str, lanes: int) -> str:
+    return f"void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack(lanes)}"
+
+
+def loop(step: int, before: list[str], body: list[str], slots: int = 0) -> list[str]:
+    """What a function does: `body` for every `step` rows, each time with `slots` slots of its own."""
+    return ["entry:",
             *before,
             "  %any = icmp slt i64 %begin, %end",
             "  br i1 %any, label %block, label %exit",
             "block:",
             "  %row = phi i64 [ %begin, %entry ], [ %next, %block ]",
+            *(["  %slots = phi ptr [ %work, %entry ], [ %others, %block ]"] if slots else []),
             *body,
-            f"  %next = add i64 %row, {lanes}",
+            *([f"  %others = getelementptr {vector('double', step)}, ptr %slots, i64 {slots}"] if slots else []),
+            f"  %next = add i64 %row, {step}",
             "  %more = icmp slt i64 %next, %end",
             "  br i1 %more, label %block, label %exit",
             "exit:",
-            "  ret void",
-            "}"]
+            "  ret void"]
 
 
 class Writer:
@@ -162,7 +180,7 @@ class Writer:
     def load_slot(self, var: Var, slot: int) -> list[str]:
         """A value of an earlier part; a truth value is stored as a mask of integers."""
         z = self.operands[var] = self.crossing[var]
-        at = f"  %load.{slot} = getelementptr {self.real}, ptr %work, i64 {slot}"
+        at = f"  %load.{slot} = getelementptr {self.real}, ptr %slots, i64 {slot}"
         if not var.truth:
             return [at, f"  {z} = load {self.real}, ptr %load.{slot}, align 8"]
         return [at, f"  %mask.{slot} = load {self.mask}, ptr %load.{slot}, align 8",
@@ -170,7 +188,7 @@ class Writer:
 
     def store_slot(self, var: Var, slot: int) -> list[str]:
         z = self.crossing[var] = self.operands[var]
-        at = f"  %store.{slot} = getelementptr {self.real}, ptr %work, i64 {slot}"
+        at = f"  %store.{slot} = getelementptr {self.real}, ptr %slots, i64 {slot}"
         if not var.truth:
             return [at, f"  store {self.real} {z}, ptr %store.{slot}, align 8"]
         return [at, f"  %kept.{slot} = sext {self.truth} {z} to {self.mask}",
@@ -233,7 +251,8 @@ class Writer:
         symbol, arguments = f"lanes.{function}", range(arity)
         self.externals.add(function)
         self.declare(function, "double", arity)
-        lines = [f"define internal {self.real} @{symbol}({', '.join(f'{self.real} %x{a}' for a in arguments)}) {{"]
+        lines = [f"define internal {self.real} @{symbol}({', '.join(f'{self.real} %x{a}' for a in arguments)})"
+                 f"{stack(self.lanes)} {{"]
         for i in range(self.lanes):
             lines += [f"  %x{a}.{i} = extractelement {self.real} %x{a}, i32 {i}" for a in arguments]
             lines += [f"  %y{i} = call double @{function}({', '.join(f'double %x{a}.{i}' for a in arguments)})",
@@ -283,6 +302,12 @@ class Writer:
 
 def vector(scalar: str, lanes: int) -> str:
     return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def stack(lanes: int) -> str:
+    """The attribute by which values that wait on the stack, as all do during a call, lie on whole cache lines: LLVM finds out
+    what has to wait when it is too late to align the stack."""
+    return f" alignstack({8 * lanes})" if 8 * lanes > STACK else ""
 
 
 def quoted(name: str) -> str:

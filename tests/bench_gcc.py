@@ -60,7 +60,8 @@ class Line(NamedTuple):
                 f"{self.ratio:9.2f} {self.agree:7.1%}")
 
 
-HEADER = f"{'program':40s} {'inputs':>6s} {'outputs':>7s} {'equations':>9s} {'adcli':>9s} {'gcc':>9s} {'gcc/adcli':>9s} {'agree':>7s}"
+HEADER = f"{'program':40s} {'inputs':>6s} {'outputs':>7s} {'equations':>9s}" + "".join(
+    f" {word:>9s}" for word in ("adcli", "gcc", "gcc/adcli")) + f" {'agree':>7s}"
 
 
 # ---------------------------------------------------------------- programs and points
@@ -80,7 +81,7 @@ def programs(path: pathlib.Path, most: int, only: str) -> Iterator[tuple[str, Pr
 def sampled(program: Program, points: list[dict[str, float]]) -> np.ndarray:
     """Inputs, a row each: a point somewhere between two of the points, so that what they all satisfy is likely to hold."""
     rng = np.random.default_rng(0)
-    first, second, t = rng.integers(max(len(points), 1), size=ROWS), rng.integers(max(len(points), 1), size=ROWS), rng.random(ROWS)
+    (first, second), t = rng.integers(max(len(points), 1), size=(2, ROWS)), rng.random(ROWS)
     inputs = block(len(program.params))
     for column, p in zip(inputs, program.params, strict=True):
         known = np.array([point[p.name] for point in points])
