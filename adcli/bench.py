@@ -114,7 +114,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     program = phase("parse", lambda: parse_source(source))
     derived = phase("differentiate", lambda: gradient(program, wrt, of))
     module = phase("emit", lambda: emit(for_machine(derived), veclib.lanes(), veclib.host()))
-    code = phase("llvm", lambda: jit.object_code(module.text, level=jit.effort(module.equations)))
+    code = phase("llvm", lambda: jit.object_code(module.text, level=jit.effort(module)))
     phase("link", lambda: jit.link(code, module.entry))
     return found
 

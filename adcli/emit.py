@@ -35,7 +35,7 @@ def emit(task: Task, options: Mapping[str, Any]) -> None:
     check_options(options["emit"])
     target = TARGETS[options["emit"]]
     program = bound(task.program, task.seeds)
-    how = Options(options["style"] or "nested", int(options["lanes"] or 1), f"adcli_{task.verb}")
+    how = Options(options["style"] or "nested", int(options["lanes"] or 1), f"adcli_{task.verb}", options["fast_math"])
     written = target.emit(program, header(task, program), how)
     if isinstance(written, bytes) and options["output"] is None and sys.stdout.isatty():
         raise AdError("an object file is nothing for a terminal", help="write -o FILE")
@@ -46,7 +46,7 @@ def emit(task: Task, options: Mapping[str, Any]) -> None:
 def check_options(target: str) -> None:
     refuse(NUMBERS, "is about numbers, and --emit writes a program")
     if target == "text":
-        refuse(["lanes"], "is not for --emit text")
+        refuse(["lanes", "fast_math"], "is not for --emit text")
     else:
         refuse(["style"], f"is not for --emit {target}")
 

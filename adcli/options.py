@@ -73,6 +73,8 @@ def result_options(command: Command) -> Command:
         click.option("--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
         output_option,
         click.option("-q", "--quiet", is_flag=True, help="No notes on standard error."),
+        click.option("--fast-math", is_flag=True,
+                     help="Let code fuse products with sums and multiply by reciprocals: last digits may change."),
         click.option("--no-cache", is_flag=True, help="Compile afresh."),
     )):
         command = option(command)

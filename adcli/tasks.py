@@ -30,10 +30,11 @@ class Request(NamedTuple):
     wrt: list[str] | None = None
     mode: str = "auto"
     order: int = 1
+    fast: bool = False
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""
-        asked = json.dumps([self.verb, self.of, self.wrt, self.mode, self.order])
+        asked = json.dumps([self.verb, self.of, self.wrt, self.mode, self.order, self.fast])
         return cache.key([self.source.text, self.source.name, asked, *cache.surroundings()])
 
 
@@ -93,8 +94,9 @@ class Task:
         from lang.collector import paused
         from lang.status import with_status
         with paused():
-            module = emit(for_machine(with_status(self.program, self.primal, self.wrt)), lanes(), host())
-            code = jit.object_code(module.text, level=jit.effort(module.equations))
+            program = for_machine(with_status(self.program, self.primal, self.wrt))
+            module = emit(program, lanes(), host(), fast=self.request.fast)
+            code = jit.object_code(module.text, level=jit.effort(module))
         kernel = linked(code, module.entry)
         if self.slot:
             self.slot.store.put(self.slot.key, pack(self, module, code))

@@ -29,7 +29,7 @@ BLOCK = 4096
 @result_options
 def eval_command(program: str | None, expressions: tuple[str, ...], of: str | None, **options: Any) -> int:
     """The outputs of a program."""
-    request = Request("eval", read_source(program, expressions), names(of, "--of"))
+    request = Request("eval", read_source(program, expressions), names(of, "--of"), fast=options["fast_math"])
     return carry_out(prepared(request, options), options)
 
 
@@ -44,7 +44,8 @@ def eval_command(program: str | None, expressions: tuple[str, ...], of: str | No
 def grad_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, mode: str, order: int,
                  **options: Any) -> int:
     """The outputs and every first partial derivative; with --order N, the higher ones too."""
-    request = Request("grad", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), mode, order)
+    request = Request("grad", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), mode, order,
+                      options["fast_math"])
     return carry_out(prepared(request, options), options)
 
 
@@ -57,7 +58,7 @@ def grad_command(program: str | None, expressions: tuple[str, ...], wrt: str | N
 def jvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, tangent: str | None,
                 **options: Any) -> int:
     """The outputs and their tangents along a direction: forward mode."""
-    request = Request("jvp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"))
+    request = Request("jvp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
     return carry_out(seeded(prepared(request, options), tangent, "tangent", options), options)
 
 
@@ -70,7 +71,7 @@ def jvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
 def vjp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, cotangent: str | None,
                 **options: Any) -> int:
     """The outputs and the adjoints of the inputs for weights of the outputs: reverse mode."""
-    request = Request("vjp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"))
+    request = Request("vjp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
     return carry_out(seeded(prepared(request, options), cotangent, "cotangent", options), options)
 
 

@@ -22,6 +22,7 @@ from codegen.kernel import run as run
 from lang.collector import paused
 
 if TYPE_CHECKING:
+    from codegen.llvm import Module
     from lang.ir import Program
 
 LOCK = threading.RLock()
@@ -34,14 +35,15 @@ def compile_program(program: Program, lanes: int | None = None, library: veclib.
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold)."""
     from codegen.llvm import emit
     module = emit(program, lanes or veclib.lanes(), library or veclib.host())
-    return link(object_code(module.text, level=effort(module.equations) if level is None else level), module.entry)
+    return link(object_code(module.text, level=effort(module) if level is None else level), module.entry)
 
 
-def effort(equations: int) -> int:
-    """LLVM's code generation level for a program of this length."""
-    if equations <= 2_000:
+def effort(module: Module) -> int:
+    """LLVM's code generation level for a program of this length; a column costs it more than an equation does."""
+    length = module.equations + 20 * (module.entry.inputs + module.entry.outputs)
+    if length <= 3_000:
         return 2
-    return 1 if equations <= 20_000 else 0
+    return 1 if length <= 20_000 else 0
 
 
 def verify(text: str) -> None:

@@ -1,8 +1,9 @@
 """A Program as LLVM IR: one loop over blocks of `lanes` rows, every value a vector of one block.
 
 The text is written in time linear in the program and needs no optimisation pass: operations are explicit vector
-instructions or calls of the vector maths library, and nothing licenses LLVM to change a rounding (no fast-math flags,
-no contraction). With one lane every value is a plain `double` and the text names libm only: the same everywhere.
+instructions or calls of the vector maths library, and unless `fast` is asked for nothing licenses LLVM to change a
+rounding (no fast-math flags, no contraction). With one lane every value is a plain `double` and the text names libm
+only: the same everywhere.
 
     define void @NAME(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
 
@@ -37,6 +38,8 @@ WHOLE = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
 BLOCKS, LONG = 4, 20_000
 """How many blocks go through each part together in a program of more than LONG equations."""
+FAST = " contract arcp"
+"""What arithmetic may do for speed where that is asked for; NaN, infinities and signs of zero keep their meaning."""
 STACK = 16
 """Bytes to which every caller aligns the stack."""
 PLAIN = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
@@ -64,14 +67,18 @@ class Module:
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NONE, name: str = "kernel",
-         header: Iterable[str] = (), part_size: int | None = None) -> Module:
+         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False) -> Module:
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
-    give the same text on every machine."""
+    give the same text on every machine.
+
+    `fast` lets LLVM fuse a product with a sum and divide by multiplying with a reciprocal: results may then differ in the
+    last digits, and from processor to processor.
+    """
     program = expand(program, DEFINITIONS)
     if part_size is None:
         part_size = WHOLE if len(program.equations) <= WHOLE else SIZE
     parts, slots = cut(program, part_size)
-    writer = Writer(program, lanes, library)
+    writer = Writer(program, lanes, library, fast)
     blocks = BLOCKS if len(program.equations) > LONG else 1
     body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *writer.declarations(), *body, ""]
@@ -133,7 +140,8 @@ class Writer:
     `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts.
     """
 
-    def __init__(self, program: Program, lanes: int, library: veclib.Library) -> None:
+    def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False) -> None:
+        self.licence = FAST if fast else ""
         self.program, self.lanes, self.library = program, lanes, library
         self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in ("double", "i1", "i64"))
         self.names: dict[str, int] = dict.fromkeys(RESERVED, 0)
@@ -222,6 +230,8 @@ class Writer:
             case [name] if name.startswith("llvm."):
                 suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
                 return self.call(self.declare(f"{name}.{suffix}", r, op.arity), op.arity)
+            case ["fadd" | "fsub" | "fmul" | "fdiv" as name]:
+                return f"  {{z}} = {name}{self.licence} {r} {{0}}, {{1}}"
             case words:
                 return f"  {{z}} = {' '.join(words)} {r} {{0}}, {{1}}"
 

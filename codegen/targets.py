@@ -24,12 +24,14 @@ LANES = (1, 2, 4, 8)
 class Options:
     """What an emitter can be told: `style` is for text; `lanes` and the function's `name` for LLVM and below.
 
-    `name` must not be that of a libm function. AdError for a style or a number of lanes that there is not.
+    `fast` licenses LLVM to round otherwise. `name` must not be that of a libm function. AdError for a style or a number
+    of lanes that there is not.
     """
 
     style: str = "nested"
     lanes: int = 1
     name: str = "kernel"
+    fast: bool = False
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
@@ -67,7 +69,7 @@ def llvm(program: Program, header: Sequence[str], options: Options) -> str:
 def assembly(program: Program, header: Sequence[str], options: Options) -> str:
     from codegen import jit
     module = compiled(program, options)
-    code = jit.assembly(module.text, jit.baseline(), jit.effort(module.equations))
+    code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
     return commented([*header, *calling(module.entry)], "#") + code
 
 
@@ -77,14 +79,14 @@ def object_file(program: Program, header: Sequence[str], options: Options) -> by
     from codegen.llvm import identification
     module = compiled(program, options)
     marked = module.text + identification([*header, *calling(module.entry)])
-    return jit.object_code(marked, jit.baseline(), jit.effort(module.equations))
+    return jit.object_code(marked, jit.baseline(), jit.effort(module))
 
 
 def compiled(program: Program, options: Options) -> Module:
     """The program as LLVM IR."""
     from codegen.expand import for_machine
     from codegen.llvm import emit
-    return emit(for_machine(program), options.lanes, name=options.name)
+    return emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
 
 
 def calling(entry: Entry) -> list[str]:

@@ -121,7 +121,7 @@ def test_every_ingredient_changes_the_key(monkeypatch):
     request = tasks.Request("grad", Source("f.ad", "v = x\n"), ["v"], ["x"], "auto", 1)
     variants = [request._replace(**change) for change in (
         {}, {"verb": "jvp"}, {"source": Source("f.ad", "v = x \n")}, {"source": Source("g.ad", "v = x\n")}, {"of": None},
-        {"of": ["v", "w"]}, {"wrt": None}, {"wrt": ["y"]}, {"mode": "forward"}, {"order": 2})]
+        {"of": ["v", "w"]}, {"wrt": None}, {"wrt": ["y"]}, {"mode": "forward"}, {"order": 2}, {"fast": True})]
     keys = [variant.key() for variant in variants]
     assert request.key() == keys[0]
     changes = [(cache, "SCHEMA", 2), (veclib, "processor", lambda: "another"), (cache, "c_library", lambda: "glibc 1"),

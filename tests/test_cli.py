@@ -366,3 +366,19 @@ def test_a_component_that_the_formula_does_not_use_is_noted_and_dropped():
 @pytest.mark.parametrize("at", ["x0=5,x1=2", "x1=2,x3=3", "y=5,x1=2,x2=3", "x=5,x1=2,x2=3", "y1=5,x1=2,x2=3"])
 def test_any_other_name_that_is_no_input_is_an_error(at):
     assert adcli("grad", "-e", "x1*x2", "--at", at).code == 2
+
+
+# ---------------------------------------------------------------- fast-math
+
+def test_fast_math_is_asked_for_and_changes_last_digits_at_most():
+    grid = ["-e", "v = x*y/7 + sin(x)/(x*y + 2)", "--at", "x=0.1:5:50,y=0.1:3:20", "--format", "csv"]
+    exact, fast = (list(csv.reader(io.StringIO(succeeds("grad", *grid, *more).out))) for more in ([], ["--fast-math"]))
+    for one, other in zip(exact[1:], fast[1:], strict=True):
+        assert [float(x) for x in other] == pytest.approx([float(x) for x in one], rel=1e-13, abs=1e-15)
+    assert " contract arcp " in succeeds("grad", "-e", "v = x*y", "--emit", "llvm", "--fast-math").out
+    assert "contract" not in succeeds("grad", "-e", "v = x*y", "--emit", "llvm").out
+
+
+def test_fast_math_keeps_what_is_not_finite():
+    at = ["-e", "v = 1/x + sqrt(y)", "--at", "x=0,y=-1", "-q"]
+    assert succeeds("grad", *at, "--fast-math").out == succeeds("grad", *at).out
