@@ -34,7 +34,7 @@ from lang.parse import parse
 
 ROWS = 1 << 15
 STRIDE = ROWS + 24
-FLAGS = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
+FLAGS = ["-O3", "-march=native", "-ffast-math", "-fPIC"]
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
          "and": "&", "or": "|"}
 CALLS = {"max": "fmax", "min": "fmin", "abs": "fabs"}
@@ -145,9 +145,11 @@ def c_atom(atom: Atom, names: dict[Atom, str]) -> str:
 def c_function(program: Program) -> Callable[..., None]:
     """The compiled C; the library stays loaded after its file is gone."""
     with tempfile.TemporaryDirectory() as folder:
-        source, library = pathlib.Path(folder) / "f.c", pathlib.Path(folder) / "f.so"
+        source, code, library = (pathlib.Path(folder) / name for name in ("f.c", "f.o", "f.so"))
         source.write_text(c_source(program))
-        subprocess.run(["gcc", *FLAGS, str(source), "-o", str(library), "-lmvec", "-lm"], check=True)
+        subprocess.run(["gcc", *FLAGS, "-c", str(source), "-o", str(code)], check=True)
+        # Linked without -ffast-math, which would make the loaded library switch off subnormal numbers in the whole process.
+        subprocess.run(["gcc", "-shared", str(code), "-o", str(library), "-lmvec", "-lm"], check=True)
         function = ctypes.CDLL(str(library)).f
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
     function.restype = None

@@ -23,3 +23,4 @@ def test_table(tmp_path, capsys):
     assert (name, inputs, outputs, agree) == ("everything", "2", "6", "100.0%")
     assert float(ratio) == pytest.approx(float(theirs) / float(ours), rel=0.05)
     assert end.startswith("1 programs, worst ")
+    assert 5e-324 / 1.0 > 0, "subnormal numbers are gone"
