@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lang.errors import AdError, Source, Span
 from lang.ir import Atom, Equation, Lit, Primitive, Var
 from lang.primitives import TABLE
+from lang.special import HIGHEST
 
 LIMIT = 10_000_000
 """Most equations that inlining may make of one program (some 3 GB)."""
@@ -112,4 +113,6 @@ def specialised(op: Primitive, args: tuple[Atom, ...], span: Span, source: Sourc
     if op is POLYGAMMA and not (type(args[0]) is Lit and args[0].integer is not None and args[0].integer >= 0):
         raise AdError("the first argument of 'polygamma' must be a literal integer, 0 or more", span,
                       "for example polygamma(1, x)", source)
+    if op is POLYGAMMA and type(args[0]) is Lit and args[0].value > HIGHEST:
+        raise AdError(f"polygamma is known up to order {HIGHEST}", span, None, source)
     return op

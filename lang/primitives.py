@@ -21,8 +21,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lang.build import OPERATORS, Expr, When, apply
+from lang.errors import AdError
 from lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Primitive, Status
-from lang.special import polygamma_value
+from lang.special import HIGHEST, polygamma_value
 
 NAN, INF = math.nan, math.inf
 LN2, LN10 = math.log(2), math.log(10)
@@ -266,7 +267,16 @@ gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma",
 lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", domain=(POSITIVE,), status=at_poles)
 digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
               value=lambda x: polygamma_value(0, x))
-polygamma: Fn = row("polygamma", "rr>r", None, lambda t, z, n, x: t * polygamma(n.literal.value + 1, x), static=(0,),
+
+
+def polygamma_map(t: Expr, z: Expr, n: Expr, x: Expr) -> Expr:
+    """t·ψ⁽ⁿ⁺¹⁾(x), as far as that is known."""
+    if n.literal.value >= HIGHEST:
+        raise AdError(f"the derivative of polygamma({HIGHEST}, x) is not known", help="differentiate less often")
+    return t * polygamma(n.literal.value + 1, x)
+
+
+polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
                 domain=((0.0, 2.0), POSITIVE), status=at_poles,
                 value=lambda n, x: polygamma_value(n.literal.integer, x))
 

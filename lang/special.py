@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from lang.build import Expr
 
+HIGHEST = 140
+"""Largest order of polygamma: beyond it n! and with it most values leave the range of doubles."""
 TERMS = 11
 """Terms of the asymptotic series."""
 

@@ -6,7 +6,9 @@ import pytest
 from one import REAL, program, samples
 
 from lang.derivatives import gradient
+from lang.errors import AdError
 from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from lang.parse import parse
 
 MP = mpmath_arithmetic(250)   # far more digits than the differences take away
 
@@ -53,3 +55,19 @@ def test_more_than_two_arguments(name, count):
         for r in derivative.results:
             if r.wrt:
                 assert got[r.name] == pytest.approx(float(exact(value, at, r.wrt)), abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [20, 50, 100, 140])
+@pytest.mark.parametrize("x", [0.7, 3.3, 50.0, -2.6])
+def test_polygamma_of_high_order(order, x):
+    op = next(op for op in REAL if op.name == "polygamma")
+    got = evaluate(program(op, static=float(order)), {"x1": x}, FLOAT)["z"]
+    with mpmath.workdps(40):
+        assert abs(got / mpmath.psi(order, mpmath.mpf(x)) - 1) < 1e-13
+
+
+def test_polygamma_ends_where_factorials_do():
+    with pytest.raises(AdError, match="polygamma is known up to order 140"):
+        parse("v = polygamma(141, x)")
+    with pytest.raises(AdError, match=r"the derivative of polygamma\(140, x\) is not known"):
+        gradient(parse("v = polygamma(139, x)"), order=2)
