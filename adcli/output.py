@@ -100,8 +100,11 @@ def _renamed(path: str, shown: str) -> Iterator[BinaryIO]:
     temporary = os.path.join(os.path.dirname(path), f".{base}.{os.getpid()}-{next(_numbers)}.part")
     _unfinished.add(temporary)
     try:
-        with _created(temporary, shown) as stream:
+        with _nameless(os.path.dirname(path)) or _created(temporary, shown) as stream:
             yield stream
+            stream.flush()
+            if os.fstat(stream.fileno()).st_nlink == 0:
+                _name(stream, temporary)
         with contextlib.suppress(OSError):
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, path)
@@ -111,6 +114,30 @@ def _renamed(path: str, shown: str) -> Iterator[BinaryIO]:
         raise
     finally:
         _unfinished.discard(temporary)
+
+
+def _nameless(folder: str) -> BinaryIO | None:
+    """A file in `folder` that has no name yet, so that a process that is killed leaves nothing; None where the system or
+    the file system has no such files."""
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except (AttributeError, OSError):
+        return None
+    if os.path.exists(f"/proc/self/fd/{file}"):
+        return os.fdopen(file, "wb")
+    os.close(file)
+    return None
+
+
+def _name(stream: BinaryIO, path: str) -> None:
+    """Give a nameless file its name. A directory is named for os.link to take linkat, which follows the link in /proc."""
+    with contextlib.suppress(FileNotFoundError):   # left behind by a process of the same number
+        os.unlink(path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.link(f"/proc/self/fd/{stream.fileno()}", path, src_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def _created(temporary: str, shown: str) -> BinaryIO:

@@ -1,6 +1,7 @@
 """The command as a process of its own: pipes, signals, closed and full streams, what it imports."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -106,14 +107,36 @@ def test_an_interrupt_leaves_whole_rows_and_no_file(tmp_path):
     assert all(float(x) * float(y) == float(v) for x, y, v in (line.split(",") for line in lines[1:-1]))
 
     process = subprocess.Popen([*command, "-o", "r"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE)
-    wait = time.monotonic() + 20
-    while not list(tmp_path.iterdir()) and time.monotonic() < wait:
-        time.sleep(0.02)
-    assert [p.suffix for p in tmp_path.iterdir()] == [".part"]
+    until_it_writes(process, tmp_path)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[1] == b""
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def until_it_writes(process, folder):
+    """Wait until the process has its output file open, which has no name yet or a hidden one."""
+    wait = time.monotonic() + 20
+    while time.monotonic() < wait:
+        assert process.poll() is None
+        for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(entry).startswith(str(folder)):
+                    return
+        time.sleep(0.02)
+    raise AssertionError("nothing is written")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are a service of Linux")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_killed_leaves_the_old_file_and_nothing_else(tmp_path, number):
+    (tmp_path / "r").write_text("old")
+    grid = ["-e", "x*y", "--at", "x=0:1:1000000,y=0:1:1000"]
+    process = subprocess.Popen([sys.executable, "-m", "adcli", "eval", *grid, "-o", "r"], cwd=tmp_path, env=ENVIRONMENT)
+    until_it_writes(process, tmp_path)
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
 
 
 def imported(*arguments: str) -> set[str]:
