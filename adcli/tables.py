@@ -22,7 +22,7 @@ from lang.errors import AdError
 
 PIECE = 2 << 20
 """Bytes asked for at a time."""
-BLOCK = 2 << 20
+BLOCK = 1 << 20
 """Bytes of a block, at least, where they can be had at once."""
 LONGEST = 32 << 20
 """Bytes of a row. A longer one is a quote that nothing closes, or not a table."""
