@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -155,11 +156,11 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-def _started(work: object) -> threading.Thread:
+def _started(work: Callable[[], object]) -> threading.Thread:
     """A thread that does the work, with a deep stack where memory is not too short for one."""
     for size in (STACK, 0):
         threading.stack_size(size)
-        worker = threading.Thread(target=work, daemon=True)  # type: ignore[arg-type]
+        worker = threading.Thread(target=work, daemon=True)
         with contextlib.suppress(RuntimeError):
             worker.start()
             return worker

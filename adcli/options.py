@@ -14,7 +14,6 @@ from lang.errors import AdError
 
 if TYPE_CHECKING:
     from lang.errors import Source
-    from lang.ir import Program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -132,8 +131,3 @@ def expression_source(expressions: tuple[str, ...]) -> Source:
     free = (name for i in range(1, len(taken) + len(lines) + 1) if (name := f"f{i}" if i > 1 else "f") not in taken)
     named = [f"{next(free)} = {line}" if is_bare_expression(line) else line for line in lines]
     return decode("\n".join([*named, ""]).encode(), "-e")
-
-
-def read_program(program: str | None, expressions: tuple[str, ...]) -> Program:
-    from lang.parse import parse_source
-    return parse_source(read_source(program, expressions))

@@ -39,7 +39,7 @@ class Range(Sequence[Point]):
     def __len__(self) -> int:
         return self.length
 
-    def __getitem__(self, i: int) -> Point:  # type: ignore[override]
+    def __getitem__(self, i: int) -> Point:  # type: ignore[override]  # no slices are taken
         n = self.length - 1
         if i in (0, n):
             return {self.name: self.ends[i == n]}

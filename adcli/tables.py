@@ -127,7 +127,7 @@ def gunzip(pieces: Pieces, name: str) -> Pieces:
 
 def unzstd(pieces: Pieces, name: str) -> Pieces:
     try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
     except ImportError:
         raise AdError(f"{name}: this Python has no zstd (3.14 has)", help="zstd -dc FILE | adcli … --data -") from None
     engine = zstd.ZstdDecompressor()

@@ -138,7 +138,7 @@ class Work:
 def fast_tables() -> Any:
     """The module that uses polars; None where polars is not installed."""
     try:
-        import polars  # noqa: F401
+        import polars  # noqa: F401  # only whether it is there
     except ImportError:
         return None
     from adcli import tables_polars

@@ -231,5 +231,5 @@ def find(name: str) -> int | None:
     for library in libraries():
         function: Callable[..., object] | None = getattr(library, name, None)
         if function is not None:
-            return ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
+            return ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]  # a ctypes function
     return None

@@ -214,7 +214,7 @@ def numpy_arithmetic() -> Arithmetic:
         return called
 
     quiet = {name: silent(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
-    one_by_one = {name: np.vectorize(f, otypes=[float]) for name, f in FLOAT.functions.items() if name not in quiet}
+    one_by_one = {name: silent(np.vectorize(f, otypes=[float])) for name, f in FLOAT.functions.items() if name not in quiet}
     return Arithmetic({**quiet, **one_by_one}, np.float64)
 
 

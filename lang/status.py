@@ -6,7 +6,7 @@ that any of them meets: 0 smooth … 6 indeterminate, in the order of `ir.LEVELS
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from lang.build import Builder, Expr, apply
 from lang.collector import paused
@@ -49,11 +49,12 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     b.equations.extend(copy.equations)
     levels = _Levels(b)
     active = active_values(copy, wrt)
-    for e, guard in reached(b, copy):
+    equations = list(reached(b, copy))
+    for e, guard in equations:
         for status in e.op.status:
             if status.needs is None or e.args[status.needs] in active:
                 levels.note(status.level, _condition(b, e, status), guard, status.nan)
-    for value, guard in nan_checks(b, copy):
+    for value, guard in nan_checks(copy, equations):
         levels.note(DOMAIN, b.expr(value) != b.expr(value), guard)
     _indeterminate(b, program, primal, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
@@ -77,14 +78,14 @@ def reached(b: Builder, program: Program) -> Iterator[tuple[Equation, Guard]]:
                     guards[a] = either(b, guards[a], use) if a in guards else use
 
 
-def nan_checks(b: Builder, program: Program) -> Iterator[tuple[Var, Guard]]:
+def nan_checks(program: Program, equations: Iterable[tuple[Equation, Guard]]) -> Iterator[tuple[Var, Guard]]:
     """The values that must be looked at so that no NaN goes unseen: results, and operands of what can hide a NaN."""
     looked: set[Atom] = set()
     for r in program.results:
         if isinstance(r.atom, Var) and r.atom not in looked:
             looked.add(r.atom)
             yield r.atom, ()
-    for e, guard in list(reached(b, program)):
+    for e, guard in equations:
         if e.op.hides_nan and e.op is not SELECT:
             for a in e.args:
                 if isinstance(a, Var) and not a.truth and a not in looked:

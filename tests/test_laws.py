@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 from one import REAL, SPECIAL, program, samples, special_points
 from run import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
@@ -13,7 +14,7 @@ from codegen.expand import for_machine
 from codegen.jit import compile_program, run
 from lang import forward, reverse
 from lang.derivatives import gradient
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
 from lang.ir import Program
 from lang.primitives import TABLE
 from lang.simplify import simplify
@@ -135,6 +136,16 @@ def test_native_against_reference(op):
     for point, got, want in zip(at, native, reference, strict=True):
         loose = op.name in SPECIAL_FUNCTIONS and math.isfinite(want["z"]) and math.isfinite(got["z"])
         assert ulps(got["z"], want["z"]) <= 4 or loose, (point, got, want)
+
+
+@every_primitive
+def test_the_numpy_evaluator_against_the_one_on_floats(op):
+    at, names = points(op), [p.name for p in program(op).params]
+    columns = {name: np.array([point[name] for point in at]) for name in names}
+    together = evaluate(program(op), columns, numpy_arithmetic())["z"]
+    for point, got in zip(at, together, strict=True):
+        want = evaluate(program(op), point, FLOAT)["z"]
+        assert ulps(float(got), want) <= 4 or abs(float(got) - want) < 1e-15, (point, got, want)
 
 
 SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp"}
