@@ -1,0 +1,34 @@
+"""Seeds given on the command line: --tangent x=1,y=0 and --cotangent v=1."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adcli.points import complete, value
+from adcli.tasks import Task
+from lang.errors import AdError
+from lang.ir import Param, Program
+
+
+def seeded(task: Task, spec: str | None, kind: str, options: Mapping[str, Any]) -> Task:
+    """The task at its seeds."""
+    return task.at(seed_values(task.program, spec, kind, needed=not options["emit"]), derive=bool(options["emit"]))
+
+
+def seed_values(program: Program, spec: str | None, kind: str, needed: bool) -> dict[str, float]:
+    """The value of every seed parameter: as given, 0 where not named, 1 where there is only one and nothing is given."""
+    seeds = {p.seed: p.name for p in program.params if p.seed}
+    if spec is None:
+        if len(seeds) != 1 and needed and seeds:
+            raise AdError(f"no --{kind}", help=f"write --{kind} {','.join(f'{s}=1' for s in list(seeds)[:3])}")
+        return dict.fromkeys(seeds.values(), 1.0) if needed else {}
+    given: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in spec.split(","))):
+        name, equals, number = (s.strip() for s in part.partition("="))
+        if not equals:
+            raise AdError(f"--{kind}: '{part}' is not name=value")
+        if name in given:
+            raise AdError(f"--{kind}: '{name}' is given twice")
+        given[name] = value(name, number)
+    zero = [Param(p.var, p.seed, 0.0) for p in program.params if p.seed]
+    return {seeds[name]: x for name, x in complete(zero, given, "input" if kind == "tangent" else "output").items()}

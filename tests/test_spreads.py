@@ -1,0 +1,22 @@
+"""Points with a spread: ± in its spellings, percent, and what is wrong with the others."""
+import pytest
+
+from adcli.spreads import split
+from lang.errors import AdError
+
+
+@pytest.mark.parametrize("spec, plain, spreads", [
+    ("x=2±0.1,y=5", "x=2,y=5", {"x": 0.1}), ("x=2+-0.1", "x=2", {"x": 0.1}), ("x = 2 +/- 1e-3", "x = 2 ", {"x": 1e-3}),
+    ("x=-4±5%", "x=-4", {"x": 0.2}), ("x=2", "x=2", {}), ("x=1±0,y=2±pi", "x=1,y=2", {"x": 0.0, "y": 3.141592653589793}),
+    ("@points.json", "@points.json", {}), ("x=1e+3", "x=1e+3", {}), ("x=0:1:3", "x=0:1:3", {})])
+def test_a_point_and_its_spreads(spec, plain, spreads):
+    assert split(spec) == (plain, pytest.approx(spreads))
+
+
+@pytest.mark.parametrize("spec, message", [
+    ("x=2±0.1±0.2", "two spreads"), ("x=0:1:3±1", "not name=value±spread"), ("x±1", "not name=value±spread"),
+    ("x=1±-1", "0 or more"),
+    ("x=1±inf", "finite"), ("x=1±", "has no value"), ("x=1±abc", "x's spread"), ("x=1±nan%", "finite")])
+def test_a_wrong_spread_is_refused(spec, message):
+    with pytest.raises(AdError, match=message):
+        split(spec)
