@@ -3,43 +3,74 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lang.derivatives import cheaper_mode, gradient, inputs_to_differentiate, outputs_to_differentiate
+from lang import derivatives
+from lang.derivatives import Step, inputs_to_differentiate, outputs_to_differentiate, requested
+from lang.errors import AdError
 from lang.ir import Program
 from lang.parse import parse_source
 from lang.pipeline import adjoints, tangents
 from lang.simplify import simplify
 
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from adcli.tasks import Request
 
 
-def derived(request: Request) -> tuple[Program, Program, list[str]]:
-    """The program with the outputs asked for, its derivative, and the inputs differentiated with respect to."""
-    primal = chosen(parse_source(request.source), request.of)
+def derived(request: Request) -> tuple[Program, Program, list[str], list[Step]]:
+    """The program with the outputs asked for, its derivative, the inputs differentiated with respect to, and how."""
+    program, steps = parse_source(request.source), list[Step]()
+    primal = chosen(program, requested(program, request.of)[0])
     if request.verb == "eval":
-        return primal, simplify(primal), []
+        return primal, simplify(primal), [], steps
     inputs = inputs_to_differentiate(primal, request.wrt)
-    if request.verb == "grad":
-        return primal, gradient(primal, inputs, None, request.mode, request.order), inputs
-    return primal, simplify(tangents(primal, inputs) if request.verb == "jvp" else adjoints(primal, inputs)), inputs
+    return primal, derivative(request, primal, inputs, steps), inputs, steps
 
 
-def along(verb: str, primal: Program, program: Program, wrt: list[str], seeds: Mapping[str, float]) -> Program:
+def derivative(request: Request, primal: Program, inputs: list[str], steps: list[Step]) -> Program:
+    """The derivative program that a request asks for."""
+    of, mode, zeros = request.of, request.mode, request.zeros
+    match request.verb:
+        case "grad":
+            return derivatives.gradient(primal, inputs, of, mode, request.order, steps)
+        case "jacobian":
+            return derivatives.jacobian(primal, inputs, None, mode, zeros, steps)
+        case "hessian":
+            return derivatives.hessian(primal, inputs, None, mode, zeros, steps)
+        case "hvp":
+            return derivatives.hvp(primal, inputs)
+        case "taylor":
+            from lang.taylor import taylor
+            return taylor(primal, inputs, None, request.order, request.scaled)
+        case "jvp":
+            return simplify(tangents(primal, inputs))
+        case "vjp":
+            return simplify(adjoints(primal, inputs))
+    raise AdError(f"'{request.verb}' derives nothing")
+
+
+def along(request: Request, primal: Program, program: Program, wrt: list[str], seeds: Mapping[str, float]) -> Program:
     """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""
     nonzero = [p.seed for p in program.params if p.seed and seeds[p.name]]
-    return simplify(tangents(primal, nonzero) if verb == "jvp" else adjoints(primal, wrt, nonzero))
+    if request.verb == "vjp":
+        return simplify(adjoints(primal, wrt, nonzero))
+    if request.verb == "hvp":
+        return derivatives.hvp(primal, wrt, None, nonzero)
+    return derivative(request, primal, nonzero, [])
 
 
-def mode_taken(program: Program, inputs: list[str], mode: str, order: int) -> str:
-    """The mode in words: what `auto` takes for a gradient is known, beyond that it may differ from order to order."""
-    if mode != "auto":
-        return mode
-    return cheaper_mode(simplify(program), inputs, [r.name for r in program.results]) if order == 1 else "auto"
+def modes(request: Request, steps: Sequence[Step]) -> str:
+    """The mode of differentiation in words."""
+    if request.verb in FIXED:
+        return FIXED[request.verb]
+    return " over ".join(dict.fromkeys(s.taken.mode for s in reversed(steps))) if steps else ""
 
 
-def chosen(program: Program, of: list[str] | None) -> Program:
+FIXED = {"jvp": "forward", "vjp": "reverse", "hvp": "forward over reverse", "taylor": "forward"}
+
+
+def chosen(program: Program, of: Sequence[str] | None) -> Program:
     """The program with the outputs in `of` only, in that order."""
     results = {r.name: r for r in program.results}
     kept = tuple(results[name] for name in outputs_to_differentiate(program, of))

@@ -23,7 +23,7 @@ from lang.simplify import simplify
 if TYPE_CHECKING:
     from adcli.tasks import Task
 
-NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict")
+NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program has none of."""
 ELSEWHERE = ("output", "quiet", "no_cache")
 """Options that do not change a byte of what is emitted."""
@@ -65,7 +65,10 @@ def bound(program: Program, seeds: Mapping[str, float]) -> Program:
 def header(task: Task, program: Program) -> list[str]:
     """What stands in front of everything emitted."""
     what = {"eval": "the outputs", "grad": "the outputs and their partial derivatives",
-            "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs"}[task.verb]
+            "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs",
+            "jacobian": "the outputs and their Jacobian", "hessian": "the output, its gradient and its Hessian",
+            "hvp": "the output and the product of its Hessian with a direction",
+            "taylor": "the Taylor coefficients of the outputs along a direction"}[task.verb]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",

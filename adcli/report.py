@@ -19,6 +19,8 @@ from lang.ir import LEVELS, Program
 from lang.names import Names
 
 Number = Callable[[float], str]
+Path = tuple[str | int, ...]
+"""Where a number stands in the JSON object of its point; after a number the value is a list."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Layout:
     inputs: tuple[str, ...]
     seeds: dict[str, str]
     values: tuple[str, ...]
-    derived: tuple[tuple[str, tuple[str, ...]], ...]
+    derived: tuple[tuple[str, Path], ...]
     status: str | None = None
 
     @classmethod
@@ -41,12 +43,22 @@ class Layout:
         """The layout of `program`, the derivative of `primal` that the verb asks for: its outputs come first."""
         inputs = tuple(p.name for p in program.params if not p.seed)
         seeds = {p.name: p.seed for p in program.params if p.seed}
-        values = tuple(r.name for r in primal.results)
+        values = () if verb == "taylor" else tuple(r.name for r in primal.results)
         derived = program.results[len(values):]
-        if verb == "grad":
-            paths: list[tuple[str, ...]] = [(r.of or "", ",".join(r.wrt)) for r in derived]
-        else:
-            paths = [(name,) for name in (values if verb == "jvp" else [p.name for p in primal.params if p.name in wrt])]
+        outputs = [r.name for r in primal.results]
+        match verb:
+            case "grad":
+                paths: list[Path] = [("grad", r.of or "", ",".join(r.wrt)) for r in derived]
+            case "jacobian":
+                paths = [("jacobian", r.of or "", *r.wrt) for r in derived]
+            case "hessian":
+                paths = [("grad" if len(r.wrt) == 1 else "hessian", r.of or "", *r.wrt) for r in derived]
+            case "jvp":
+                paths = [("jvp", name) for name in outputs]
+            case "taylor":
+                paths = [("taylor", name, k) for name in outputs for k in range(len(derived) // max(1, len(outputs)))]
+            case _:
+                paths = [(verb, p.name) for p in primal.params if p.name in wrt]
         status = Names.of(program).fresh("status") if show_status else None
         pairs = tuple((r.name, path) for r, path in zip(derived, paths, strict=verb != "eval"))
         return cls(verb, inputs, seeds, values, pairs, status)
@@ -126,24 +138,29 @@ def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[s
     for row in rows:
         record: dict[str, object] = {"at": {k: written(row.at[k]) for k in layout.inputs}}
         if layout.seeds:
-            kind = "tangent" if layout.verb == "jvp" else "cotangent"
+            kind = "cotangent" if layout.verb == "vjp" else "tangent"
             record[kind] = {of: written(row.at[k]) for k, of in layout.seeds.items()}
         values, derivatives = row.results[:len(layout.values)], row.results[len(layout.values):]
-        record["value"] = {name: written(x) for name, x in zip(layout.values, values, strict=True)}
+        if layout.values:
+            record["value"] = {name: written(x) for name, x in zip(layout.values, values, strict=True)}
         if layout.verb != "eval":
-            record[layout.verb] = nested([path for _, path in layout.derived], [written(x) for x in derivatives])
+            empty: dict[str, Any] = {layout.verb: {}}
+            record.update(empty | nested([path for _, path in layout.derived], [written(x) for x in derivatives]))
         record["status"] = LEVELS[row.level]
         yield json_text(record) + "\n"
 
 
-def nested(paths: Sequence[tuple[str, ...]], values: Sequence[object]) -> dict[str, Any]:
+def nested(paths: Sequence[Path], values: Sequence[object]) -> dict[str, Any]:
     """The values as an object, each at its path."""
     tree: dict[str, Any] = {}
     for path, x in zip(paths, values, strict=True):
-        inner = tree
-        for key in path[:-1]:
-            inner = inner.setdefault(key, {})
-        inner[path[-1]] = x
+        inner: Any = tree
+        for key, following in zip(path, path[1:], strict=False):
+            inner = inner.setdefault(key, [] if isinstance(following, int) else {})
+        if isinstance(inner, list):
+            inner.append(x)
+        else:
+            inner[path[-1]] = x
     return tree
 
 

@@ -28,6 +28,9 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
         emit(task, options)
         return 0
     refuse(["style", "lanes"], "is for --emit")
+    if options["enclose"]:
+        from adcli.enclose import enclose_report
+        return enclose_report(task, options["at"], options)
     inputs = [p for p in task.program.params if p.name not in task.seeds]
     missing = [p.name for p in inputs if p.default is None]
     if options["data"] is not None or (missing and not options["at"]):
@@ -39,8 +42,11 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
         raise AdError(f"no values for {', '.join(missing)}",
                       help=f"give a point, --at {','.join(f'{n}=1' for n in missing[:3])}{'' if len(missing) <= 3 else ',…'};"
                            " rows, --data FILE or piped in; or --emit text for the program itself")
-    number = number_format(options["fmt"], options["hexadecimal"])
     at = within(inputs, points(inputs, options["at"], watch.say), watch.say, task.primal.source)
+    if options["digits"]:
+        from adcli.digits import digits_report
+        return digits_report(task, at, options)
+    number = number_format(options["fmt"], options["hexadecimal"])
     layout = Layout.of(task.verb, task.primal, task.program, task.wrt, options["status"])
     rows = watch.over(evaluate(task, at))
     with destination(options["output"]) as out:

@@ -7,7 +7,7 @@ equations when a result has to be explained.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ from lang.ir import Param, Program, Result, Var
 
 if TYPE_CHECKING:
     from codegen.llvm import Module
+    from lang.derivatives import Step
 
 
 class Request(NamedTuple):
@@ -31,10 +32,12 @@ class Request(NamedTuple):
     mode: str = "auto"
     order: int = 1
     fast: bool = False
+    zeros: bool | None = None
+    scaled: bool = False
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""
-        asked = json.dumps([self.verb, self.of, self.wrt, self.mode, self.order, self.fast])
+        asked = json.dumps([getattr(self, name) for name in self._fields if name != "source"])
         return cache.key([self.source.text, self.source.name, asked, *cache.surroundings()])
 
 
@@ -51,8 +54,10 @@ class Task:
     Code that is made is kept in the `slot` of the cache, if there is one.
     """
 
-    def __init__(self, request: Request, primal: Program, program: Program, wrt: list[str], slot: Slot | None = None) -> None:
+    def __init__(self, request: Request, primal: Program, program: Program, wrt: list[str],
+                 steps: Sequence[Step] = (), slot: Slot | None = None) -> None:
         self.request, self.primal, self.program, self.wrt, self.slot = request, primal, program, wrt, slot
+        self.steps = steps
         self.seeds: dict[str, float] = {}
 
     @property
@@ -67,17 +72,15 @@ class Task:
     @property
     def mode(self) -> str:
         """The mode of differentiation in words."""
-        if self.verb != "grad":
-            return {"jvp": "forward", "vjp": "reverse"}.get(self.verb, "")
-        from adcli.derive import mode_taken
-        return mode_taken(self.primal, self.wrt, self.request.mode, self.request.order)
+        from adcli.derive import modes
+        return modes(self.request, self.steps)
 
     def at(self, seeds: dict[str, float], derive: bool) -> Task:
         """The task with its seeds given. With `derive`, what a zero seed would have caused is left out of the program."""
         self.seeds = seeds
         if derive and seeds:
             from adcli.derive import along
-            self.program = along(self.verb, self.primal, self.program, self.wrt, seeds)
+            self.program = along(self.request, self.primal, self.program, self.wrt, seeds)
         return self
 
     def whole(self) -> Task:
@@ -124,7 +127,8 @@ def prepared(request: Request, options: Mapping[str, Any]) -> Task:
 
 def made(request: Request, slot: Slot | None) -> Task:
     from adcli.derive import derived
-    return Task(request, *derived(request), slot)
+    primal, program, wrt, steps = derived(request)
+    return Task(request, primal, program, wrt, steps, slot)
 
 
 def linked(code: bytes, entry: Entry) -> Kernel:

@@ -5,7 +5,7 @@ it belongs to, so a value and its tangent can be dropped together.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from lang.build import Builder
 from lang.guards import Term, contribution, result, total
@@ -33,18 +33,38 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
 
 
-def partials(program: Program, wrt: Sequence[str], of: Collection[str]) -> tuple[list[Equation], dict[tuple[str, str], Atom]]:
-    """The program's equations with the tangents along every input of `wrt`, and ∂result/∂input for results in `of`."""
-    b = Builder()
-    directions: list[tuple[str, Tangents]] = [(x, {program.param(x).var: Term(b.expr(Lit(1.0)))}) for x in wrt]
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str]) -> dict[tuple[str, int], Atom]:
+    """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1.
+
+    Returns the tangent of every result in `of` along each group that reaches it: the sum of its partial derivatives with
+    respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row.
+    """
+    inputs = {p.name: p.var for p in program.params}
+    tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
+    names = [f"d{{}}_d{group[0]}" if len(group) == 1 else f"d{{}}_c{i}" for i, group in enumerate(groups, 1)]
+    reach: dict[Atom, int] = {}
+    for i, seeded in enumerate(tangents):
+        reach.update({value: reach.get(value, 0) | 1 << i for value in seeded})
     for e in program.equations:
         b.equations.append(e)
-        for x, tangents in directions:
-            b.group += 1
-            push_forward(b, e, tangents, f"d{{}}_d{x}")
-    found = {(r.name, x): tangent(b, r.atom, tangents)
-             for r in program.results if r.name in of for x, tangents in directions}
-    return b.equations, found
+        mask = 0
+        for a in e.args:
+            mask |= reach.get(a, 0)
+        if mask and not e.op.truth:
+            reach.update(dict.fromkeys(e.outs, mask))
+            for i in positions(mask):
+                b.group += 1
+                push_forward(b, e, tangents[i], names[i])
+    return {(r.name, i): tangent(b, r.atom, tangents[i])
+            for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
+
+
+def positions(mask: int) -> Iterator[int]:
+    """The positions of the bits of a mask, lowest first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from lang.build import Builder
 from lang.duplicate import duplicate
-from lang.forward import strip_seeds
+from lang.forward import positions, strip_seeds
 from lang.guards import Term, contribution, result, total
 from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from lang.names import Names
@@ -31,17 +31,39 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
 
 
-def partials(program: Program, wrt: Sequence[str], of: Collection[str]) -> tuple[list[Equation], dict[tuple[str, str], Atom]]:
-    """The program's equations with one reverse sweep for every result in `of`, and ∂result/∂input."""
-    b, program = Builder(), duplicate(program)
-    b.equations.extend(program.equations)
-    active, found = active_values(program, wrt), {}
-    for r in program.results:
-        if r.name in of:
-            adjoints: Adjoints = {r.atom: Term(b.expr(Lit(1.0)))}
-            pull_back(b, program.equations, adjoints, active)
-            found.update({(r.name, x): result(b, adjoints.get(program.param(x).var)) for x in wrt})
-    return b.equations, found
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:
+    """Append one reverse sweep for each group of results, whose seeds are 1, to the program's equations, which stand in `b`.
+
+    `program` is in explicit-duplication form. Returns the adjoint of every input in `wrt` for each group that it reaches: the
+    sum of the partial derivatives of the group's results.
+    """
+    active, results, found = active_values(program, wrt), {r.name: r.atom for r in program.results}, {}
+    inputs = [(p.name, p.var) for p in program.params if p.name in set(wrt)]
+    seeds = [[results[name] for name in group] for group in groups]
+    for i, equations in enumerate(reached(program, seeds, active)):
+        adjoints: Adjoints = {atom: Term(b.expr(Lit(1.0))) for atom in seeds[i]}
+        pull_back(b, equations, adjoints, active)
+        found.update({(i, x): result(b, adjoints[v]) for x, v in inputs if v in adjoints})
+    return found
+
+
+def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]) -> list[list[Equation]]:
+    """For each group of seeds the equations that its sweep goes through, in the order of the program."""
+    masks: dict[Atom, int] = {}
+    for i, atoms in enumerate(seeds):
+        masks.update({a: masks.get(a, 0) | 1 << i for a in atoms})
+    found: list[list[Equation]] = [[] for _ in seeds]
+    for e in reversed(program.equations):
+        mask = 0
+        for out in e.outs:
+            mask |= masks.get(out, 0)
+        if mask and not active.isdisjoint(e.outs):
+            masks.update({a: masks.get(a, 0) | mask for a in e.args if a in active})
+            for i in positions(mask):
+                found[i].append(e)
+    for equations in found:
+        equations.reverse()
+    return found
 
 
 def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:

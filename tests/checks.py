@@ -15,7 +15,7 @@ from run import MODES, alike, bits
 from codegen import expand, jit
 from codegen import kernel as kernels
 from lang import duplicate as duplication
-from lang import forward, pipeline, reverse
+from lang import pipeline
 from lang.check import check, check_linear
 from lang.derivatives import gradient
 from lang.errors import AdError
@@ -27,6 +27,7 @@ from lang.printer import STYLES, print_program
 from lang.seeds import drop_zero_seeds
 from lang.simplify import simplify
 from lang.status import with_status
+from lang.sweeps import Plan, Read, carried_out
 
 Point = Mapping[str, float]
 
@@ -262,12 +263,12 @@ def difference(program: Program, at: Mapping[str, Any], x: str, mp: Arithmetic) 
 
 def unsimplified(program: Program, mode: str) -> Program:
     """The partial derivatives as the sweeps make them."""
-    sweeps = forward.partials if mode == "forward" else reverse.partials
-    wrt = [p.name for p in program.params]
-    if mode == "reverse":
-        program = duplication.duplicate(program)
-    equations, found = sweeps(program, wrt, {r.name for r in program.results})
-    results = tuple(Result(f"d{r.name}_d{x}", found[r.name, x]) for r in program.results for x in wrt)
+    of, wrt = [r.name for r in program.results], [p.name for p in program.params]
+    reads = {(v, x): Read(mode, v, x) for v in of for x in wrt}
+    forwards = mode == "forward"
+    plan = Plan(tuple((x,) for x in wrt) if forwards else (), () if forwards else tuple((v,) for v in of), reads)
+    equations, found = carried_out(program, plan)
+    results = tuple(Result(f"d{v}_d{x}", found[v, x]) for v in of for x in wrt)
     return Program(program.params, tuple(equations), results)
 
 

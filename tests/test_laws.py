@@ -6,16 +6,15 @@ import random
 
 import numpy as np
 import pytest
+from checks import unsimplified
 from one import REAL, SPECIAL, program, samples, special_points
 from run import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
 
 import adcli
 from codegen.expand import for_machine
 from codegen.jit import compile_program, run
-from lang import forward, reverse
 from lang.derivatives import gradient
 from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
-from lang.ir import Program
 from lang.primitives import TABLE
 from lang.simplify import simplify
 
@@ -103,12 +102,7 @@ def test_the_square_however_written(mode, back_end):
 @every_primitive
 def test_simplification_changes_no_bit(op, mode):
     p = program(op)
-    sweeps = forward.partials if mode == "forward" else reverse.partials
-    names = [x.name for x in p.params]
-    equations, found = sweeps(p, names, {"z"})
-    results = (*p.results, *[type(p.results[0])(f"dz_d{x}", found["z", x]) for x in names])
-    has_value = p.results[0].atom in {o for e in equations for o in e.outs}
-    plain = Program(p.params, tuple(equations), results if has_value else results[1:])
+    plain = unsimplified(p, mode)
     once, twice = simplify(plain), gradient(p, mode=mode, order=1)
     for at in points(op):
         want = evaluate(plain, at, FLOAT)

@@ -1,0 +1,107 @@
+"""What a sweep costs, counted on the program before it is made.
+
+A rule is emitted once for each operation and argument into a scratch builder: equations that depend on the seed are paid for
+in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by how long
+an operation takes beside an addition in vector code.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from lang.build import Builder, When
+from lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from lang.primitives import TABLE
+
+DUP = TABLE["dup"]
+FUNCTION, DIVISION = 8, 3
+"""Weight of a call of the mathematics library, and of a division or root; everything else is 1."""
+
+
+class Price(NamedTuple):
+    """Weighted operations of a rule: `shared` by all directions, and for `each`."""
+
+    shared: int
+    each: int
+
+
+def weight(op: Primitive) -> int:
+    if op is DUP:
+        return 0
+    if op.name in ("div", "sqrt"):
+        return DIVISION
+    return FUNCTION if op.libm or op.value else 1
+
+
+def operations(program: Program) -> int:
+    """The weighted operations of a program."""
+    return sum(weight(e.op) for e in program.equations)
+
+
+def price(e: Equation, position: int) -> Price | None:
+    """What the rule of one argument costs; None where it is zero by construction."""
+    static = tuple((i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit))
+    return _price(e.op, position, len(e.args), static)
+
+
+@cache
+def _price(op: Primitive, position: int, count: int, static: tuple[tuple[int, float], ...]) -> Price | None:
+    rule = op.map(position)
+    if rule is None:
+        return None
+    b, seed = Builder(), Var("t")
+    known = dict(static)
+    atoms: list[Atom] = [Lit(known[i]) if i in known else Var(truth=op.kind(i) == "t") for i in range(count)]
+    args = [b.expr(a) for a in atoms]
+    mapped = rule(b.expr(seed), b.expr(Var("z")), *([args[position]] if op.variadic else []), *args)
+    if mapped is None:
+        return None
+    extra = 1 if isinstance(mapped, When) else 0   # the gate of what exists only under a condition
+    depends: set[Atom] = {seed}
+    each = 0
+    for e in b.equations:
+        if not depends.isdisjoint(e.args):
+            depends.update(e.outs)
+            each += weight(e.op)
+    return Price(sum(weight(e.op) for e in b.equations) - each, each + extra)
+
+
+def forward_cost(program: Program, seeds: Mapping[Atom, int]) -> int:
+    """Weighted operations of the tangents along several directions; `seeds` has a bit for each direction of an input.
+
+    Only what reaches a result of `program` should stand in it.
+    """
+    masks, cost = dict(seeds), 0
+    for e in program.equations:
+        if e.op.truth:
+            continue
+        whole = terms = 0
+        for i, a in enumerate(e.args):
+            mask = masks.get(a, 0)
+            if mask and (paid := price(e, i)):
+                cost += paid.shared + paid.each * mask.bit_count()
+                terms += mask.bit_count()
+                whole |= mask
+        if whole:
+            masks.update(dict.fromkeys(e.outs, whole))
+            cost += terms - whole.bit_count() if e.op is not DUP else 0
+    return cost
+
+
+def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], active: set[Atom]) -> int:
+    """Weighted operations of several reverse sweeps; `seeds` has a bit for each sweep of a result, `active` are the values
+    that depend on an input of interest."""
+    masks, cost = dict(seeds), 0
+    for e in reversed(equations):
+        mask = 0
+        for out in e.outs:
+            mask |= masks.get(out, 0)
+        if not mask or e.outs[0] not in active:
+            continue
+        for i, a in enumerate(e.args):
+            if a in active and (paid := price(e, i)):
+                before = masks.get(a, 0)
+                cost += paid.shared + paid.each * mask.bit_count() + (before & mask).bit_count()
+                masks[a] = before | mask
+    return cost
