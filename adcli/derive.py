@@ -43,6 +43,9 @@ def derivative(request: Request, primal: Program, inputs: list[str], steps: list
         case "taylor":
             from lang.taylor import taylor
             return taylor(primal, inputs, None, request.order, request.scaled)
+        case "propagate":
+            from lang.uncertainty import propagation
+            return propagation(primal, inputs, request.order, request.correlations)
         case "jvp":
             return simplify(tangents(primal, inputs))
         case "vjp":
@@ -64,7 +67,7 @@ def modes(request: Request, steps: Sequence[Step]) -> str:
     """The mode of differentiation in words."""
     if request.verb in FIXED:
         return FIXED[request.verb]
-    return " over ".join(dict.fromkeys(s.taken.mode for s in reversed(steps))) if steps else ""
+    return " over ".join(s.taken.mode for s in reversed(steps))
 
 
 FIXED = {"jvp": "forward", "vjp": "reverse", "hvp": "forward over reverse", "taylor": "forward"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli import __version__
-from adcli.options import ROWS, given, refuse
+from adcli.options import NUMBERS, given, refuse
 from adcli.output import destination
 from lang.errors import AdError
 from lang.ir import Program, Result
@@ -23,9 +23,7 @@ from lang.simplify import simplify
 if TYPE_CHECKING:
     from adcli.tasks import Task
 
-NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
-"""Options about numbers, which an emitted program has none of."""
-ELSEWHERE = ("output", "quiet", "no_cache")
+ELSEWHERE = ("output", "quiet", "no_cache", "explain")
 """Options that do not change a byte of what is emitted."""
 
 
@@ -68,7 +66,8 @@ def header(task: Task, program: Program) -> list[str]:
             "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs",
             "jacobian": "the outputs and their Jacobian", "hessian": "the output, its gradient and its Hessian",
             "hvp": "the output and the product of its Hessian with a direction",
-            "taylor": "the Taylor coefficients of the outputs along a direction"}[task.verb]
+            "taylor": "the Taylor coefficients of the outputs along a direction",
+            "propagate": "the outputs and their standard uncertainties"}[task.verb]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",

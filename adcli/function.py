@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adcli.points import complete
-from lang import pipeline
-from lang.derivatives import gradient
+from lang import derivatives, pipeline
+from lang.derivatives import inputs_to_differentiate
 from lang.errors import AdError
 from lang.ir import Atom, Equation, Param, Program, Result, Var
 from lang.printer import print_program
@@ -21,7 +21,11 @@ from lang.simplify import simplify
 if TYPE_CHECKING:
     import numpy as np
 
+    from adcli.scientific import Solver
     from codegen.kernel import Kernel
+
+Names = Sequence[str] | None
+"""One name or several, or None for the default."""
 
 
 def load(path: str | os.PathLike[str]) -> Function:
@@ -47,10 +51,11 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_outputs", "_program")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_outputs", "_program", "_wrt")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, wrt: Sequence[str] | None = None) -> None:
         self._program = program
+        self._wrt = None if wrt is None else tuple(wrt)
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Kernel | None = None
@@ -73,28 +78,67 @@ class Function:
 
     # -- derivatives
 
-    def grad(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
-             order: int = 1) -> Function:
+    def grad(self, wrt: Names = None, of: Names = None, mode: str = "auto", order: int = 1) -> Function:
         """The outputs and their partial derivatives, named dv_dx (d2v_dx_dy, … up to `order`).
 
-        `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all); `mode` is auto, forward or reverse.
+        `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
+        'v:x,x,y'; `mode` is auto, forward or reverse.
         """
-        return Function(gradient(self._program, _names(wrt), _names(of), mode, order))
+        return Function(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order))
 
-    def jacobian(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto") -> Function:
-        """The outputs and the Jacobian, every entry an output of its own, named dv_dx."""
-        return self.grad(wrt, of, mode)
+    def jacobian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
 
-    def jvp(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Function:
+        `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
+        than 100).
+        """
+        inputs = inputs_to_differentiate(self._program, _names(wrt))
+        return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), inputs)
+
+    def hessian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+        """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
+        inputs = inputs_to_differentiate(self._program, _names(wrt))
+        return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), inputs)
+
+    def hvp(self, wrt: Names = None, of: Names = None) -> Function:
+        """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
+        return Function(derivatives.hvp(self._program, _names(wrt), _names(of)))
+
+    def taylor(self, order: int, wrt: Names = None, of: Names = None, scaled: bool = False) -> Function:
+        """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
+        `scaled` makes them derivatives."""
+        from lang.taylor import taylor
+        program = self._kept(of)
+        return Function(taylor(program, inputs_to_differentiate(program, _names(wrt)), None, order, scaled))
+
+    def jvp(self, wrt: Names = None, of: Names = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
         return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
 
-    def vjp(self, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Function:
+    def vjp(self, wrt: Names = None, of: Names = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
         return Function(simplify(pipeline.adjoints(self._kept(of), _names(wrt))))
 
-    def _kept(self, of: Sequence[str] | None) -> Program:
+    # -- SciPy
+
+    def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
+        from adcli.scientific import sparse
+        return sparse(self, self._wrt, at, values)
+
+    def scipy(self, order: Names = None, of: Names = None, **fixed: float) -> Solver:
+        """(fun, jac, hess) of one vector, as scipy.optimize wants them.
+
+        The vector has the inputs in `order` (default: all that are not `param` and not `fixed`); the others keep their
+        defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For several, fun is
+        a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices with many
+        entries that are zero by construction are scipy.sparse arrays.
+        """
+        from adcli.scientific import solver
+        return solver(self, _names(order), _names(of), fixed)
+
+    def _kept(self, of: Names) -> Program:
         from adcli.derive import chosen
         names = _names(of)
         return chosen(self._program, None if names is None else list(names))
@@ -157,7 +201,7 @@ class Function:
     def __reduce__(self) -> tuple[Any, ...]:
         program = self._program
         name = program.source.name if program.source else "<text>"
-        return _restore, (print_program(program, "anf"), name, [p.seed for p in program.params],
+        return _restore, (print_program(program, "anf"), name, self._wrt, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
                           [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
 
@@ -166,7 +210,7 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 """For each equation its group, and the name and kind of each value it defines."""
 
 
-def _restore(text: str, name: str, seeds: list[str | None], origins: list[tuple[str | None, tuple[str, ...]]],
+def _restore(text: str, name: str, wrt: Sequence[str] | None, seeds: list[str | None], origins: list[tuple[str | None, tuple[str, ...]]],
              marks: Marks) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
@@ -182,7 +226,7 @@ def _restore(text: str, name: str, seeds: list[str | None], origins: list[tuple[
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
-    return Function(Program(params, tuple(equations), results, program.source))
+    return Function(Program(params, tuple(equations), results, program.source), wrt)
 
 
 # -- arguments
@@ -206,7 +250,7 @@ def _double(name: str, value: float) -> float:
         raise AdError(f"input '{name}' is too large for a double") from None
 
 
-def _names(names: Sequence[str] | None) -> Sequence[str] | None:
+def _names(names: Names) -> Names:
     return [names] if isinstance(names, str) else names
 
 

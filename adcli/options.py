@@ -23,6 +23,8 @@ TARGETS = ("text", "llvm", "asm", "object")
 
 ROWS = ("input_format", "on_error", "missing", "jobs")
 """Options about rows of tables."""
+NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
+"""Options about numbers, which an emitted program and a pattern have none of."""
 
 
 def program_options(command: Command) -> Command:
@@ -40,11 +42,28 @@ def derivative_options(command: Command) -> Command:
                         help="Inputs to differentiate with respect to (default: all but params).")(command)
 
 
+def mode_option(command: Command) -> Command:
+    """--mode, and --explain, which says what auto chose."""
+    command = click.option("--explain", is_flag=True,
+                           help="Say how the derivatives are computed: modes, sweeps and operations; without a point, only that."
+                           )(command)
+    return click.option("--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
+                        help="Mode of differentiation; auto takes what costs fewest operations.")(command)
+
+
+def matrix_options(command: Command) -> Command:
+    """What a Jacobian and a Hessian have of their own."""
+    command = click.option("--pattern", is_flag=True,
+                           help="A picture of the entries that are not zero by construction, instead of numbers.")(command)
+    return click.option("--zeros/--no-zeros", "zeros", default=None,
+                        help="Show entries that are zero by construction (default: unless they are half of more than 100).")(command)
+
+
 def output_option(command: Command) -> Command:
     return click.option("-o", "--output", metavar="FILE", help="Write to a file, which appears only when it is whole.")(command)
 
 
-def result_options(command: Command) -> Command:
+def result_options(command: Command, formats: tuple[str, ...] = ("text", "json", "csv")) -> Command:
     """How and where results are written."""
     for option in reversed((
         click.option("--at", "at", multiple=True, metavar="POINT",
@@ -64,7 +83,7 @@ def result_options(command: Command) -> Command:
                      help="For --emit text: nested expressions, one operation a line (anf), or prefix calls."),
         click.option("--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
                      help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
-        click.option("--format", "form", type=OneOf("format", ("text", "json", "csv")), default="text", show_default=True,
+        click.option("--format", "form", type=OneOf("format", formats), default="text", show_default=True,
                      help="Format of the numbers; on rows the default is that of the table."),
         click.option("--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
         click.option("--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
@@ -81,6 +100,11 @@ def result_options(command: Command) -> Command:
     )):
         command = option(command)
     return command
+
+
+def matrix_result_options(command: Command) -> Command:
+    """The same for matrices, which have two formats more: entries as CSV, and Matrix Market."""
+    return result_options(command, ("text", "json", "csv", "coo", "mtx"))
 
 
 def given() -> dict[str, str]:
@@ -105,6 +129,18 @@ def names(text: str | None, option: str) -> list[str] | None:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
+    return found
+
+
+def entries(text: str | None) -> list[str] | None:
+    """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
+    if text is None or ":" not in text:
+        return names(text, "--of")
+    found = []
+    for part in filter(None, (p.strip() for p in text.split(";"))):
+        before, colon, along = part.partition(":")
+        *plain, last = [name.strip() for name in before.split(",")]
+        found += [*filter(None, plain), f"{last}:{along}" if colon else last]
     return found
 
 

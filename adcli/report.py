@@ -57,6 +57,8 @@ class Layout:
                 paths = [("jvp", name) for name in outputs]
             case "taylor":
                 paths = [("taylor", name, k) for name in outputs for k in range(len(derived) // max(1, len(outputs)))]
+            case "propagate":
+                paths = [(verb, r.name) for r in derived]
             case _:
                 paths = [(verb, p.name) for p in primal.params if p.name in wrt]
         status = Names.of(program).fresh("status") if show_status else None
@@ -126,28 +128,38 @@ def csv_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[st
 
 
 def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
-    def written(x: float) -> object:
-        if not math.isfinite(x):
-            return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
-        shown = number(x)
-        try:
-            return float(shown)
-        except ValueError:
-            return shown
-
     for row in rows:
-        record: dict[str, object] = {"at": {k: written(row.at[k]) for k in layout.inputs}}
-        if layout.seeds:
-            kind = "cotangent" if layout.verb == "vjp" else "tangent"
-            record[kind] = {of: written(row.at[k]) for k, of in layout.seeds.items()}
-        values, derivatives = row.results[:len(layout.values)], row.results[len(layout.values):]
-        if layout.values:
-            record["value"] = {name: written(x) for name, x in zip(layout.values, values, strict=True)}
-        if layout.verb != "eval":
-            empty: dict[str, Any] = {layout.verb: {}}
-            record.update(empty | nested([path for _, path in layout.derived], [written(x) for x in derivatives]))
-        record["status"] = LEVELS[row.level]
-        yield json_text(record) + "\n"
+        yield json_text(json_record(layout, row, number)) + "\n"
+
+
+def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
+    """One point with its results as an object."""
+    def written(x: float) -> object:
+        return json_value(x, number)
+
+    record: dict[str, Any] = {"at": {k: written(row.at[k]) for k in layout.inputs}}
+    if layout.seeds:
+        kind = "cotangent" if layout.verb == "vjp" else "tangent"
+        record[kind] = {of: written(row.at[k]) for k, of in layout.seeds.items()}
+    values, derivatives = row.results[:len(layout.values)], row.results[len(layout.values):]
+    if layout.values:
+        record["value"] = {name: written(x) for name, x in zip(layout.values, values, strict=True)}
+    if layout.verb != "eval":
+        record.update(nested([path for _, path in layout.derived], [written(x) for x in derivatives]))
+        record.setdefault(layout.verb, {})
+    record["status"] = LEVELS[row.level]
+    return record
+
+
+def json_value(x: float, number: Number) -> object:
+    """A number as JSON has it: with the digits that `number` gives; a string where JSON has no number for it."""
+    if not math.isfinite(x):
+        return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    shown = number(x)
+    try:
+        return float(shown)
+    except ValueError:
+        return shown
 
 
 def nested(paths: Sequence[Path], values: Sequence[object]) -> dict[str, Any]:

@@ -23,6 +23,14 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
     watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
     for remark in task.primal.notes:
         watch.say(remark)
+    if options.get("explain"):
+        from adcli.choices import explanation
+        text = explanation(task)
+        if not (options["emit"] or options["at"] or options["data"]):
+            with destination(options["output"]) as out:
+                out.write(text.encode())
+            return 0
+        say(text.rstrip("\n"))
     if options["emit"]:
         from adcli.emit import emit
         emit(task, options)

@@ -22,6 +22,13 @@ def seed_values(program: Program, spec: str | None, kind: str, needed: bool) -> 
         if len(seeds) != 1 and needed and seeds:
             raise AdError(f"no --{kind}", help=f"write --{kind} {','.join(f'{s}=1' for s in list(seeds)[:3])}")
         return dict.fromkeys(seeds.values(), 1.0) if needed else {}
+    zero = [Param(p.var, p.seed, 0.0) for p in program.params if p.seed]
+    given = components(spec, kind)
+    return {seeds[name]: x for name, x in complete(zero, given, "input" if kind == "tangent" else "output").items()}
+
+
+def components(spec: str, kind: str) -> dict[str, float]:
+    """The components of a direction as they are given."""
     given: dict[str, float] = {}
     for part in filter(None, (p.strip() for p in spec.split(","))):
         name, equals, number = (s.strip() for s in part.partition("="))
@@ -30,5 +37,4 @@ def seed_values(program: Program, spec: str | None, kind: str, needed: bool) -> 
         if name in given:
             raise AdError(f"--{kind}: '{name}' is given twice")
         given[name] = value(name, number)
-    zero = [Param(p.var, p.seed, 0.0) for p in program.params if p.seed]
-    return {seeds[name]: x for name, x in complete(zero, given, "input" if kind == "tangent" else "output").items()}
+    return given

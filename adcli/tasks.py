@@ -34,6 +34,7 @@ class Request(NamedTuple):
     fast: bool = False
     zeros: bool | None = None
     scaled: bool = False
+    correlations: tuple[tuple[str, str, float], ...] = ()
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""

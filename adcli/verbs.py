@@ -1,16 +1,27 @@
-"""The verbs that evaluate: eval, grad, jvp, vjp."""
+"""The verbs that evaluate: values, derivatives of every kind, products of derivatives with directions."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from adcli.options import derivative_options, names, program_options, read_source, result_options
+from adcli.options import (
+    derivative_options,
+    entries,
+    matrix_options,
+    matrix_result_options,
+    mode_option,
+    names,
+    program_options,
+    read_source,
+    result_options,
+)
+from adcli.points import complete
 from adcli.results import carry_out
-from adcli.seeding import seeded
+from adcli.seeding import components, seeded
 from adcli.tasks import Request, prepared
-from adcli.usage import OneOf, Verb
-from lang.ir import MODES
+from adcli.usage import Verb
 
 
 @click.command("eval", cls=Verb, short_help="The outputs of a program.",
@@ -28,15 +39,55 @@ def eval_command(program: str | None, expressions: tuple[str, ...], of: str | No
                example="adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5")
 @program_options
 @derivative_options
-@click.option("--mode", type=OneOf("mode", MODES), default="auto", show_default=True, help="Mode of differentiation.")
+@mode_option
 @click.option("--order", type=click.IntRange(1, 32), default=1, show_default=True,
               help="All partial derivatives up to this order.")
 @result_options
 def grad_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, mode: str, order: int,
                  **options: Any) -> int:
-    """The outputs and every first partial derivative; with --order N, the higher ones too."""
-    request = Request("grad", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), mode, order,
+    """The outputs and every first partial derivative; with --order N, the higher ones too.
+
+    --of 'v:x,x,y' chooses one partial derivative, here the third of v, twice along x and once along y; several are separated
+    by semicolons.
+    """
+    request = Request("grad", read_source(program, expressions), entries(of), names(wrt, "--wrt"), mode, order,
                       options["fast_math"])
+    return carry_out(prepared(request, options), options)
+
+
+@click.command("jacobian", cls=Verb, short_help="The outputs and their Jacobian, sparse where it is.",
+               example="adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0")
+@program_options
+@derivative_options
+@mode_option
+@matrix_options
+@matrix_result_options
+def jacobian_command(program: str | None, expressions: tuple[str, ...], **options: Any) -> int:
+    """The outputs and their Jacobian; where many entries are zero by construction, those are left out."""
+    return matrix("jacobian", program, expressions, options)
+
+
+@click.command("hessian", cls=Verb, short_help="One output, its gradient and its Hessian, sparse where it is.",
+               example="adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5")
+@program_options
+@derivative_options
+@mode_option
+@matrix_options
+@matrix_result_options
+def hessian_command(program: str | None, expressions: tuple[str, ...], **options: Any) -> int:
+    """One output, its gradient and its Hessian, entries on and above the diagonal.
+
+    Where many entries are zero by construction, those are left out.
+    """
+    return matrix("hessian", program, expressions, options)
+
+
+def matrix(verb: str, program: str | None, expressions: tuple[str, ...], options: dict[str, Any]) -> int:
+    request = Request(verb, read_source(program, expressions), names(options["of"], "--of"), names(options["wrt"], "--wrt"),
+                      options["mode"], 1, options["fast_math"], options["zeros"])
+    if options["pattern"]:
+        from adcli.choices import pattern
+        return pattern(request, options)
     return carry_out(prepared(request, options), options)
 
 
@@ -64,3 +115,38 @@ def vjp_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
     """The outputs and the adjoints of the inputs for weights of the outputs: reverse mode."""
     request = Request("vjp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
     return carry_out(seeded(prepared(request, options), cotangent, "cotangent", options), options)
+
+
+@click.command("hvp", cls=Verb, short_help="One output and its Hessian times a direction.",
+               example="adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1")
+@program_options
+@derivative_options
+@click.option("--tangent", metavar="x=1,…", help="Direction; inputs not named have 0. One input alone has 1 by default.")
+@result_options
+def hvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, tangent: str | None,
+                **options: Any) -> int:
+    """One output and the product of its Hessian with a direction: forward mode over reverse mode."""
+    request = Request("hvp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
+    return carry_out(seeded(prepared(request, options), tangent, "tangent", options), options)
+
+
+@click.command("taylor", cls=Verb, short_help="Taylor coefficients along a direction.",
+               example="adcli taylor -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent y=1 --order 4")
+@program_options
+@click.option("--of", metavar="v,…", help="Outputs to expand (default: all).")
+@click.option("--tangent", metavar="x=1,…", help="Direction; inputs not named have 0. One input alone has 1 by default.")
+@click.option("--order", type=click.IntRange(0, 64), default=3, show_default=True, help="The highest power.")
+@click.option("--scaled", is_flag=True, help="Derivatives instead of coefficients: each times the factorial of its order.")
+@result_options
+def taylor_command(program: str | None, expressions: tuple[str, ...], of: str | None, tangent: str | None, order: int,
+                   scaled: bool, **options: Any) -> int:
+    """Taylor coefficients v_0, v_1, … of the outputs along a direction: of v(x + s·dx) in powers of s."""
+    direction = None if tangent is None else components(tangent, "tangent")
+    moving = None if direction is None else [x for x, dx in direction.items() if dx]
+    request = Request("taylor", read_source(program, expressions), names(of, "--of"), moving, order=order,
+                      fast=options["fast_math"], scaled=scaled)
+    task = prepared(request, options)
+    if direction is not None:
+        complete([replace(p, default=0.0) for p in task.primal.params], direction)
+        tangent = ",".join(f"{x}={dx!r}" for x, dx in direction.items() if dx)
+    return carry_out(seeded(task, tangent, "tangent", options), options)
