@@ -62,5 +62,5 @@ def pattern(request: Request, options: Mapping[str, Any]) -> int:
         found = jacobian_pattern(primal, inputs, rows)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
     with destination(options["output"]) as out:
-        out.write(picture(found, rows, inputs, width).encode())
+        out.write(picture(found, rows, inputs, width, name=request.verb).encode())
     return 0

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Names = Sequence[str] | None
 """One name or several, or None for the default."""
+Matrix = tuple[str, tuple[str, ...]]
+"""What matrix a Function computes, jacobian or hessian, and the inputs that are its columns."""
 
 
 def load(path: str | os.PathLike[str]) -> Function:
@@ -51,11 +53,11 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_outputs", "_program", "_wrt")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program")
 
-    def __init__(self, program: Program, wrt: Sequence[str] | None = None) -> None:
+    def __init__(self, program: Program, matrix: Matrix | None = None) -> None:
         self._program = program
-        self._wrt = None if wrt is None else tuple(wrt)
+        self._matrix = matrix
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Kernel | None = None
@@ -64,6 +66,11 @@ class Function:
     @property
     def program(self) -> Program:
         return self._program
+
+    @property
+    def matrix(self) -> Matrix | None:
+        """For a Jacobian or a Hessian its name and columns."""
+        return self._matrix
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -93,12 +100,12 @@ class Function:
         than 100).
         """
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), inputs)
+        return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), ("jacobian", tuple(inputs)))
 
     def hessian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), inputs)
+        return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), ("hessian", tuple(inputs)))
 
     def hvp(self, wrt: Names = None, of: Names = None) -> Function:
         """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
@@ -125,7 +132,7 @@ class Function:
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
         from adcli.scientific import sparse
-        return sparse(self, self._wrt, at, values)
+        return sparse(self, at, values)
 
     def scipy(self, order: Names = None, of: Names = None, **fixed: float) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
@@ -201,7 +208,7 @@ class Function:
     def __reduce__(self) -> tuple[Any, ...]:
         program = self._program
         name = program.source.name if program.source else "<text>"
-        return _restore, (print_program(program, "anf"), name, self._wrt, [p.seed for p in program.params],
+        return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
                           [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
 
@@ -210,8 +217,8 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 """For each equation its group, and the name and kind of each value it defines."""
 
 
-def _restore(text: str, name: str, wrt: Sequence[str] | None, seeds: list[str | None], origins: list[tuple[str | None, tuple[str, ...]]],
-             marks: Marks) -> Function:
+def _restore(text: str, name: str, matrix: Matrix | None, seeds: list[str | None],
+             origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
     from lang.parse import parse
@@ -226,7 +233,7 @@ def _restore(text: str, name: str, wrt: Sequence[str] | None, seeds: list[str | 
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
-    return Function(Program(params, tuple(equations), results, program.source), wrt)
+    return Function(Program(params, tuple(equations), results, program.source), matrix)
 
 
 # -- arguments

@@ -56,7 +56,8 @@ def matrix_options(command: Command) -> Command:
     command = click.option("--pattern", is_flag=True,
                            help="A picture of the entries that are not zero by construction, instead of numbers.")(command)
     return click.option("--zeros/--no-zeros", "zeros", default=None,
-                        help="Show entries that are zero by construction (default: unless they are half of more than 100).")(command)
+                        help="Show entries that are zero by construction (default: unless they are half of more than 100)."
+                        )(command)
 
 
 def output_option(command: Command) -> Command:

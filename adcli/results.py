@@ -16,6 +16,8 @@ from lang.errors import AdError
 
 BLOCK = 4096
 """Points that are computed and written at a time."""
+MATRICES = ("coo", "mtx")
+"""Formats that write the entries of a matrix, those that are not zero by construction."""
 
 
 def carry_out(task: Task, options: Mapping[str, Any]) -> int:
@@ -44,6 +46,7 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
     if options["data"] is not None or (missing and not options["at"]):
         from adcli.stream import source, stream
         if table := source(options["data"]):
+            refuse_for_rows(options)
             return stream(task, table, options)
     refuse(ROWS, "is about rows, which --data gives")
     if missing and not options["at"]:
@@ -57,10 +60,28 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
     number = number_format(options["fmt"], options["hexadecimal"])
     layout = Layout.of(task.verb, task.primal, task.program, task.wrt, options["status"])
     rows = watch.over(evaluate(task, at))
+    pieces = matrices(options["form"], task, rows, number, several(options["at"])) if options["form"] in MATRICES else \
+        written(options["form"], layout, rows, number, several(options["at"]))
     with destination(options["output"]) as out:
-        write_points(out, written(options["form"], layout, rows, number, several(options["at"])))
+        write_points(out, pieces)
     watch.conclude()
     return 4 if options["strict"] and watch.failed else 0
+
+
+def refuse_for_rows(options: Mapping[str, Any]) -> None:
+    """What is known at points only."""
+    if options["form"] in MATRICES:
+        raise AdError(f"--format {options['form']} writes the matrix of a point, and these are rows",
+                      help="give a point with --at, or --format csv")
+    refuse(["digits"], "is for points, which --at gives")
+
+
+def matrices(form: str, task: Task, rows: Iterable[Row], number: Number, numbered: bool) -> Iterator[str]:
+    """The matrix that the task is about, at every point."""
+    from adcli.matrices import coo, matrix_among, matrix_market
+    matrix, places = matrix_among(task.program.results, task.wrt, task.verb)
+    points = ((row.at, [row.results[k] for k in places]) for row in rows)
+    return matrix_market(matrix, points, number) if form == "mtx" else coo(matrix, points, number, numbered)
 
 
 def several(specs: Sequence[str]) -> bool:

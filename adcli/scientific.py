@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from adcli.matrices import Matrix, matrix_among, scipy_coo
 from codegen.arrays import run_arrays
 from lang.build import Builder
 from lang.derivatives import inputs_to_differentiate
 from lang.errors import AdError
-from lang.ir import Param, Program, Result, Var
+from lang.ir import Lit, Param, Program, Result, Var
 from lang.names import Names
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ def solver(f: Function, order: Sequence[str] | None, of: Sequence[str] | None, f
         hessian = Function(program).hessian(inputs)
         return Solver(lambda x: float(numbers(value, inputs, x, rest)[0]),
                       lambda x: dense_row(jacobian, numbers(jacobian, inputs, x, rest), inputs),
-                      lambda x: matrix(hessian, numbers(hessian, inputs, x, rest), inputs))
+                      lambda x: matrix(hessian, numbers(hessian, inputs, x, rest)))
     weighted, weights = weighted_sum(program)
     combined = Function(weighted).hessian(inputs)
     return Solver(lambda x: np.array(numbers(value, inputs, x, rest)),
-                  lambda x: matrix(jacobian, numbers(jacobian, inputs, x, rest), inputs),
-                  lambda x, v: matrix(combined, numbers(combined, (*inputs, *weights), joined(x, v, rows), rest), inputs))
+                  lambda x: matrix(jacobian, numbers(jacobian, inputs, x, rest)),
+                  lambda x, v: matrix(combined, numbers(combined, (*inputs, *weights), joined(x, v, rows), rest)))
 
 
 def vector_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, float]) -> list[str]:
@@ -101,68 +102,42 @@ def numbers(f: Function, inputs: Sequence[str], x: Any, rest: Mapping[str, float
 
 # ---------------------------------------------------------------- matrices
 
-def entries(f: Function, found: Sequence[float]) -> list[tuple[Result, float]]:
-    """The entries of the matrix among the results: the partial derivatives of the highest order."""
-    highest = max((len(r.wrt) for r in f.program.results), default=0)
-    return [(r, x) for r, x in zip(f.program.results, found, strict=True) if r.wrt and len(r.wrt) == highest]
-
-
 def dense_row(f: Function, found: Sequence[float], inputs: Sequence[str]) -> Vector:
     """The gradient of the one output."""
     row, place = np.zeros(len(inputs)), {x: i for i, x in enumerate(inputs)}
-    for r, value in entries(f, found):
-        row[place[r.wrt[0]]] = value
+    for r, value in zip(f.program.results, found, strict=True):
+        if r.wrt:
+            row[place[r.wrt[0]]] = value
     return row
 
 
-def matrix(f: Function, found: Sequence[float], inputs: Sequence[str]) -> Any:
+def matrix(f: Function, found: Sequence[float]) -> Any:
     """A Jacobian or Hessian: dense, or sparse where entries were left out."""
-    shape, i, j, values = coordinates(f, found, inputs)
-    second = any(len(r.wrt) == 2 for r in f.program.results)
-    complete = len(entries(f, found)) == (shape[0] * (shape[0] + 1) // 2 if second else shape[0] * shape[1])
-    if not complete:
-        return coo(shape, i, j, values).tocsr()
-    full = np.zeros(shape)
-    full[i, j] = values
+    form, places = shape_of(f)
+    values, n = [found[k] for k in places], len(form.rows)
+    if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
+        return scipy_coo(form, values).tocsr()
+    full = np.zeros((n, len(form.columns)))
+    full[form.i, form.j] = values
+    if form.symmetric:
+        full[form.j, form.i] = values
     return full
 
 
-def coordinates(f: Function, found: Sequence[float], inputs: Sequence[str]) -> tuple[tuple[int, int], list[int], list[int],
-                                                                                   list[float]]:
-    """Shape, row and column numbers and values of a matrix; of a Hessian both triangles."""
-    place = {x: i for i, x in enumerate(inputs)}
-    outputs = {r.name: i for i, r in enumerate(r for r in f.program.results if not r.wrt)}
-    i, j, values = [], [], []
-    second = False
-    for r, value in entries(f, found):
-        second = len(r.wrt) == 2
-        row = place[r.wrt[0]] if second else outputs[r.of or ""]
-        column = place[r.wrt[-1]]
-        i.append(row)
-        j.append(column)
-        values.append(value)
-        if second and row != column:
-            i.append(column)
-            j.append(row)
-            values.append(value)
-    return (len(inputs) if second else len(outputs), len(inputs)), i, j, values
-
-
-def coo(shape: tuple[int, int], i: Sequence[int], j: Sequence[int], values: Sequence[float]) -> Any:
-    try:
-        from scipy.sparse import coo_array
-    except ImportError:
-        raise AdError("sparse matrices need SciPy", help="pip install 'adcli[scipy]'") from None
-    return coo_array((np.array(values, dtype=float), (np.array(i, dtype=int), np.array(j, dtype=int))), shape=shape)
-
-
-def sparse(f: Function, wrt: Sequence[str] | None, at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Any:
-    """See `Function.sparse`."""
-    if wrt is None:
+def shape_of(f: Function, keep: Callable[[Result], bool] = lambda r: True) -> tuple[Matrix, list[int]]:
+    """The matrix that a Jacobian or Hessian computes, and which of its outputs are the entries to `keep`."""
+    if f.matrix is None:
         raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
-    results = f(at, **values)
-    found = [results[name] for name in f.outputs]
-    if any(np.ndim(x) for x in found):
+    kind, inputs = f.matrix
+    kept = [(k, r) for k, r in enumerate(f.program.results) if not r.wrt or keep(r)]
+    form, places = matrix_among([r for _, r in kept], inputs, kind)
+    return form, [kept[k][0] for k in places]
+
+
+def sparse(f: Function, at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Any:
+    """See `Function.sparse`."""
+    form, places = shape_of(f, keep=lambda r: not (isinstance(r.atom, Lit) and r.atom.value == 0))
+    results = list(f(at, **values).values())
+    if any(np.ndim(x) for x in results):
         raise AdError("a sparse matrix is of one point, not of arrays")
-    shape, i, j, numbers = coordinates(f, found, wrt)
-    return coo(shape, i, j, numbers)
+    return scipy_coo(form, [results[k] for k in places])

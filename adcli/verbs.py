@@ -18,7 +18,7 @@ from adcli.options import (
     result_options,
 )
 from adcli.points import complete
-from adcli.results import carry_out
+from adcli.results import MATRICES, carry_out
 from adcli.seeding import components, seeded
 from adcli.tasks import Request, prepared
 from adcli.usage import Verb
@@ -83,8 +83,9 @@ def hessian_command(program: str | None, expressions: tuple[str, ...], **options
 
 
 def matrix(verb: str, program: str | None, expressions: tuple[str, ...], options: dict[str, Any]) -> int:
+    zeros = False if options["form"] in MATRICES else options["zeros"]
     request = Request(verb, read_source(program, expressions), names(options["of"], "--of"), names(options["wrt"], "--wrt"),
-                      options["mode"], 1, options["fast_math"], options["zeros"])
+                      options["mode"], 1, options["fast_math"], zeros)
     if options["pattern"]:
         from adcli.choices import pattern
         return pattern(request, options)

@@ -67,7 +67,11 @@ def _price(op: Primitive, position: int, count: int, static: tuple[tuple[int, fl
     return Price(sum(weight(e.op) for e in b.equations) - each, each + extra)
 
 
-def forward_cost(program: Program, seeds: Mapping[Atom, int]) -> int:
+Paid = set[tuple[Equation, int]]
+"""Rules whose shared part has been paid for, by equation and argument; both modes share it too."""
+
+
+def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int:
     """Weighted operations of the tangents along several directions; `seeds` has a bit for each direction of an input.
 
     Only what reaches a result of `program` should stand in it.
@@ -79,8 +83,8 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int]) -> int:
         whole = terms = 0
         for i, a in enumerate(e.args):
             mask = masks.get(a, 0)
-            if mask and (paid := price(e, i)):
-                cost += paid.shared + paid.each * mask.bit_count()
+            if mask and (rule := price(e, i)):
+                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count()
                 terms += mask.bit_count()
                 whole |= mask
         if whole:
@@ -89,7 +93,14 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int]) -> int:
     return cost
 
 
-def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], active: set[Atom]) -> int:
+def shared(rule: Price, key: tuple[Equation, int], paid: Paid) -> int:
+    if key in paid:
+        return 0
+    paid.add(key)
+    return rule.shared
+
+
+def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], active: set[Atom], paid: Paid) -> int:
     """Weighted operations of several reverse sweeps; `seeds` has a bit for each sweep of a result, `active` are the values
     that depend on an input of interest."""
     masks, cost = dict(seeds), 0
@@ -100,8 +111,8 @@ def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], activ
         if not mask or e.outs[0] not in active:
             continue
         for i, a in enumerate(e.args):
-            if a in active and (paid := price(e, i)):
+            if a in active and (rule := price(e, i)):
                 before = masks.get(a, 0)
-                cost += paid.shared + paid.each * mask.bit_count() + (before & mask).bit_count()
+                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count() + (before & mask).bit_count()
                 masks[a] = before | mask
     return cost

@@ -50,8 +50,11 @@ class Derivation:
     steps: list[Step] = field(default_factory=list)
 
 
-def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None) -> list[str]:
-    """The names in `wrt`, checked, in order; by default every input that is not a `param`."""
+def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[Key] = ()) -> list[str]:
+    """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
+    every input that is not a `param`."""
+    if wrt is None and chosen:
+        wrt = [x for _, along in chosen for x in along]
     if wrt is None:
         return [p.name for p in program.params if p.active]
     known = [p.name for p in program.params]
@@ -81,8 +84,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
     if not isinstance(order, int) or order < 1:
         raise AdError(f"order {order} is not a whole number from 1", help="order 1 is the gradient")
     outputs, chosen = requested(program, of)
-    named = [x for _, along in chosen for x in along]
-    inputs = inputs_to_differentiate(program, named if chosen and wrt is None else wrt)
+    inputs = inputs_to_differentiate(program, wrt, chosen)
     started = start(program, inputs, outputs, mode, steps)
     if not chosen:
         newest: Sequence[str] = outputs

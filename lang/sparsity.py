@@ -2,7 +2,8 @@
 
 A pattern is structural: an entry is there if and only if a chain of equations leads from the input to the result, none of
 whose maps is zero by construction. That is exact for the program as it stands; a number that happens to be 0 everywhere,
-as in x − x, is still an entry, so whoever wants few entries simplifies the program first.
+as in x − x, is still an entry, and so is the arm of a select whose conditions contradict each other. Whoever wants few entries
+simplifies the program first.
 
 Everything is sets of integers handed along the edges of the program. Equal sets are one object, and a value that is used
 once has no set of its own, so a long sum costs its length and not the square of it.
@@ -36,7 +37,7 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
     """The pattern of ∂of/∂wrt: a row for every result in `of`, columns are positions in `wrt`.
 
     Sets of inputs go forward to the results, or sets of results go backward to the inputs, as Griewank & Walther describe
-    (Evaluating Derivatives, 2nd edition 2008, section 7.1). One can be far cheaper than the other and neither cost is
+    (Evaluating Derivatives, 2nd edition 2008, chapter 7). One can be far cheaper than the other and neither cost is
     known beforehand, so each is tried in turn with a limit that grows: this takes a few times as long as the cheaper one.
     AdError if the pattern is too large for both.
     """
@@ -80,11 +81,8 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
 
 def symmetric(pattern: Pattern) -> Pattern:
     """The smallest symmetric pattern that holds a square one."""
-    rows = [set(row) for row in pattern]
-    for i, row in enumerate(pattern):
-        for j in row:
-            rows[j].add(i)
-    return tuple(tuple(sorted(row)) for row in rows)
+    mirrored = transposed(pattern, len(pattern))
+    return tuple([row if row == other else tuple(sorted({*row, *other})) for row, other in zip(pattern, mirrored, strict=True)])
 
 
 def entries(pattern: Pattern) -> int:
@@ -287,5 +285,5 @@ def _sorted_rows(rows: Iterable[Numbers]) -> Pattern:
 
 
 def _too_large() -> AdError:
-    return AdError("the pattern is too large: it takes more than 50 million steps to find",
+    return AdError(f"the pattern is too large: it takes more than {MOST:,} steps to find",
                    help="choose inputs with --wrt and outputs with --of")

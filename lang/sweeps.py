@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lang import forward, reverse
 from lang.build import Builder
 from lang.colouring import column_colours, row_colours, star_colours, star_reads
-from lang.cost import forward_cost, reverse_cost
+from lang.cost import Paid, forward_cost, reverse_cost
 from lang.duplicate import duplicate
 from lang.ir import Atom, Equation, Lit, Program
 from lang.simplify import prune
@@ -162,14 +162,14 @@ def reads(entries: Entries, reverse_rows: Container[int] = (), reverse_but: Cont
 
 def cost(program: Program, plan: Plan) -> int:
     """The weighted operations of the sweeps of a plan."""
-    total = 0
+    total, paid = 0, Paid()
     if plan.inputs:
         inputs = {p.name: p.var for p in program.params}
-        total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]))
+        total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]), paid)
     if plan.outputs:
         results = {r.name: r.atom for r in program.results}
         active = reverse.active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
-        total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active)
+        total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active, paid)
     return total
 
 
