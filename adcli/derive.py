@@ -11,7 +11,6 @@ from lang.parse import parse_source
 from lang.pipeline import adjoints, tangents
 from lang.simplify import simplify
 
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -21,10 +20,11 @@ if TYPE_CHECKING:
 def derived(request: Request) -> tuple[Program, Program, list[str], list[Step]]:
     """The program with the outputs asked for, its derivative, the inputs differentiated with respect to, and how."""
     program, steps = parse_source(request.source), list[Step]()
-    primal = chosen(program, requested(program, request.of)[0])
+    outputs, partials = requested(program, request.of)
+    primal = chosen(program, outputs)
     if request.verb == "eval":
         return primal, simplify(primal), [], steps
-    inputs = inputs_to_differentiate(primal, request.wrt)
+    inputs = inputs_to_differentiate(primal, request.wrt, partials)
     return primal, derivative(request, primal, inputs, steps), inputs, steps
 
 

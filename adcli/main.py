@@ -22,8 +22,9 @@ from adcli.output import discard_unfinished, say
 from adcli.usage import NobodyReads, said, unknown
 from lang.errors import AdError
 
-VERBS = {"eval": "verbs", "grad": "verbs", "jvp": "verbs", "vjp": "verbs", "show": "texts", "fmt": "texts",
-         "bench": "bench", "cache": "caching"}
+VERBS = {"eval": "verbs", "grad": "verbs", "jacobian": "verbs", "hessian": "verbs", "jvp": "verbs", "vjp": "verbs",
+         "hvp": "verbs", "taylor": "verbs", "show": "texts", "fmt": "texts",
+         "trace": "trace", "why": "why", "check": "check", "bench": "bench", "cache": "caching", "propagate": "propagate"}
 """Verb and the module of this package that has it."""
 
 STACK = 256 << 20

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from lang.errors import AdError
@@ -167,7 +168,7 @@ def nested(paths: Sequence[Path], values: Sequence[object]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for path, x in zip(paths, values, strict=True):
         inner: Any = tree
-        for key, following in zip(path, path[1:], strict=False):
+        for key, following in pairwise(path):
             inner = inner.setdefault(key, [] if isinstance(following, int) else {})
         if isinstance(inner, list):
             inner.append(x)
