@@ -5,7 +5,8 @@
     python tests/compare_corpus.py FOLDER [--hessians] [--only NAME]
 
 For every case: value and gradient by forward and by reverse mode, native and (up to 3,000 operations) in the reference
-evaluator, at every point; with --hessians the second derivatives too. The rule: |x - ref| <= max(1e-12·|ref|, 10·bound), where
+evaluator, at every point; with --hessians the second derivatives too; then the sparse Jacobian, and the Hessian of every output by
+itself, in the modes that cost least. The rule: |x - ref| <= max(1e-12·|ref|, 10·bound), where
 `bound` is the absolute error that a case states for entries lost to cancellation, and 1e-11 for second derivatives.
 """
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 from run import BACK_ENDS, MODES, values
 
-from lang.derivatives import gradient
+from lang.derivatives import gradient, hessian, jacobian
 from lang.errors import AdError
 from lang.ir import Program
 from lang.parse import parse
@@ -35,24 +36,24 @@ def cases(folder: pathlib.Path) -> Iterator[dict[str, Any]]:
         yield from json.loads(path.read_text(encoding="utf-8")).get("cases", [])
 
 
-def entries(reference: dict[str, Any], hessians: bool) -> Iterator[tuple[str, float, float]]:
-    """Name, reference and allowed difference of every number that a point states."""
+def entries(reference: dict[str, Any], hessians: bool) -> Iterator[tuple[str, str, float, float]]:
+    """Output, name, reference and allowed difference of every number that a point states."""
     bounds = reference.get("abs_err_bound", {})
 
     def allowed(ref: float, relative: float, bound: float) -> float:
         return max(relative * abs(ref), 10 * bound)
 
     for v, text in reference["value"].items():
-        yield v, float(text), allowed(float(text), 1e-12, float(bounds.get("value", {}).get(v, 0)))
+        yield v, v, float(text), allowed(float(text), 1e-12, float(bounds.get("value", {}).get(v, 0)))
     for v, row in reference.get("grad", {}).items():
         for x, text in row.items():
             bound = float(bounds.get("grad", {}).get(v, {}).get(x, 0))
-            yield f"d{v}_d{x}", float(text), allowed(float(text), 1e-12, bound)
+            yield v, f"d{v}_d{x}", float(text), allowed(float(text), 1e-12, bound)
     for v, rows in reference.get("hessian", {}).items() if hessians else ():
         for x, row in rows.items():
             for y, text in row.items():
                 bound = float(bounds.get("hessian", {}).get(v, {}).get(x, {}).get(y, 0))
-                yield f"d2{v}_d{x}_d{y}", float(text), allowed(float(text), 1e-11, bound)
+                yield v, f"d2{v}_d{x}_d{y}", float(text), allowed(float(text), 1e-11, bound)
 
 
 def misses(case: dict[str, Any], hessians: bool) -> Iterator[str]:
@@ -66,14 +67,19 @@ def misses(case: dict[str, Any], hessians: bool) -> Iterator[str]:
         derivative = gradient(program, mode=mode, order=2 if second else 1)
         for back_end in BACK_ENDS if case["n_ops"] <= LONGEST else ("native",):
             yield from compare(case, derivative, back_end, second, f"{mode}, {back_end}")
+    yield from compare(case, jacobian(program, zeros=False), "native", False, "jacobian")
+    for v in case["outputs"] if second else ():
+        yield from compare(case, hessian(program, of=[v], zeros=False), "native", True, "hessian", v)
 
 
-def compare(case: dict[str, Any], derivative: Program, back_end: str, second: bool, how: str) -> Iterator[str]:
+def compare(case: dict[str, Any], derivative: Program, back_end: str, second: bool, how: str, only: str | None = None,
+            ) -> Iterator[str]:
+    """The entries that are wrong, of one output where `only` names it. An entry that a sparse matrix leaves out is 0."""
     at = [{x: float(text) for x, text in point["at"].items()} for point in case["points"]]
     for got, reference in zip(values(derivative, at, back_end), case["points"], strict=True):
-        for name, want, allowed in entries(reference, second):
-            if not abs(got[name] - want) <= allowed:
-                yield f"{how}: {name} = {got[name]!r}, wanted {want!r} ± {allowed:.1e} at {reference['at']}"
+        for v, name, want, allowed in entries(reference, second):
+            if only in (None, v) and not abs(got.get(name, 0.0) - want) <= allowed:
+                yield f"{how}: {name} = {got.get(name, 0.0)!r}, wanted {want!r} ± {allowed:.1e} at {reference['at']}"
 
 
 def main() -> int:
