@@ -120,7 +120,8 @@ class Expr:
 def apply(op: Primitive, *args: Operand) -> Expr:
     """Emit `op(args)` into the builder of the first argument that has one."""
     builder = next(a.builder for a in args if isinstance(a, Expr))
-    return Expr(builder, builder.emit(op, *[a.atom if isinstance(a, Expr) else Lit(float(a)) for a in args]))
+    atoms = [a.atom if isinstance(a, Expr) else Lit(a if isinstance(a, float) else float(a)) for a in args]
+    return Expr(builder, builder.emit(op, *atoms))
 
 
 class When:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from lang.build import composed
+from lang.exact import meant
 from lang.ir import Atom, Lit, Primitive, Program, Var
 from lang.primitives import TABLE
 
@@ -218,20 +219,42 @@ def numpy_arithmetic() -> Arithmetic:
     return Arithmetic({**quiet, **one_by_one}, np.float64)
 
 
+FAR = 64
+"""Arguments beyond 2**FAR make exponentials as good as infinite or zero: their exponents alone would need that many bits."""
+TURNS = 1 << 14
+"""Bits before the point beyond which an angle is not reduced: no double needs so many."""
+
+
 def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
-    """Multiple precision with `digits` decimal digits (the extra package mpmath), for points where nothing overflows."""
+    """Multiple precision with `digits` decimal digits (the extra package mpmath).
+
+    Exponents have no end: what overflows or underflows in doubles is a number here. There is one zero, without a sign.
+    Beyond 2**(2**FAR) numbers are infinite, and their reciprocals the smallest number there is, never 0.
+    """
     import mpmath
     mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
     mp.dps = digits
+    tiny = mp.ldexp(1, -(1 << FAR))
 
-    def real(function: Callable[..., Any]) -> Callable[..., Any]:
-        def inside(*args: Any) -> Any:
+    def real(function: Callable[..., Any], inside: Callable[..., bool] = lambda *x: True) -> Callable[..., Any]:
+        """The function where its value is real, NaN elsewhere and where `inside` does not hold."""
+        def called(*args: Any) -> Any:
             try:
-                value = function(*args)
+                value = function(*args) if inside(*args) else mp.nan
             except (ValueError, ZeroDivisionError):
                 return mp.nan
             return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
-        return inside
+        return called
+
+    def near(*args: Any, bits: int = FAR) -> bool:
+        return all(not mp.isfinite(x) or not x or mp.mag(x) <= bits for x in args)
+
+    def growing(function: Callable[..., Any], down: Any) -> Callable[..., Any]:
+        """An exponential; far out it is infinite on the right, and `down` on the left."""
+        return lambda x: function(x) if near(x) else mp.inf if x > 0 else down
+
+    def angle(name: str) -> Callable[..., Any]:
+        return real(getattr(mp, name), lambda x: near(x, bits=TURNS))
 
     def divide(x: Any, y: Any) -> Any:
         return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
@@ -239,24 +262,66 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     def root(x: Any) -> Any:
         return -mp.cbrt(-x) if x < 0 else mp.cbrt(x)
 
+    def power(x: Any, y: Any) -> Any:
+        if y == 0 or x == 1:
+            return mp.one
+        if not x:
+            return mp.zero if y > 0 else mp.inf if y < 0 else mp.nan
+        if near(y):
+            return mp.power(x, y)
+        even = x < 0 and mp.isfinite(y) and mp.floor(y / 2) * 2 == y
+        return exponential(y * mp.log(abs(x))) if x > 0 or even else mp.nan
+
     def nearest(x: Any) -> Any:
         return mp.sign(x) * mp.floor(abs(x) + mp.mpf(1) / 2)
 
     def truncated(x: Any) -> Any:
         return mp.sign(x) * mp.floor(abs(x))
 
+    def remainder(x: Any, y: Any) -> Any:
+        if mp.isinf(y) and mp.isfinite(x):
+            return x
+        more = mp.mag(x) - mp.mag(y) if x and y and mp.isfinite(x) else 0
+        with mp.workprec(mp.prec + min(max(0, more), TURNS)):   # the quotient must be exact before the point
+            return +(x - y * truncated(x / y))
+
+    def larger(x: Any, y: Any) -> Any:
+        return x if x > y or x != x else y
+
+    def smaller(x: Any, y: Any) -> Any:
+        return x if x < y or x != x else y
+
+    def log_gamma(x: Any) -> Any:
+        if x <= 0 and mp.floor(x) == x:
+            return mp.inf
+        return mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
+
+    def known(*x: Any) -> bool:
+        """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
+        return bool(near(x[-1], bits=TURNS if x[-1] > 0 else FAR) and x[-1] != -mp.inf)
+
+    def complement(x: Any) -> Any:
+        return mp.erfc(x) if near(x, bits=FAR // 2) else tiny if x > 0 else mp.mpf(2)
+
+    exponential = growing(mp.exp, tiny)
     functions = {name: real(getattr(mp, name)) for name in (
-        "sqrt", "exp", "expm1", "log", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
-        "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "erf", "erfc", "gamma")}
+        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "tanh", "asinh", "acosh", "atanh", "floor",
+        "ceil", "erf")}
+    functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
     functions |= {
-        "div": divide, "pow": real(mp.power), "pown": lambda x, n: x ** int(n) if x or n >= 0 else mp.inf,
-        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)), "exp2": lambda x: mp.power(2, x),
-        "log2": real(lambda x: mp.log(x) / mp.log(2)), "fma": lambda a, b, c: a * b + c, "abs": abs,
-        "max": _fold(lambda x, y: x if x > y else y), "min": _fold(lambda x, y: x if x < y else y),
-        "fmax": lambda x, y: x if x > y else y, "fmin": lambda x, y: x if x < y else y,
-        "trunc": truncated, "round": nearest, "fmod": real(lambda x, y: x - y * truncated(x / y)),
-        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select,
-        "lgamma": real(lambda x: mp.log(abs(mp.gamma(x)))), "digamma": real(mp.digamma),
-        "polygamma": real(lambda n, x: mp.psi(int(n), x)),
+        "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
+        "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
+        "div": divide, "pow": real(power), "pown": lambda x, n: x ** int(n) if x or n >= 0 else mp.inf,
+        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
+        "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c, "abs": abs,
+        "max": _fold(larger), "min": _fold(smaller),
+        "fmax": lambda x, y: y if x != x else x if y != y else larger(x, y),
+        "fmin": lambda x, y: y if x != x else x if y != y else smaller(x, y),
+        "trunc": truncated, "round": nearest, "fmod": real(remainder),
+        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select, "erfc": complement,
+        "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
+        "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
+        "polygamma": real(lambda n, x: mp.psi(int(n), x), known),
         "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
-    return Arithmetic({**COMPARISONS, **RING, **functions}, mp.mpf)
+    functions = {**COMPARISONS, **RING, **functions}
+    return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -22,11 +22,14 @@ from typing import Any
 
 from lang.build import OPERATORS, Expr, When, apply
 from lang.errors import AdError
+from lang.exact import Rounded
 from lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Primitive, Status
 from lang.special import HIGHEST, polygamma_value
 
 NAN, INF = math.nan, math.inf
-LN2, LN10 = math.log(2), math.log(10)
+LN2 = Rounded(math.log(2), ("log", 2.0))
+PER_LN2, PER_LN10 = (Rounded(1 / math.log(base), ("div", 1.0, ("log", base))) for base in (2.0, 10.0))
+TWO_OVER_ROOT_PI = Rounded(2 / math.sqrt(math.pi), ("div", 1.0, ("sqrt", ("atan", 1.0))))
 ANY, POSITIVE, UNIT = (-3.0, 3.0), (0.1, 4.0), (-0.95, 0.95)
 
 TABLE: dict[str, Primitive] = {}
@@ -108,10 +111,12 @@ def pown_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr | None:
 
 pown = row("pown", "rr>r", pown_map, None, static=(1,), spelled="pow", value=pown_value, hides_nan=True,
            status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, (2.0, 3.0)))
+SMALLEST = 2.0 ** -1022
+"""From here on 1/x is finite, so y·x**(y − 1) is 0 for y = 0, and its derivative with respect to y is 1/x."""
 pow_: Fn = row(
     "pow", "rr>r",
-    lambda t, z, x, y: t * select(y == 0, 0, y * pow_(x, y - 1)),
-    lambda t, z, x, y: t * select((x < 0) | ((x == 0) & (y < 0)), NAN, select(z == 0, 0, z * log(x))),
+    lambda t, z, x, y: t * select((y == 0) & ~(abs_(x) >= SMALLEST), 0, y * pow_(x, y - 1)),
+    lambda t, z, x, y: t * select(x < 0, z * log(x), select((x == 0) & (y < 0), z - z, select(z == 0, 0, z * log(x)))),
     libm="pow", hides_nan=True, domain=(POSITIVE, ANY),
     status=(
         at(JUMP, lambda z, x, y: (x == 0) & (y == 0), needs=1),
@@ -137,13 +142,13 @@ expm1 = row("expm1", "r>r", lambda t, z, x: t * exp(x), libm="expm1")
 
 def logarithm(name: str, scale: float) -> Fn:
     """A logarithm whose derivative is scale/x."""
-    return row(name, "r>r", lambda t, z, x: t * select(x < 0, NAN, scale / (x + 0)), libm=name, domain=(POSITIVE,),
+    return row(name, "r>r", lambda t, z, x: t * select(x < 0, z, scale / (x + 0)), libm=name, domain=(POSITIVE,),
                status=(at(SINGULAR, lambda z, x: x == 0),))
 
 
 log: Fn = logarithm("log", 1)
-log2, log10 = logarithm("log2", 1 / LN2), logarithm("log10", 1 / LN10)
-log1p = row("log1p", "r>r", lambda t, z, x: t * select(x < -1, NAN, 1 / (1 + x)), libm="log1p",
+log2, log10 = logarithm("log2", PER_LN2), logarithm("log10", PER_LN10)
+log1p = row("log1p", "r>r", lambda t, z, x: t * select(x < -1, z, 1 / (1 + x)), libm="log1p",
             domain=((-0.9, 3.0),), status=(at(SINGULAR, lambda z, x: x == -1),))
 
 # --- Circular and hyperbolic functions.
@@ -171,7 +176,7 @@ tanh = row("tanh", "r>r", lambda t, z, x: t * ((1 - z) * (1 + z)), libm="tanh")
 asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh")
 acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", domain=((1.1, 4.0),),
             status=(at(SINGULAR, lambda z, x: x == 1),))
-atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, NAN, 1 / ((1 - x) * (1 + x))), libm="atanh",
+atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / ((1 - x) * (1 + x))), libm="atanh",
             domain=(UNIT,), status=at_one)
 
 # --- Pieces. A piece that is not taken contributes nothing, by construction; where the value is NaN so is a partial.
@@ -259,7 +264,6 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
-TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * exp(-(x * x))), libm="erf")
 erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)))), libm="erfc")
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
@@ -296,7 +300,7 @@ logaddexp = row("logaddexp", "rr>r", lambda t, z, x, y: logaddexp_map(t, x, y), 
                 commutes=True,
                 value=lambda x, y: max_(x, y) + log1p(exp(-select((x == y) & (abs_(x) == INF), 0, abs_(x - y)))))
 xlogy = row("xlogy", "rr>r", lambda t, z, x, y: t * log(y),
-            lambda t, z, x, y: t * select((x == 0) & (y == 0), 0, select((y < 0) & (x != 0), NAN, x / (y + 0))),
+            lambda t, z, x, y: t * select((x == 0) & (y == 0), 0, select((y < 0) & (x != 0), z, x / (y + 0))),
             value=lambda x, y: select((x == 0) & (y == y), 0, x * log(y)), hides_nan=True, domain=(POSITIVE, POSITIVE),
             status=(at(SINGULAR, lambda z, x, y: (y == 0) | ((x == 0) & (y == INF))),))
 

@@ -1,21 +1,24 @@
 """The zero rule for seeds given at run time: an exact zero in a tangent or cotangent drops what it would have caused.
 
-A derivative program is linear in its seeds. Just before code is made, this pass gives every value that depends on a seed the
-condition that one of its seeds is not zero, and lets it into a sum or a result only under that condition; 0·∞ from a
-direction the user did not ask for then never becomes NaN. Derivative programs as text stay plain, since they are to be
-differentiated again, where a gate on a seed would be wrong.
+A derivative program is linear in its seeds, or a polynomial in them where it gives Taylor coefficients. Just before code is
+made, this pass gives every value that depends on a seed the condition under which that is not zero by construction, and lets
+it into a sum or a result only under that condition; 0·∞ from a direction the user did not ask for then never becomes NaN.
+Derivative programs as text stay plain, since they are to be differentiated again, where a gate on a seed would be wrong.
 """
 from __future__ import annotations
 
 from lang.build import Builder, Expr, apply
 from lang.guards import NOTHING
-from lang.ir import Atom, Equation, Lit, Program, Result, Var
+from lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var
 from lang.primitives import TABLE
 
-ADD, SUB, SELECT = TABLE["add"], TABLE["sub"], TABLE["select"]
+ADD, SUB, MUL, SELECT = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"]
+AND, OR = TABLE["and"], TABLE["or"]
 LINEAR = {TABLE[name] for name in ("neg", "mul", "div", "dup")}
 Present = dict[Atom, Var]
-"""For a value that depends on seeds, the truth value that says one of them is not zero."""
+"""For a value that depends on seeds, the truth value that says that it does not come from zero seeds alone."""
+Joined = dict[tuple[Primitive, Var, Var], Var]
+"""Two such truth values taken together: a sum is there with one of its terms, a product with both factors."""
 
 
 def drop_zero_seeds(program: Program) -> Program:
@@ -24,7 +27,7 @@ def drop_zero_seeds(program: Program) -> Program:
         return program
     b = Builder()
     present: Present = {p.var: _truth(b.expr(p.var) != 0) for p in program.params if p.seed}
-    joined: dict[tuple[Var, Var], Var] = {}
+    joined: Joined = {}
     for e in program.equations:
         b.span, b.group = e.span, 0
         source, here = e, [present[a] for a in e.args if a in present]
@@ -37,7 +40,7 @@ def drop_zero_seeds(program: Program) -> Program:
         if here and not e.op.truth:
             whole = _chosen(b, source, present) if e.op is SELECT else here[0]
             for other in here[1:] if e.op is not SELECT else ():
-                whole = _either(b, whole, other, joined)
+                whole = _joined(b, AND if e.op is MUL else OR, whole, other, joined)
             present.update(dict.fromkeys(e.outs, whole))
     results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
     return Program(program.params, tuple(b.equations), results, program.source, program.notes)
@@ -59,12 +62,12 @@ def _absent(b: Builder, atom: Atom, present: Present, otherwise: float) -> Atom:
     return apply(SELECT, b.expr(present[atom]), b.expr(atom), otherwise).atom
 
 
-def _either(b: Builder, one: Var, other: Var, joined: dict[tuple[Var, Var], Var]) -> Var:
+def _joined(b: Builder, op: Primitive, one: Var, other: Var, joined: Joined) -> Var:
     if one is other:
         return one
-    key = (one, other)
+    key = (op, one, other)
     if key not in joined:
-        joined[key] = _truth(b.expr(one) | b.expr(other))
+        joined[key] = _truth(apply(op, b.expr(one), b.expr(other)))
     return joined[key]
 
 

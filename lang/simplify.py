@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from lang.exact import Rounded, folded
 from lang.ir import Atom, Equation, Lit, Program, Result, Var
 from lang.primitives import TABLE
 
@@ -95,7 +96,7 @@ class _Folder:
 
     @staticmethod
     def key(e: Equation) -> Key:
-        parts: list[object] = [a.bits if isinstance(a, Lit) else id(a) for a in e.args]
+        parts: list[object] = [identity(a) if isinstance(a, Lit) else id(a) for a in e.args]
         if e.op.commutes and len(parts) == 2:
             parts.sort(key=repr)
         return (e.op, *parts)
@@ -108,7 +109,7 @@ class _Folder:
         truths = [self.known.get(a) for a in args]
         if compare is not None:
             x, y = args
-            if isinstance(x, Lit) and isinstance(y, Lit):
+            if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
                 self.known[e.outs[0]] = compare(x.value, y.value)
         elif e.op is NOT:
             if truths[0] is not None:
@@ -128,7 +129,11 @@ class _Folder:
         if all(isinstance(a, Lit) for a in args):
             exact = CONSTANT.get(e.op.name)
             if exact is not None:
-                return exact(*[a.value for a in args if isinstance(a, Lit)])
+                values = tuple([a.value for a in args if isinstance(a, Lit)])
+                result = exact(*values)
+                meant = None if result is None else folded(e.op.name, result, values)
+                if meant is not None:
+                    return Lit(meant)
         return rule(self, e, args) if rule else None
 
     def negated(self, atom: Atom) -> Atom | None:
@@ -145,9 +150,15 @@ class _Folder:
         return self.keep(rewritten) if folded is None else folded
 
 
+def identity(constant: Lit) -> object:
+    """What tells constants apart: their bits, and the meaning of what was rounded."""
+    return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
+
+
 def _is(atom: Atom, value: float) -> bool:
-    """Whether the atom is this very double (−0 is not 0)."""
-    return isinstance(atom, Lit) and atom.value == value and math.copysign(1, atom.value) == math.copysign(1, value)
+    """Whether the atom is this very double (−0 is not 0) and not only rounded to it."""
+    return (isinstance(atom, Lit) and atom.value == value and math.copysign(1, atom.value) == math.copysign(1, value)
+            and type(atom.value) is not Rounded)
 
 
 def _add(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
@@ -221,7 +232,7 @@ def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
 
 def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     c, x, y = args
-    if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and x.bits == y.bits):
+    if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and identity(x) == identity(y)):
         return x
     if c in f.known:
         return x if f.known[c] else y
@@ -235,11 +246,7 @@ FOLDS: dict[str, Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]] =
     "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "pown": _pown, "select": _select}
 
 
-def _divide(x: float, y: float) -> Lit | None:
-    return Lit(x / y) if y != 0 else None
-
-
-CONSTANT: dict[str, Callable[..., Lit | None]] = {
-    "add": lambda x, y: Lit(x + y), "sub": lambda x, y: Lit(x - y), "mul": lambda x, y: Lit(x * y), "div": _divide,
-    "abs": lambda x: Lit(abs(x)), "sqrt": lambda x: Lit(math.sqrt(x)) if x >= 0 else None}
+CONSTANT: dict[str, Callable[..., float | None]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y if y != 0 else None, "abs": lambda x: abs(x), "sqrt": lambda x: math.sqrt(x) if x >= 0 else None}
 """Operations that every machine rounds alike, on constants; None where Python would raise."""

@@ -7,6 +7,9 @@ import pytest
 from run import BACK_ENDS, MODES, alike, derivatives
 
 import adcli
+from lang.derivatives import gradient
+from lang.evaluate import evaluate
+from lang.parse import parse
 
 INF, NAN = math.inf, math.nan
 
@@ -136,3 +139,22 @@ def test_value_at_an_awkward_point(text, at, want, back_end):
     program = adcli.compile(f"v = {text}").program
     [(got, _)] = derivatives(program, [at], "reverse", back_end)
     assert alike(got["v"], want) or got["v"] == pytest.approx(want, rel=4e-16)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("formula, at", [
+    ("log(x)", -2.0), ("log2(x)", -2.0), ("log10(x)", -0.5), ("log1p(x)", -3.0), ("sqrt(x)", -1.0), ("asin(x)", 2.0),
+    ("acos(x)", -2.0), ("acosh(x)", 0.5), ("atanh(x)", 2.0), ("x**0.5", -1.0), ("2**y * (x**y)", -1.5), ("xlogy(2, x)", -1.0),
+    ("lgamma(x)", -1.0), ("gamma(x)", -2.0)])
+def test_outside_the_domain_derivatives_of_every_order_are_nan(formula, at, mode):
+    """A NaN that a rule puts in by convention has a derivative that is NaN too, not the zero of a constant."""
+    made = gradient(parse(f"param y = 0.5\nv = {formula}\n"), ["x"], mode=mode, order=3)
+    got = evaluate(made, {"x": at})
+    assert all(math.isnan(got[name]) for name in ("dv_dx", "d2v_dx_dx", "d3v_dx_dx_dx")), got
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_partial_of_a_power_by_its_exponent_stays_nan(mode):
+    for x, y in ((-2.0, 3.0), (-2.0, -2000.0), (0.0, -1.0)):
+        got = evaluate(gradient(parse("v = x**y\n"), mode=mode, of=["v:y", "v:y,y", "v:x,y"]), {"x": x, "y": y})
+        assert all(math.isnan(x) for name, x in got.items() if name != "v"), got
