@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from adcli.report import shortest
-from lang.build import Builder
 from lang.errors import Note, Source
 from lang.evaluate import FLOAT, every_value, read
-from lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Lit, Primitive, Program, Status, Var
+from lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
+from lang.local import met
 from lang.notation import ATOM, infix
 from lang.primitives import TABLE
 
@@ -32,8 +32,8 @@ def note(primal: Program, program: Program, at: Mapping[str, float], level: int)
     if place is None:
         return _in_derivative(program, at, reason, primal.source)
     prime = "'" if program is not primal and worst != DOMAIN else ""
-    made = f" is {_shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
-    return Note(f"{_described(place, prime)} at {_operands(place, values)}{made}: {reason}", place.span, primal.source)
+    made = f" is {shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
+    return Note(f"{described(place, prime)} at {operands(place, values)}{made}: {reason}", place.span, primal.source)
 
 
 def _in_derivative(program: Program, at: Mapping[str, float], reason: str, source: Source | None) -> Note:
@@ -41,7 +41,7 @@ def _in_derivative(program: Program, at: Mapping[str, float], reason: str, sourc
     values = every_value(program, at, FLOAT)
     for e in program.equations:
         if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
-            return Note(f"the derivative has {_described(e, '')} at {_operands(e, values)}: {reason}", e.span, source)
+            return Note(f"the derivative has {described(e, '')} at {operands(e, values)}: {reason}", e.span, source)
     return Note(reason, None, source)
 
 
@@ -65,35 +65,27 @@ def _level(e: Equation, values: Mapping[Var, Any]) -> int:
     out = values[e.outs[0]]
     if not e.op.truth and out != out and all(a == a for a in args):
         return DOMAIN
-    return max((s.level for s in e.op.status if _holds(e.op, s, out, args, e.args)), default=-1)
+    return max((s.level for s in met(e, values)), default=-1)
 
 
-def _holds(op: Primitive, status: Status, out: Any, args: list[Any], atoms: tuple[Atom, ...]) -> bool:
-    """Whether a status condition of the table holds for these numbers: it is built as IR and evaluated."""
-    b = Builder()
-    z = Var(truth=op.truth)
-    xs: list[Atom] = [a if isinstance(a, Lit) else Var(truth=a.truth) for a in atoms]
-    condition = status.condition(b.expr(z), *[b.expr(x) for x in xs])
-    env: dict[Var, Any] = {z: out, **{x: a for x, a in zip(xs, args, strict=True) if isinstance(x, Var)}}
-    for e in b.equations:
-        env[e.outs[0]] = FLOAT.apply(e.op, [read(env, a, FLOAT) for a in e.args], e.args)
-    return bool(read(env, condition.atom, FLOAT))
+def letter(position: int) -> str:
+    """What an argument is called in a message: u, v, w, u3, …"""
+    return OPERANDS[position] if position < len(OPERANDS) else f"u{position}"
 
 
-def _described(e: Equation, prime: str) -> str:
+def described(e: Equation, prime: str) -> str:
     """The operation on u, v, …, as a user would write it: log'(u), (u / v)'."""
-    names = [(OPERANDS[i] if i < len(OPERANDS) else f"u{i}", ATOM) for i in range(len(e.args))]
+    names = [(letter(i), ATOM) for i in range(len(e.args))]
     text, level = infix(e.op.spelled or e.op.name, names)
     if level == ATOM:
         return text.replace("(", f"{prime}(", 1)
     return f"({text}){prime}" if prime else text
 
 
-def _operands(e: Equation, values: Mapping[Var, Any]) -> str:
-    shown = [f"{OPERANDS[i] if i < len(OPERANDS) else f'u{i}'} = {_shown(read(values, a, FLOAT))}" for i, a in enumerate(e.args)]
-    return ", ".join(shown)
+def operands(e: Equation, values: Mapping[Var, Any]) -> str:
+    return ", ".join(f"{letter(i)} = {shown(read(values, a, FLOAT))}" for i, a in enumerate(e.args))
 
 
-def _shown(x: Any) -> str:
+def shown(x: Any) -> str:
     return repr(x).lower() if isinstance(x, bool) else shortest(x)
 

@@ -1,0 +1,246 @@
+"""Exact real numbers for limits: polynomials with rational coefficients in constants such as exp(3), log(2), sqrt(2), pi.
+
+Whether a limit exists hangs on whether a leading coefficient is zero, and no rounded number can tell. So a coefficient that
+vanishes here does so identically; one that does not must differ from zero by more than its rounding error, and where it does
+neither, `Undecided` is raised instead of a guess. A constant is known by the function and argument that made it, so
+exp(1) − exp(1) is zero.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+LARGEST = 1000
+"""Bits of a rational coefficient beyond which it is rounded."""
+LONGEST = 24
+"""Terms of a polynomial beyond which it becomes one constant of its own."""
+
+HIGHEST = 64
+"""Numerator and denominator of an exponent with which powers are exact."""
+
+
+class Undecided(Exception):
+    """A number that can neither be shown to be zero nor not to be."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol:
+    """A constant by its number, with its value and a bound of the error of that. For a root, radicand and degree."""
+
+    number: int
+    value: float
+    error: float
+    root: tuple[Fraction, int] | None = None
+
+
+Monomial = tuple[tuple[Symbol, int], ...]
+_symbols: dict[tuple[object, ...], Symbol] = {}
+
+
+def symbol(key: tuple[object, ...], value: float, error: float, root: tuple[Fraction, int] | None = None) -> Symbol:
+    if not math.isfinite(value):
+        raise Undecided("a constant beyond the range of doubles")
+    return _symbols.setdefault(key, Symbol(len(_symbols), value, error, root))
+
+
+class Number:
+    """A polynomial in symbols; symbols may have negative powers."""
+
+    def __init__(self, terms: dict[Monomial, Fraction]) -> None:
+        self.terms = {m: f for m, f in terms.items() if f}
+
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        return tuple(sorted((tuple((s.number, k) for s, k in m), f) for m, f in self.terms.items()))
+
+    @property
+    def rational(self) -> Fraction | None:
+        """The number, where it is rational."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    def __add__(self, other: Number) -> Number:
+        terms = dict(self.terms)
+        for m, f in other.terms.items():
+            terms[m] = terms.get(m, Fraction(0)) + f
+        return Number(terms).bounded()
+
+    def __neg__(self) -> Number:
+        return Number({m: -f for m, f in self.terms.items()})
+
+    def __sub__(self, other: Number) -> Number:
+        return self + -other
+
+    def __mul__(self, other: Number) -> Number:
+        terms: dict[Monomial, Fraction] = {}
+        for m, f in self.terms.items():
+            for n, g in other.terms.items():
+                joined, factor = product(m, n)
+                terms[joined] = terms.get(joined, Fraction(0)) + f * g * factor
+        return Number(terms).bounded()
+
+    def bounded(self) -> Number:
+        """The same, or one constant for it where it has become too long."""
+        if len(self.terms) <= LONGEST and all(
+                max(f.numerator.bit_length(), f.denominator.bit_length()) <= LARGEST for f in self.terms.values()):
+            return self
+        value, error = self.estimate()
+        return Number({((symbol(("sum", self.key), value, error), 1),): Fraction(1)})
+
+    def estimate(self) -> tuple[float, float]:
+        """The value in doubles and a bound of its error."""
+        total, error = 0.0, 0.0
+        try:
+            for m, f in self.terms.items():
+                x, relative = float(f), 1.0
+                for s, k in m:
+                    x *= s.value ** k
+                    relative += abs(k) * (2 + s.error / abs(s.value) / 2 ** -53 if s.value else math.inf)
+                total += x
+                error += abs(x) * (relative + len(self.terms)) * 2 ** -52
+        except (OverflowError, ZeroDivisionError):
+            raise Undecided("a coefficient beyond the range of doubles") from None
+        if not math.isfinite(total):
+            raise Undecided("a coefficient beyond the range of doubles")
+        return total, error
+
+    def __float__(self) -> float:
+        q = self.rational
+        if q is None:
+            return self.estimate()[0]
+        try:
+            return float(q)
+        except OverflowError:
+            return math.inf if q > 0 else -math.inf
+
+    @cached_property
+    def sign(self) -> int:
+        """-1, 0 or 1. Undecided where rounding hides it."""
+        if not self.terms:
+            return 0
+        q = self.rational
+        if q is not None:
+            return 1 if q > 0 else -1
+        if len(self.terms) == 1:
+            (m, f), = self.terms.items()
+            if all(abs(s.value) > s.error for s, _ in m):
+                flips = sum(k for s, k in m if s.value < 0)
+                return (1 if f > 0 else -1) * (-1 if flips % 2 else 1)
+        value, error = self.estimate()
+        if abs(value) <= 2 * error:
+            raise Undecided("a leading coefficient may be zero or not")
+        return 1 if value > 0 else -1
+
+    def inverse(self) -> Number:
+        if len(self.terms) == 1:
+            (m, f), = self.terms.items()
+            turned, factor = product(tuple((s, -k) for s, k in m), ())
+            return Number({turned: factor / f})
+        return constant("inverse", self, lambda x: 1 / x)
+
+    def power(self, a: Fraction) -> Number:
+        """The number to a rational power; it must be positive unless that is whole."""
+        if self.rational == 1:
+            return self
+        if a.denominator == 1 and abs(a) <= HIGHEST:
+            base, whole = (self, ONE) if a >= 0 else (self.inverse(), ONE)
+            for _ in range(abs(int(a))):
+                whole = whole * base
+            return whole
+        q = self.rational
+        if q is not None and abs(a.numerator) <= HIGHEST and a.denominator <= HIGHEST:
+            exact = Fraction(root(q.numerator, a.denominator) or 0, root(q.denominator, a.denominator) or 1)
+            if exact ** a.denominator == q:
+                return Number({(): exact}).power(Fraction(a.numerator))
+            value = float(q) ** (1 / a.denominator)
+            s = symbol(("root", q, a.denominator), value, 4 * math.ulp(value), (q, a.denominator))
+            return Number({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
+        return constant(f"power {a}", self, lambda x: x ** float(a))
+
+
+ONE = Number({(): Fraction(1)})
+
+
+def product(m: Monomial, n: Monomial) -> tuple[Monomial, Fraction]:
+    """The product of two monomials, and the rational number that roots in it come to."""
+    if not n and not any(k < 0 and s.root for s, k in m):
+        return m, Fraction(1)
+    powers: dict[Symbol, int] = dict(m)
+    factor = Fraction(1)
+    for s, k in n:
+        powers[s] = powers.get(s, 0) + k
+    for s, k in powers.items():
+        if s.root is not None and not 0 <= k < s.root[1]:
+            whole, powers[s] = divmod(k, s.root[1])
+            factor *= s.root[0] ** whole
+    return tuple(sorted(((s, k) for s, k in powers.items() if k), key=lambda item: item[0].number)), factor
+
+
+def root(n: int, degree: int) -> int | None:
+    """The integer root, where there is one."""
+    if n < 0:
+        return None
+    low, high = 0, 1 << (n.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if middle ** degree < n else (low, middle)
+    return low if low ** degree == n else None
+
+
+def number(x: float | int | Fraction) -> Number:
+    return Number({(): Fraction(x)})
+
+
+def constant(name: str, x: Number, function: Callable[[float], float]) -> Number:
+    """function(x) as a constant; its error from how the function changes within the error of x."""
+    q = x.rational
+    value, error = (float(x), math.ulp(float(x))) if q is not None else x.estimate()
+    step = error + math.ulp(value)
+    try:
+        made, near = function(value), (function(value - step), function(value + step))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise Undecided(f"{name} at {value:.6g} is beyond the range of doubles") from None
+    spread = max(abs(y - made) for y in near)
+    return Number({((symbol((name, x.key), made, 2 * spread + 4 * math.ulp(made)), 1),): Fraction(1)})
+
+
+def exponential(x: Number) -> Number:
+    """exp(x), where exp(q log c) is c to the power q."""
+    result, rest = ONE, dict(x.terms)
+    for m, f in x.terms.items():
+        if len(m) == 1 and m[0][1] == 1 and m[0][0] in _LOGARITHMS:
+            result = result * _LOGARITHMS[m[0][0]].power(f)
+            del rest[m]
+    left = Number(rest)
+    if not left.terms:
+        return result
+    if left.estimate()[0] < 0:   # one constant for exp(c) and exp(−c)
+        return result * _kept(_EXPONENTIALS, constant("exp", -left, math.exp), -left).inverse()
+    return result * _kept(_EXPONENTIALS, constant("exp", left, math.exp), left)
+
+
+def logarithm(x: Number) -> Number:
+    """log(x) for x > 0, where log(exp(c)) is c."""
+    if x.rational == 1:
+        return Number({})
+    if len(x.terms) == 1:
+        (m, f), = x.terms.items()
+        if m and all(s in _EXPONENTIALS for s, _ in m):
+            return sum((_EXPONENTIALS[s] * number(k) for s, k in m), logarithm(number(f)))
+    return _kept(_LOGARITHMS, constant("log", x, math.log), x)
+
+
+def _kept(table: dict[Symbol, Number], made: Number, argument: Number) -> Number:
+    """Remember the argument of the one symbol that a number is."""
+    (m, _), = made.terms.items()
+    table[m[0][0]] = argument
+    return made
+
+
+_LOGARITHMS: dict[Symbol, Number] = {}
+_EXPONENTIALS: dict[Symbol, Number] = {}
+PI = Number({((symbol(("pi",), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})
