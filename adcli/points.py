@@ -127,6 +127,9 @@ def axis(part: str) -> Sequence[Point]:
     name = name.strip()
     if not equals or not name:
         raise AdError(f"'{part}' is not name=value", help="write --at x=2,y=5")
+    if "±" in text:
+        raise AdError(f"'{part}' has a spread, and this verb takes points",
+                      help="a spread is for propagate and for --enclose, the bounds over a box")
     return span(name, text) if ":" in text else [{name: value(name, text)}]
 
 

@@ -39,6 +39,8 @@ FAULTS = [
     ("grad f.ad --mode revers --at x=1,y=2", 2, "adcli: error: no mode 'revers'\nhelp: did you mean 'reverse'?\n"),
     ("grad f.ad --order 0 --at x=1,y=2", 2, "adcli: error: --order needs a whole number from 1 to 32\n"),
     ("grad f.ad --order two --at x=1,y=2", 2, "adcli: error: --order needs a whole number from 1 to 32\n"),
+    ("grad f.ad --at x=1±0.1,y=2", 2, "adcli: error: 'x=1±0.1' has a spread, and this verb takes points\n"
+     "help: a spread is for propagate and for --enclose, the bounds over a box\n"),
     ("grad f.ad --emit txt", 2, "adcli: error: no target 'txt'\nhelp: did you mean 'text'?\n"),
     ("grad f.ad --emit cobol", 2, "adcli: error: no target 'cobol'\nhelp: the targets are text, llvm, asm, object\n"),
     ("grad f.ad --emit llvm --lanes 3", 2,
