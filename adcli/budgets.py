@@ -5,21 +5,19 @@ uncertainty rounded to two significant digits and the value to the same place (J
 """
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adcli.report import Number, json_text
+from adcli.report import Number, csv_text, json_text, json_value
 from lang.ir import LEVELS
 
 if TYPE_CHECKING:
-    from adcli.uncertainty import Agreement, Sampled
+    from adcli.monte_carlo import Agreement, Sampled
 
 Key = tuple[str, str, tuple[str, ...]]
-"""Kind, output and further names of a figure, as `lang.figures.Figure` has them."""
+"""Kind, output and further names of a figure, as `lang.uncertainty_figures.Figure` has them."""
 Correlations = Mapping[tuple[str, str], float]
 """The correlation coefficient of every two outputs."""
 EXTRA = ("low", "high", "low2", "high2", "mc_mean", "mc_mean_error", "mc_u", "mc_u_error", "mc_low", "mc_low_error", "mc_high",
@@ -210,36 +208,21 @@ def columns(budget: Budget) -> dict[str, float]:
 
 
 def csv_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
     for i, budget in enumerate(budgets):
         found = columns(budget)
-        if not i:
-            writer.writerow([*found, *([budget.status] if budget.status else [])])
-        writer.writerow([*map(number, found.values()), *([LEVELS[budget.level]] if budget.status else [])])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
+        head = [] if i else [[*found, *([budget.status] if budget.status else [])]]
+        yield csv_text(*head, [*map(number, found.values()), *([LEVELS[budget.level]] if budget.status else [])])
 
 
 def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
-    def written(x: float) -> object:
-        if not math.isfinite(x):
-            return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
-        shown = number(x)
-        try:
-            return float(shown)
-        except ValueError:
-            return shown
-
     def numbers(found: Mapping[str, float]) -> dict[str, object]:
-        return {name: written(x) for name, x in found.items()}
+        return {name: json_value(x, number) for name, x in found.items()}
 
     def pairs(found: Correlations) -> dict[str, object]:
-        return {f"{v}:{w}": written(r) for (v, w), r in found.items()}
+        return {f"{v}:{w}": json_value(r, number) for (v, w), r in found.items()}
 
     def interval(of: Interval) -> dict[str, object]:
-        record: dict[str, object] = {"low": written(of.low), "high": written(of.high)}
+        record: dict[str, object] = {"low": json_value(of.low, number), "high": json_value(of.high, number)}
         if of.agreement:
             tolerance, low, high, verdict = of.agreement
             record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}

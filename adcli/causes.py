@@ -39,20 +39,21 @@ class Words:
         text = self.cut(self.source.text[e.span[0]:e.span[1]])
         return f"the derivative of {text}" if e.group else text
 
-    def named(self, atom: Atom) -> str | None:
-        """A value by its name or its text; None for a constant, which its number says."""
+    def named(self, atom: Atom, inside: Equation | None = None) -> str | None:
+        """A value by its name or its text; None for a constant, which its number says, and for what has no text of its own:
+        the root in rsqrt(x), which is written nowhere but stands `inside` the quotient that has this text."""
         if isinstance(atom, Lit):
             return None
         e = self.explainer.defined.get(atom)
         if e is None:
             return self.explainer.names[atom]
-        if e.group:
+        if e.group or (inside is not None and e.span == inside.span and atom.temp):
             return None
         return self.written(e) if atom.temp or not atom.name else atom.name
 
     def operand(self, e: Equation, i: int) -> str:
         """u = x - 1 = 0.0."""
-        name, x = self.named(e.args[i]), shown(self.explainer.number(e.args[i]))
+        name, x = self.named(e.args[i], e), shown(self.explainer.number(e.args[i]))
         return f"{letter(i)} = {name} = {x}" if name else f"{letter(i)} = {x}"
 
     def at(self, e: Equation) -> str:
@@ -123,7 +124,7 @@ class Words:
                 yield f"the {question.sweep.word} is {x} since {self.since(found[0])}"
             elif question.atom in self.explainer.defined and found != (cause,):
                 x = shown(self.explainer.number(question.atom))
-                yield f"{self.named(question.atom) or 'that'} is {x} since {self.since(found[0])}"
+                yield f"{self.named(question.atom, cause.equation) or 'that'} is {x} since {self.since(found[0])}"
 
     def condition(self, e: Equation) -> str:
         """The condition of a select with its outcome and its numbers."""

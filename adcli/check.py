@@ -13,8 +13,8 @@ from adcli.usage import OneOf, Verb
 from lang.errors import AdError
 
 if TYPE_CHECKING:
+    from adcli.check_methods import Check
     from adcli.sampling import Point
-    from adcli.verify import Check
     from lang.ir import Program
 
 MOST = 100_000
@@ -44,8 +44,8 @@ def check_command(program: str | None, expressions: tuple[str, ...], wrt: str | 
 
     Entries that rounding has left few digits are allowed to have few; kinks, poles and overflow are counted, not compared.
     """
+    from adcli.check_methods import Check
     from adcli.derive import chosen
-    from adcli.verify import Check
     from lang.derivatives import inputs_to_differentiate
     from lang.parse import parse_source
     if at and "samples" in given():
@@ -86,7 +86,7 @@ def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict
 
 def report(check: Check, points: dict[str, Any], form: str, output: str | None, quiet: bool) -> int:
     """Write the figures; returns the exit code."""
-    from adcli.verdict import json_report, text_report, verdict
+    from adcli.check_report import json_report, text_report, verdict
     text = json_report(check, points) if form == "json" else f"{verdict(check)}\n" if quiet else text_report(check, points)
     with destination(output) as stream:
         stream.write(text.encode())

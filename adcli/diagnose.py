@@ -8,8 +8,8 @@ from adcli.report import shortest
 from lang.errors import Note, Source
 from lang.evaluate import FLOAT, every_value, read
 from lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
-from lang.local import met
 from lang.notation import ATOM, infix
+from lang.numeric_rules import met
 from lang.primitives import TABLE
 
 SELECT = TABLE["select"]

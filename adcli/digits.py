@@ -6,18 +6,16 @@ is known.
 """
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import tee
 from typing import Any
 
 from adcli.output import destination, write_points
-from adcli.report import Layout, Number, Row, json_record, json_text, nested, number_format, text
+from adcli.report import Layout, Number, Row, csv_text, json_record, json_text, nested, number_format, text
 from adcli.tasks import Task
 from lang.errors import AdError
 from lang.ir import LEVELS, Program
-from lang.precision import EXACT, Digits, right_digits
+from lang.right_digits import EXACT, Digits, right_digits
 from lang.seeds import drop_zero_seeds
 
 FEW = 8.0
@@ -86,9 +84,7 @@ def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterat
     for row, digits in rows:
         record = json_record(layout, row, number)
         counts = [d.count if d.count is None else round(d.count, 2) for d in digits]
-        values = len(layout.values)
-        tree: dict[str, Any] = {"value": dict(zip(layout.values, counts[:values], strict=True))} if values else {}
-        record["digits"] = tree | nested([path for _, path in layout.derived], counts[values:])
+        record["digits"] = shaped(layout, counts)
         if any(d.turned for d in digits):
             record["turned"] = [name for name, d in zip(layout.names, digits, strict=False) if d.turned]
         yield json_text(record) + "\n"
@@ -96,16 +92,16 @@ def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterat
 
 def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
     results = layout.names[:-1] if layout.status else layout.names
-    yield record([*layout.inputs, *layout.seeds, *(n for r in results for n in (r, f"{r}_digits")),
+    yield csv_text([*layout.inputs, *layout.seeds, *(n for r in results for n in (r, f"{r}_digits")),
                   *([layout.status] if layout.status else [])])
     for row, digits in rows:
         pairs = [(number(x), "" if d.count is None else f"{d.count:.2f}") for x, d in zip(row.results, digits, strict=True)]
-        yield record([*map(number, row.at.values()), *(field for pair in pairs for field in pair),
+        yield csv_text([*map(number, row.at.values()), *(field for pair in pairs for field in pair),
                       *([LEVELS[row.level]] if layout.status else [])])
 
 
-def record(fields: Iterable[str]) -> str:
-    """One record of RFC 4180."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(fields)
-    return buffer.getvalue()
+def shaped(layout: Layout, entries: Sequence[object]) -> dict[str, Any]:
+    """One entry a result, in the shape of the results."""
+    values = len(layout.values)
+    tree: dict[str, Any] = {"value": dict(zip(layout.values, entries[:values], strict=True))} if values else {}
+    return tree | nested([path for _, path in layout.derived], entries[values:])

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ from adcli import __version__
 from adcli.options import NUMBERS, given, refuse
 from adcli.output import destination
 from lang.errors import AdError
-from lang.ir import Program, Result
+from lang.ir import Atom, Lit, Program, substitute
 from lang.simplify import simplify
 
 if TYPE_CHECKING:
@@ -51,13 +52,10 @@ def check_options(target: str) -> None:
 
 def bound(program: Program, seeds: Mapping[str, float]) -> Program:
     """The program with seeds that were given as constants."""
-    from lang.ir import Atom, Equation, Lit
     env: dict[Atom, Atom] = {p.var: Lit(seeds[p.name]) for p in program.params if p.name in seeds}
     if not env:
         return program
-    equations = tuple(Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, e.group) for e in program.equations)
-    results = tuple(Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in program.results)
-    return simplify(Program(tuple(p for p in program.params if p.name not in seeds), equations, results, program.source))
+    return simplify(replace(substitute(program, env), params=tuple(p for p in program.params if p.name not in seeds)))
 
 
 def header(task: Task, program: Program) -> list[str]:

@@ -12,22 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from adcli.digits import record
+from adcli.diagnose import described, letter
+from adcli.digits import shaped
 from adcli.options import ROWS, refuse
 from adcli.output import destination, say, write_points
 from adcli.points import points, within
-from adcli.report import Layout, Number, json_text, json_value, nested, number_format, shortest
+from adcli.report import Layout, Number, csv_text, json_text, json_value, number_format, shortest
+from adcli.results import several
 from adcli.spreads import SIGN, split
 from adcli.tasks import Task
 from lang.enclosure import Bounds, Enclosure, available, enclose
 from lang.errors import AdError, Note
 from lang.ir import Equation, Param
-from lang.notation import ATOM, infix
 from lang.seeds import drop_zero_seeds
 
 Box = dict[str, Bounds]
 Found = tuple[Box, Enclosure]
-OPERANDS = ("u", "v", "w")
 
 
 def enclose_report(task: Task, specs: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -55,7 +55,7 @@ def enclose_report(task: Task, specs: Sequence[str], options: Mapping[str, Any])
             if known.culprit and loud:
                 say(note(*known.culprit, task))
 
-    headed = len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
+    headed = several(specs)
     with destination(options["output"]) as out:
         match options["form"]:
             case "json":
@@ -173,35 +173,27 @@ def spot(bounds: Bounds, number: Number) -> object:
     return json_value(bounds[0], number) if bounds[0] == bounds[1] else as_json(bounds, number)
 
 
-def shaped(layout: Layout, entries: Sequence[object]) -> dict[str, Any]:
-    """One entry a result, in the shape of the results."""
-    values = len(layout.values)
-    tree: dict[str, Any] = {"value": dict(zip(layout.values, entries[:values], strict=True))} if values else {}
-    return tree | nested([path for _, path in layout.derived], entries[values:])
-
-
 def csv_lines(layout: Layout, found: Iterable[Found], number: Number, wide: bool) -> Iterator[str]:
     """Inputs have two columns too where there are boxes."""
     def ends(names: Iterable[str]) -> list[str]:
         return [column for name in names for column in (f"{name}_low", f"{name}_high")]
 
-    yield record([*(ends(layout.inputs) if wide else layout.inputs), *layout.seeds, *ends(layout.names)])
+    yield csv_text([*(ends(layout.inputs) if wide else layout.inputs), *layout.seeds, *ends(layout.names)])
     for where, known in found:
         spots = [x for k in layout.inputs for x in (where[k] if wide else where[k][:1])]
         spots += [where[k][0] for k in layout.seeds]
-        yield record(map(number, [*spots, *(x for b in known.bounds for x in b)]))
+        yield csv_text(map(number, [*spots, *(x for b in known.bounds for x in b)]))
 
 
 def note(e: Equation, operands: Sequence[Bounds | bool | None], task: Task) -> Note:
     """What made bounds infinite, or what no precision decides, with its place."""
-    letters = [OPERANDS[i] if i < len(OPERANDS) else f"u{i}" for i in range(len(operands))]
-    operation = infix(e.op.spelled or e.op.name, [(letter, ATOM) for letter in letters])[0]
-    shown = [f"{letter} {'is true or false' if x is None else f'= {str(x).lower()}' if isinstance(x, bool) else within_ends(x)}"
-             for letter, x in zip(letters, operands, strict=True)]
+    shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
     reason = "cannot be decided" if e.op.truth else "no bound is known"
-    return Note(f"{operation} at {', '.join(shown)}: {reason}", e.span, task.primal.source)
+    return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.primal.source)
 
 
-def within_ends(bounds: Bounds) -> str:
+def within_ends(bounds: Bounds | bool | None) -> str:
+    if bounds is None or isinstance(bounds, bool):
+        return "is true or false" if bounds is None else f"= {str(bounds).lower()}"
     lo, hi = bounds
     return f"= {shortest(lo)}" if lo == hi else f"in [{shortest(lo)}, {shortest(hi)}]"

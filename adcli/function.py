@@ -140,7 +140,8 @@ class Function:
         The vector has the inputs in `order` (default: all that are not `param` and not `fixed`); the others keep their
         defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For several, fun is
         a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices with many
-        entries that are zero by construction are scipy.sparse arrays.
+        entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG take;
+        for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`.
         """
         from adcli.scientific import solver
         return solver(self, _names(order), _names(of), fixed)

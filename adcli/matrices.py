@@ -6,15 +6,13 @@ is that of Boisvert, Pozo & Remington (NISTIR 5935, 1996), which knows no NaN an
 """
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adcli import __version__
-from adcli.report import Number, shortest
+from adcli.report import Number, csv_text, shortest
 from lang.errors import AdError
 
 if TYPE_CHECKING:
@@ -69,18 +67,12 @@ def coo(matrix: Matrix, points: Iterable[Point], number: Number = shortest, seve
     """The entries as CSV, a piece for the header and one for each point: row and column number from 0, their names, and the
     value. Where there may be `several` points, the number of the point comes first."""
     places = [(i, j, matrix.rows[i], matrix.columns[j], k) for i, j, k in matrix.places()]
-    yield _csv([["point"] * several + ["i", "j", "row", "column", "value"]])
+    yield csv_text(["point"] * several + ["i", "j", "row", "column", "value"])
     for p, (_, values) in enumerate(points):
         _check(matrix, values)
         written = [number(x) for x in values]
         first = [p] if several else []
-        yield _csv([[*first, i, j, row, column, written[k]] for i, j, row, column, k in places])
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
+        yield csv_text(*[[*first, i, j, row, column, written[k]] for i, j, row, column, k in places])
 
 
 def matrix_market(matrix: Matrix, points: Iterable[Point], number: Number = shortest) -> Iterator[str]:

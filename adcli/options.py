@@ -37,7 +37,15 @@ def program_options(command: Command) -> Command:
 
 def derivative_options(command: Command) -> Command:
     """--wrt and --of."""
-    command = click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command)
+    return wrt_option(click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command))
+
+
+def one_output_options(command: Command) -> Command:
+    """The same for what one output has."""
+    return wrt_option(click.option("--of", metavar="v", help="The output to differentiate; needed where there are several.")(command))
+
+
+def wrt_option(command: Command) -> Command:
     return click.option("--wrt", metavar="x,…",
                         help="Inputs to differentiate with respect to (default: all but params).")(command)
 

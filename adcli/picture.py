@@ -1,4 +1,4 @@
-"""A picture of a sparse matrix for the terminal, with one line of figures below it.
+"""--pattern: a picture of a sparse matrix for the terminal, with one line of figures below it.
 
 A matrix that fits is drawn with a character for each entry and the names of its rows and columns; a larger one in dots of
 braille, two by four to a character, where a dot says that there is an entry somewhere in its block.
@@ -6,10 +6,16 @@ braille, two by four to a character, where a dot says that there is an entry som
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adcli.options import NUMBERS, refuse
+from adcli.output import destination
 
 if TYPE_CHECKING:
+    from adcli.tasks import Request
     from lang.sparsity import Pattern
 
 ENTRY, NOTHING = "×", "·"
@@ -20,6 +26,30 @@ FEWEST = 16
 """Dots that a side keeps, if it has as many rows or columns, however long the other side is."""
 LONGEST_NAME = 24
 """Characters that the name of a row may take."""
+
+
+def pattern(request: Request, options: Mapping[str, Any]) -> int:
+    """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
+    from adcli.derive import chosen
+    from lang.derivatives import inputs_to_differentiate, one_output
+    from lang.parse import parse_source
+    from lang.simplify import simplify
+    from lang.sparsity import hessian_pattern, jacobian_pattern
+    refuse(NUMBERS, "is about numbers, and --pattern shows none")
+    refuse(["explain", "emit"], "and --pattern exclude each other")
+    refuse(["style", "lanes"], "is for --emit")
+    primal = simplify(chosen(parse_source(request.source), request.of))
+    inputs = inputs_to_differentiate(primal, request.wrt)
+    rows: Sequence[str] = inputs
+    if request.verb == "hessian":
+        found = hessian_pattern(primal, inputs, one_output(primal, None))
+    else:
+        rows = [r.name for r in primal.results]
+        found = jacobian_pattern(primal, inputs, rows)
+    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    with destination(options["output"]) as out:
+        out.write(picture(found, rows, inputs, width, name=request.verb).encode())
+    return 0
 
 
 def picture(pattern: Pattern, rows: Sequence[str], columns: Sequence[str], width: int = 80, height: int = 40,

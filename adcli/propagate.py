@@ -6,6 +6,7 @@ a verdict on the linear model.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from lang.ir import KINK, POLE, Lit
 from lang.names import Names
 
 if TYPE_CHECKING:
-    from adcli.uncertainty import Sampled
+    from adcli.monte_carlo import Sampled
     from lang.errors import Source
 
 COVERAGE = 0.95
@@ -170,7 +171,7 @@ class Budgets:
     """The budgets of a task at points, one after the other."""
 
     def __init__(self, task: Task, sampling: Sampling | None, options: Mapping[str, Any], watch: Watch) -> None:
-        from lang.figures import cholesky, figures
+        from lang.uncertainty_figures import cholesky, figures
         self.task, self.sampling, self.watch, self.jobs = task, sampling, watch, options["jobs"]
         self.outputs = [r.name for r in task.primal.results]
         self.order, correlations = task.request.order, task.request.correlations
@@ -212,7 +213,8 @@ class Budgets:
 
     def output(self, v: str, x: float, found: Mapping[budgets.Key, float], sampled: Sampled | None) -> Output:
         u = found["u", v, ()]
-        shares = {":".join(f.along): found[f] for f in self.figures if f.kind == "share" and f.of == v}
+        known = u < math.inf or u != u   # no share of what is infinite can be told
+        shares = {":".join(f.along): found[f] if known else math.nan for f in self.figures if f.kind == "share" and f.of == v}
         quadratic = (found["mean", v, ()], found["u2", v, ()]) if self.order > 1 else None
         return Output(v, x, u, shares, quadratic, self.interval(x, u, sampled),
                       self.interval(*quadratic, sampled) if quadratic else None, sampled)
@@ -225,15 +227,15 @@ class Budgets:
         reach = NormalDist().inv_cdf((1 + self.sampling.coverage) / 2) * u
         if sampled is None:
             return Interval(mean - reach, mean + reach)
-        from adcli.uncertainty import compared
+        from adcli.monte_carlo import compared
         return Interval(mean - reach, mean + reach, compared(mean - reach, mean + reach, u, sampled))
 
     def sampled(self, at: Mapping[str, float], spreads: Mapping[str, float]) -> tuple[dict[str, Sampled], Correlations]:
         """What Monte Carlo says of every output and of every two of them."""
         if self.sampler is None or self.sampling is None:
             return {}, {}
+        from adcli.monte_carlo import Experiment, sample
         from adcli.progress import Progress
-        from adcli.uncertainty import Experiment, sample
         inputs = [p.name for p in self.sampler.program.params]
         experiment = Experiment(self.sampler.kernel, [at[x] for x in inputs],
                                 {inputs.index(x): u for x, u in spreads.items()}, self.factor)
@@ -266,7 +268,7 @@ class Budgets:
             self.say(f"note: the linear model is not good enough for {v} here;"
                            f" {better[verdicts[0].verdict if output.wider else None]}")
         elif verdicts[-1].verdict == "unclear":
-            from adcli.uncertainty import samples_wanted
+            from adcli.monte_carlo import samples_wanted
             wanted = max(samples_wanted(self.sampling.samples, verdicts[-1], sampled), default=0)
             enough = f": --monte-carlo {wanted} may" if self.sampling.samples < wanted <= 10**10 else ""
             self.say(f"note: too few samples to tell whether the linear model is good enough for {v}{enough}")

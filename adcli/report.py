@@ -128,6 +128,13 @@ def csv_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[st
     yield buffer.getvalue()
 
 
+def csv_text(*records: Iterable[object]) -> str:
+    """Records of RFC 4180, each ended by LF."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(records)
+    return buffer.getvalue()
+
+
 def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
     for row in rows:
         yield json_text(json_record(layout, row, number)) + "\n"

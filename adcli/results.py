@@ -26,7 +26,7 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
     for remark in task.primal.notes:
         watch.say(remark)
     if options.get("explain"):
-        from adcli.choices import explanation
+        from adcli.plans import explanation
         text = explanation(task)
         if not (options["emit"] or options["at"] or options["data"]):
             with destination(options["output"]) as out:
@@ -38,6 +38,8 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
         emit(task, options)
         return 0
     refuse(["style", "lanes"], "is for --emit")
+    if options["form"] in MATRICES:
+        refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
     if options["enclose"]:
         from adcli.enclose import enclose_report
         return enclose_report(task, options["at"], options)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from lang.ir import Param
 
 Point = dict[str, float]
+FAR = 1e6
 TRIES = 60
 """Points drawn for each one wanted, at most."""
 SPREADS = ((1.0, 0.0), (3.0, 0.0), (1.0, 0.3), (3.0, 0.5))
@@ -36,8 +37,9 @@ def _number(r: random.Random, p: Param, spread: float, negative: float) -> float
 
 
 def ranged(low: float, high: float, place: float) -> float:
-    """A number of a range; infinite ends stand for the largest doubles a formula may be expected to bear."""
-    low, high = max(low, -1e6), min(high, 1e6)
+    """A number of a range, as far out as a formula may be expected to bear: up to `FAR`, or up to `FAR` times the end that is
+    nearer to 0."""
+    low, high = max(low, min(-FAR, FAR * high)), min(high, max(FAR, FAR * low))
     return min(high, max(low, low * (1 - place) + high * place))
 
 

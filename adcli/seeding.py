@@ -24,6 +24,10 @@ def seed_values(program: Program, spec: str | None, kind: str, needed: bool) -> 
         return dict.fromkeys(seeds.values(), 1.0) if needed else {}
     zero = [Param(p.var, p.seed, 0.0) for p in program.params if p.seed]
     given = components(spec, kind)
+    for p in program.params:
+        if kind == "tangent" and p.name in given and p.name not in seeds and not p.seed:
+            raise AdError(f"--tangent: '{p.name}' is not among the inputs that are differentiated",
+                          help=f"name it with the others: --wrt {','.join([*filter(None, seeds), p.name])}")
     return {seeds[name]: x for name, x in complete(zero, given, "input" if kind == "tangent" else "output").items()}
 
 

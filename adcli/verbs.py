@@ -13,6 +13,7 @@ from adcli.options import (
     matrix_result_options,
     mode_option,
     names,
+    one_output_options,
     program_options,
     read_source,
     result_options,
@@ -70,7 +71,7 @@ def jacobian_command(program: str | None, expressions: tuple[str, ...], **option
 @click.command("hessian", cls=Verb, short_help="One output, its gradient and its Hessian, sparse where it is.",
                example="adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5")
 @program_options
-@derivative_options
+@one_output_options
 @mode_option
 @matrix_options
 @matrix_result_options
@@ -87,7 +88,7 @@ def matrix(verb: str, program: str | None, expressions: tuple[str, ...], options
     request = Request(verb, read_source(program, expressions), names(options["of"], "--of"), names(options["wrt"], "--wrt"),
                       options["mode"], 1, options["fast_math"], zeros)
     if options["pattern"]:
-        from adcli.choices import pattern
+        from adcli.picture import pattern
         return pattern(request, options)
     return carry_out(prepared(request, options), options)
 
@@ -121,7 +122,7 @@ def vjp_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
 @click.command("hvp", cls=Verb, short_help="One output and its Hessian times a direction.",
                example="adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1")
 @program_options
-@derivative_options
+@one_output_options
 @click.option("--tangent", metavar="x=1,…", help="Direction; inputs not named have 0. One input alone has 1 by default.")
 @result_options
 def hvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, tangent: str | None,

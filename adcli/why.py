@@ -42,8 +42,9 @@ COMPARED = 2_000_000
 @click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
               help="Paragraphs, or one JSON object a point.")
 @output_option
+@click.option("-q", "--quiet", is_flag=True, help="No notes on standard error.")
 def why_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, at: tuple[str, ...],
-                mode: str, order: int, limit: bool, form: str, output: str | None) -> int:
+                mode: str, order: int, limit: bool, form: str, output: str | None, quiet: bool) -> int:
     """What made a NaN, an infinity or an exact zero in the values and derivatives at a point.
 
     Every such number is followed back, through the program and through the adjoint (or tangent) sweep, to the operation that
@@ -54,12 +55,16 @@ def why_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
     from lang.parse import parse_source
     primal = chosen(parse_source(read_source(program, expressions)), names(of, "--of"))
     inputs = inputs_to_differentiate(primal, names(wrt, "--wrt"))
+    def note(remark: object) -> None:
+        if not quiet:
+            say(remark)
+
     for remark in primal.notes:
-        say(remark)
+        note(remark)
     missing = [p.name for p in primal.params if p.default is None]
     if missing and not at:
         raise AdError(f"no values for {', '.join(missing)}", help=f"give a point, --at {','.join(f'{n}=1' for n in missing[:3])}")
-    given = within(primal.params, points(primal.params, at, say), say, primal.source)
+    given = within(primal.params, points(primal.params, at, note), note, primal.source)
     task = Asked(primal, inputs, mode == "forward", order, limit)
     several = len(at) > 1 or any(c in spec for spec in at for c in ":@")
     with destination(output) as stream:

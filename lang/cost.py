@@ -1,6 +1,6 @@
 """What a sweep costs, counted on the program before it is made.
 
-A rule is emitted once for each operation and argument into a scratch builder: equations that depend on the seed are paid for
+A rule is written out once for each operation and argument (`lang.rules`): equations that depend on the seed are paid for
 in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by how long
 an operation takes beside an addition in vector code.
 """
@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lang.build import Builder, When
-from lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from lang.ir import Atom, Equation, Primitive, Program
 from lang.primitives import TABLE
+from lang.rules import Statics, map_rule, statics
 
 DUP = TABLE["dup"]
 FUNCTION, DIVISION = 8, 3
@@ -41,30 +41,22 @@ def operations(program: Program) -> int:
 
 def price(e: Equation, position: int) -> Price | None:
     """What the rule of one argument costs; None where it is zero by construction."""
-    static = tuple((i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit))
-    return _price(e.op, position, len(e.args), static)
+    return _price(e.op, position, statics(e), len(e.args))
 
 
 @cache
-def _price(op: Primitive, position: int, count: int, static: tuple[tuple[int, float], ...]) -> Price | None:
-    rule = op.map(position)
+def _price(op: Primitive, position: int, static: Statics, count: int) -> Price | None:
+    rule = map_rule(op, position, static, count)
     if rule is None:
         return None
-    b, seed = Builder(), Var("t")
-    known = dict(static)
-    atoms: list[Atom] = [Lit(known[i]) if i in known else Var(truth=op.kind(i) == "t") for i in range(count)]
-    args = [b.expr(a) for a in atoms]
-    mapped = rule(b.expr(seed), b.expr(Var("z")), *([args[position]] if op.variadic else []), *args)
-    if mapped is None:
-        return None
-    extra = 1 if isinstance(mapped, When) else 0   # the gate of what exists only under a condition
-    depends: set[Atom] = {seed}
+    gate = 0 if rule.condition is None else 1
+    depends: set[Atom] = {rule.t}
     each = 0
-    for e in b.equations:
+    for e in rule.equations:
         if not depends.isdisjoint(e.args):
             depends.update(e.outs)
             each += weight(e.op)
-    return Price(sum(weight(e.op) for e in b.equations) - each, each + extra)
+    return Price(sum(weight(e.op) for e in rule.equations) - each, each + gate)
 
 
 Paid = set[tuple[Equation, int]]

@@ -82,7 +82,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
     What was chosen is appended to `steps`.
     """
     if not isinstance(order, int) or order < 1:
-        raise AdError(f"order {order} is not a whole number from 1", help="order 1 is the gradient")
+        raise AdError(f"order {order!r} is not a whole number from 1", help="order 1 is the gradient")
     outputs, chosen = requested(program, of)
     inputs = inputs_to_differentiate(program, wrt, chosen)
     started = start(program, inputs, outputs, mode, steps)
@@ -227,6 +227,8 @@ def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], li
     for text in of or ():
         output, colon, along = text.partition(":")
         if colon:
+            if not output.strip():
+                raise AdError(f"'{text}' names no output", help=f"write {program.results[0].name}{text.strip()}")
             inputs = tuple(x.strip() for x in along.split(","))
             if not all(inputs):
                 raise AdError(f"'{text}' names no partial derivative", help=f"write {output}:x for the derivative along x")

@@ -18,6 +18,7 @@ from lang.build import Builder, apply
 from lang.ir import Equation, Lit, Program, Result, Var
 from lang.names import Names
 from lang.primitives import TABLE
+from lang.rules import is_step
 from lang.simplify import simplify
 
 LONGEST, LEVELS = 2.0 ** -3, 30
@@ -32,8 +33,6 @@ SAFETY = 16.0
 APPROACH = 0.8
 """By what factor the difference between the slopes of the two sides falls at least when a step is halved."""
 WITHIN = "a kink, jump, pole or edge of the domain within the step"
-
-JUMPING = frozenset(("floor", "ceil", "round", "trunc"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def sided(program: Program) -> Program:
         out = b.expr(e.outs[0])
         if e.op.truth:
             total = total + apply(TABLE["select"], out, weight, 0.0)
-        elif e.op.name in JUMPING:
+        elif is_step(e.op):
             total = total + weight * out
         elif isinstance(e.args[1], Var):
             total = total + apply(TABLE["select"], b.expr(e.args[1]) < 0, weight, 0.0)
@@ -78,7 +77,7 @@ def sided(program: Program) -> Program:
 
 
 def _decisions(program: Program) -> list[Equation]:
-    return [e for e in program.equations if e.op.truth or e.op.name in JUMPING or e.op.name == "div"]
+    return [e for e in program.equations if e.op.truth or is_step(e.op) or e.op.name == "div"]
 
 
 def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float) -> Quotient:

@@ -1,6 +1,6 @@
 """Guaranteed bounds of the results of a Program, at a point or over a box, by interval arithmetic (python-flint, an extra).
 
-The results meant are those of exact arithmetic on the program as it stands, as in `lang.precision`. At a point the working
+The results meant are those of exact arithmetic on the program as it stands, as in `lang.right_digits`. At a point the working
 precision is raised until the bounds are as narrow as doubles can say, or a bound is reached.
 
 Over a box one evaluation gives bounds that are too wide, because it forgets which values belong together. Each piece of the
@@ -100,12 +100,12 @@ def enclose_point(program: Program, at: Box) -> Enclosure:
 
 def interval_values(program: Program, box: Box) -> dict[Any, Any]:
     """The interval of every value of the program."""
-    from lang.balls import interval_arithmetic
+    from lang.interval_arithmetic import interval_arithmetic
     return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
 
 
 def results(program: Program, values: Mapping[Any, Any]) -> list[Any]:
-    from lang.balls import interval_arithmetic
+    from lang.interval_arithmetic import interval_arithmetic
     return [read(values, r.atom, interval_arithmetic()) for r in program.results]
 
 
@@ -171,7 +171,7 @@ def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
             culprit = e
     if culprit is None:
         return None
-    from lang.balls import interval_arithmetic
+    from lang.interval_arithmetic import interval_arithmetic
     args = [read(values, a, interval_arithmetic()) for a in culprit.args]
     return culprit, [a if a is None or isinstance(a, bool) else _outward(a) for a in args]
 
@@ -357,7 +357,7 @@ def jumps(program: Program, values: Mapping[Any, Any]) -> bool:
 
 def _continuous(e: Equation, values: Mapping[Any, Any]) -> bool:
     """Whether a step operation whose value varies over a piece is continuous there all the same."""
-    from lang.balls import div, interval_arithmetic, trunc
+    from lang.interval_arithmetic import div, interval_arithmetic, trunc
     args = [read(values, a, interval_arithmetic()) for a in e.args]
     match e.op.name:
         case "copysign":

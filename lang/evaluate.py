@@ -1,8 +1,8 @@
 """What a Program means: an interpreter over any arithmetic.
 
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
-made and what each primitive does; there are three: Python floats with IEEE semantics, NumPy arrays, and mpmath. A
-primitive that the table defines by others (`value`) needs no entry.
+made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals, complex
+numbers and expansions have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from lang.build import composed
@@ -225,6 +226,7 @@ TURNS = 1 << 14
 """Bits before the point beyond which an angle is not reduced: no double needs so many."""
 
 
+@cache
 def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     """Multiple precision with `digits` decimal digits (the extra package mpmath).
 

@@ -15,16 +15,17 @@ from typing import Any
 
 from lang.evaluate import FLOAT, every_value, read
 from lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
-from lang.local import contribution, met
+from lang.numeric_rules import contribution, met
 from lang.numeric_sweeps import Part, Sweep, dependent, forward_sweep, reverse_sweep
 from lang.primitives import TABLE
 from lang.reverse import active_values
+from lang.rules import is_step
 
-SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP = (TABLE[n] for n in ("select", "add", "sub", "mul", "div", "fma", "clamp"))
+SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
+    TABLE[n] for n in ("select", "add", "sub", "mul", "div", "fma", "clamp", "fdim"))
 PRODUCTS = {MUL, FMA}
 FACTORED = {MUL, FMA, DIV} | {TABLE[n] for n in ("pow", "xlogy", "atan2")}
 """Operations with a partial derivative that has another operand as a factor."""
-STEPS = {TABLE[n] for n in ("floor", "ceil", "round", "trunc", "sign")}
 EXTREMA = {TABLE[n] for n in ("max", "min", "fmax", "fmin")}
 HINGES = {TABLE[n] for n in ("relu", "clamp", "fdim")}
 SATURATING = {TABLE[n] for n in ("tanh", "sigmoid", "softplus", "erf", "erfc", "logaddexp", "atan", "asinh", "log", "log2",
@@ -209,8 +210,8 @@ class Explainer:
             return Cause("cancellation", e)
         if e.op is FMA:
             return Cause("cancellation", e) if numbers[2] != 0 else Question(zero[0]) if len(zero) > 1 else Cause("underflow", e)
-        if e.op in HINGES or e.op in STEPS:
-            if zero and (zero[0] is args[0] or e.op is CLAMP):
+        if e.op in HINGES or is_step(e.op):
+            if zero and e.op is not FDIM and (zero[0] is args[0] or e.op is CLAMP):
                 return Question(zero[0])
             return Cause("hinge" if e.op in HINGES else "step", e)
         if e.op is DIV and not zero:

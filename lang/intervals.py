@@ -133,7 +133,8 @@ def div(x: Interval, y: Interval) -> Interval:
         return enclosed(x.lo / y.lo)
     if x is y and not y.has(ZERO) and y.bounded:
         return point_of(ONE)
-    return mul(x, reciprocal(y)) if not reciprocal(y).nan else UNDEFINED
+    inverse = reciprocal(y)
+    return UNDEFINED if inverse.nan else mul(x, inverse)
 
 
 def reciprocal(y: Interval) -> Interval:

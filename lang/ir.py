@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,6 +170,20 @@ class Program:
 
     def result(self, name: str) -> Result:
         return next(r for r in self.results if r.name == name)
+
+
+def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:
+    """The program with the atoms of `env` replaced: where they are used, and variables by variables where they are defined.
+    Inputs stay, used or not."""
+    def defined(out: Var) -> Var:
+        new = env.get(out, out)
+        assert isinstance(new, Var), "an equation defines variables"
+        return new
+
+    equations = [Equation(tuple([defined(o) for o in e.outs]), e.op, tuple([env.get(a, a) for a in e.args]), e.span, e.group)
+                 for e in program.equations]
+    results = [Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in program.results]
+    return Program(program.params, tuple(equations), tuple(results), program.source, program.notes)
 
 
 def equal(p: Program, q: Program) -> bool:

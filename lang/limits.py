@@ -1,8 +1,8 @@
 """Limits of values and derivatives at a point, along one input and from either side.
 
-The program of the value or derivative is carried out on expansions in the distance s from the point (`lang/expand.py`): x is
-x₀ + s or x₀ − s, every other input stays. The first term of the result is the limit, and a removable 0·∞ or 0/0 is gone. What
-the expansions cannot decide is said to be undecided; nothing is extrapolated or guessed.
+The program of the value or derivative is carried out on expansions in the distance s from the point
+(`lang/limit_arithmetic.py`): x is x₀ + s or x₀ − s, every other input stays. The first term of the result is the limit, and a
+removable 0·∞ or 0/0 is gone. What the expansions cannot decide is said to be undecided; nothing is extrapolated or guessed.
 """
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from lang.coefficients import Undecided, number
 from lang.derivatives import gradient
 from lang.errors import AdError
 from lang.evaluate import every_value, read
-from lang.expand import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
 from lang.findings import Finding
 from lang.ir import Equation, Program, Result, Var
+from lang.limit_arithmetic import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
+from lang.limit_numbers import Undecided, number
+from lang.limit_series import FLAT, ZERO, Beyond, Lost, Series, Value, made
 from lang.primitives import TABLE
-from lang.puiseux import FLAT, ZERO, Beyond, Lost, Series, Value, made
 from lang.simplify import prune, simplify
 
 TERMS = (6, 12, 24)
@@ -150,7 +150,7 @@ def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Si
         point[x] = approach(at[x], side)
         values = every_value(program, point, expansions.arithmetic)
         result: Result = program.results[0]
-        found, enough = judged(program, values, read(values, result.atom, expansions.arithmetic), side)
+        found, enough = judged(program, values, read(values, result.atom, expansions.arithmetic))
         if enough:
             break
     return found
@@ -166,7 +166,7 @@ def approach(x: float, side: int) -> Series:
     return made([*here.terms, ((Fraction(1), Fraction(0)), one)], None, 2)
 
 
-def judged(program: Program, values: Mapping[Var, Value], found: Value, side: int) -> tuple[Side, bool]:
+def judged(program: Program, values: Mapping[Var, Value], found: Value) -> tuple[Side, bool]:
     """What a result says of the limit, and whether more terms could not say more."""
     if isinstance(found, Series):
         try:

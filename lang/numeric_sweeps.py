@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lang.ir import Atom, Equation, Program, Var
-from lang.local import Values, contribution
+from lang.numeric_rules import Values, contribution
 
 Use = tuple[Equation, int]
 """An operation and the position of one of its arguments."""

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 
 from lang.build import Builder, Expr, When
 from lang.errors import AdError
 from lang.guards import Guard, Term, restrict, result, total
 from lang.ir import Atom, Equation, Lit, Primitive, Var
 from lang.primitives import LONGEST_CHAIN, NAN, TABLE
+from lang.rules import is_step
 from lang.simplify import CONSTANT, identity
 
 ADD, SUB, NEG, MUL, DIV = (TABLE[name] for name in ("add", "sub", "neg", "mul", "div"))
@@ -387,13 +387,3 @@ def conditions(condition: Series) -> list[tuple[Series, bool]]:
         else:
             found.append((s, wanted))
     return found
-
-
-@cache
-def is_step(op: Primitive) -> bool:
-    """Whether an operation has the rule of a step function: zero by construction, NaN at NaN."""
-    if op.arity != 1 or op.truth or op.maps[0] is None:
-        return False
-    b, x = Builder(), Var()
-    mapped = op.maps[0](b.expr(Var()), b.expr(Var()), b.expr(x))
-    return isinstance(mapped, When) and (b.equations[0].op, b.equations[0].args) == (NE, (x, x))

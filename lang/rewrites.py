@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from lang.errors import AdError, Source
-from lang.evaluate import FLOAT, every_value, read
+from lang.evaluate import FLOAT, evaluate, every_value
 from lang.explain import Explainer
 from lang.findings import Finding
 from lang.ir import Atom, Equation, Lit, Program, Var
@@ -141,7 +141,7 @@ def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequ
                     continue
                 effort -= 10 * len(explainer.program.equations)
                 tried[key] = trial(primal, at, explainer, row, e, bound)
-            best = accepted(tried[key], findings, explainer)
+            best = accepted(tried[key], findings)
             if best:
                 break
         found.append(best)
@@ -228,7 +228,7 @@ def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: R
     source, span = primal.source, e.span
     assert source is not None and span is not None
     texts = operands(source)
-    names = {name: operand(source, explainer, texts, *value) for name, value in bound.items()}
+    names = {name: operand(explainer, texts, *value) for name, value in bound.items()}
     new = substituted(row.replacement, names)
     before, after = source.text[:span[0]], source.text[span[1]:]
     alone = before.rpartition("\n")[2].rstrip().endswith("=") and not after.partition("\n")[0].strip()
@@ -275,7 +275,7 @@ def values_of(statements: Sequence[Statement]) -> Iterator[Node]:
             yield from [s.value] if s.value is not None else values_of(s.body)
 
 
-def operand(source: Source, explainer: Explainer, texts: Mapping[tuple[int, int, int], str], atom: Atom, use: Use) -> str:
+def operand(explainer: Explainer, texts: Mapping[tuple[int, int, int], str], atom: Atom, use: Use) -> str:
     """The text for a value bound by a pattern: as it stands where it is used, else its name."""
     e, _ = use
     if isinstance(atom, Lit):
@@ -313,7 +313,7 @@ def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
                for j, (name, x) in enumerate(at.items())} for by in BESIDE]
     points += [{name: by + 0.3 * (j % 7) for j, name in enumerate(at)} for by in ELSEWHERE]
     for beside in points:
-        left, right = results(old, beside), results(new, beside)
+        left, right = evaluate(old, beside), evaluate(new, beside)
         for name, x in left.items():
             if math.isfinite(x) and name in right:
                 if not math.isclose(x, right[name], rel_tol=AGREES, abs_tol=1e-300) and not tiny(x, right[name], old, beside):
@@ -331,16 +331,11 @@ def tiny(x: float, y: float, program: Program, at: Mapping[str, float]) -> bool:
     return math.isfinite(y) and abs(x - y) <= 1e-13 * largest
 
 
-def results(program: Program, at: Mapping[str, float]) -> dict[str, float]:
-    values = every_value(program, at, FLOAT)
-    return {r.name: read(values, r.atom, FLOAT) for r in program.results}
-
-
-def accepted(made: Trial | None, findings: Sequence[Finding], explainer: Explainer) -> Rewrite | None:
+def accepted(made: Trial | None, findings: Sequence[Finding]) -> Rewrite | None:
     """The rewrite, if it mends one of the findings and spoils none."""
     if made is None:
         return None
-    new = {f"{r.name}": made.explainer.number(r.atom) for r in made.explainer.program.results}
+    new = {r.name: made.explainer.number(r.atom) for r in made.explainer.program.results}
     outputs = {f.of for f in findings}
     chosen = [r for r in made.explainer.program.results if r.name in outputs]
     wanted = {(f.of, f.wrt[0]): f for f in findings if f.wrt}

@@ -149,10 +149,3 @@ def apart(args: Sequence[float], errors: Sequence[float]) -> bool:
     """Whether two numbers stay on their sides of each other."""
     gap = abs(args[0] - args[1])
     return gap > errors[0] + errors[1] or not gap < math.inf
-
-
-def result_bounds(rounding: Rounding, program: Program) -> dict[str, Bounded]:
-    """Value and error bound of every result, by name."""
-    return {r.name: rounding.of(r.atom) for r in program.results}
-
-

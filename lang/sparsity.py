@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lang.build import Builder
 from lang.collector import paused
 from lang.errors import AdError
-from lang.guards import Term, contribution
-from lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var
 from lang.primitives import TABLE
+from lang.rules import Rule, Statics, map_rule, statics
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
@@ -112,7 +111,7 @@ class Line(NamedTuple):
 
     def meetings(self) -> list[list[Var]]:
         """For each of the arguments those that its map depends on."""
-        table = interactions(self.equation.op, _literals(self.equation), len(self.equation.args))
+        table = interactions(self.equation.op, statics(self.equation), len(self.equation.args))
         place = dict(zip(self.positions, self.args, strict=True))
         return [[place[q] for q in table[p] if q in place] for p in self.positions]
 
@@ -152,12 +151,13 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
 
 
 def zero_by_construction(e: Equation, position: int) -> bool:
-    """Whether nothing flows through an argument: truth values, steps of the table without a map, and x**0."""
-    return e.op.map(position) is None or (e.op is POWN and isinstance(n := e.args[1], Lit) and n.value == 0)
+    """Whether nothing flows through an argument: no map, as of truth values, or one that is none for these constants, as x**0."""
+    return e.op.map(position) is None or (bool(e.op.static) and _no_rule(e.op, position, statics(e), len(e.args)))
 
 
-def _literals(e: Equation) -> tuple[float, ...]:
-    return tuple([a.value for i in e.op.static if isinstance(a := e.args[i], Lit)])
+@cache
+def _no_rule(op: Primitive, position: int, static: Statics, count: int) -> bool:
+    return map_rule(op, position, static, count) is None
 
 
 def _leading_to(values: Iterable[Atom], lines: Sequence[Line]) -> list[Line]:
@@ -172,25 +172,21 @@ def _leading_to(values: Iterable[Atom], lines: Sequence[Line]) -> list[Line]:
 
 
 @cache
-def interactions(op: Primitive, static: tuple[float, ...], count: int) -> tuple[tuple[int, ...], ...]:
+def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
     """For every argument of an operation the arguments that its map depends on, found from the rule itself: (0,) for sin,
     (1,) and (0,) for a product, none for a sum. `static` are its constants, `count` is the number of arguments."""
-    constants = dict(zip(op.static, map(Lit, static), strict=True))
-    args = [constants.get(i) or Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)]
-    e = Equation((Var("z"),), op, tuple(args))
-    smooth = [i for i, a in enumerate(args) if isinstance(a, Var) and not zero_by_construction(e, i)]
-    params = [Param(a, f"x{i}") for i, a in enumerate(args) if isinstance(a, Var) and not a.truth]
-    names = [p.name for p in params]
-    table: list[tuple[int, ...]] = [()] * count
-    for i in smooth:
-        b = Builder()
-        term = contribution(b, e, i, Term(b.expr(Var("t"))))
-        if term is not None:
-            rule = Program((*params, Param(e.outs[0], "z")), tuple(b.equations), (Result("m", term.value.atom),))
-            [row] = jacobian_pattern(rule, [*names, "z"], ["m"])
-            depends = {args.index(params[k].var) for k in row if k < len(params)}
-            table[i] = tuple(sorted(depends.union(smooth if len(params) in row else ())))
-    return tuple(table)
+    rules = [map_rule(op, i, static, count) for i in range(count)]
+    smooth = [i for i, rule in enumerate(rules) if rule is not None]
+    return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
+
+
+def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
+    """The arguments that a map depends on; the result of the operation depends on the `smooth` ones."""
+    params = [Param(v, v.name or "") for v in (*rule.args, rule.z) if isinstance(v, Var) and not v.truth]
+    written = Program(tuple(params), rule.equations, (Result("m", rule.value),))
+    [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
+    found = {params[k].var for k in row}
+    return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())
 
 
 # ---------------------------------------------------------------- sets along the edges

@@ -7,11 +7,12 @@ that any of them meets: 0 smooth … 6 indeterminate, in the order of `ir.LEVELS
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from lang.build import Builder, Expr, apply
 from lang.collector import paused
 from lang.guards import Guard, either, restrict, truth
-from lang.ir import DOMAIN, INDETERMINATE, Atom, Equation, Lit, Program, Result, Status, Var
+from lang.ir import DOMAIN, INDETERMINATE, Atom, Equation, Lit, Program, Result, Status, Var, substitute
 from lang.names import Names
 from lang.primitives import TABLE
 from lang.reverse import active_values
@@ -117,15 +118,10 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: _Level
 
 def _instantiate(primal: Program, onto: Program) -> Program:
     """A copy of the primal with fresh variables, over the inputs of `onto`; simplification makes it one with the original."""
-    env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, onto.params[:len(primal.params)], strict=True)}
-    equations = []
-    for e in primal.equations:
-        outs = tuple([Var(o.name, True, o.truth) for o in e.outs])
-        equations.append(Equation(outs, e.op, tuple([env.get(a, a) for a in e.args]), e.span))
-        env.update(zip(e.outs, outs, strict=True))
-    results = tuple(Result(r.name, env.get(r.atom, r.atom)) for r in primal.results)
     params = onto.params[:len(primal.params)]
-    return Program(params, tuple(equations), results, primal.source)
+    env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, params, strict=True)}
+    env.update((o, Var(o.name, True, o.truth)) for e in primal.equations for o in e.outs)
+    return replace(substitute(primal, env), params=params)
 
 
 def _truth(atom: Atom) -> Var:

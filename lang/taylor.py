@@ -8,8 +8,7 @@ as N, or as the exponent where that is a smaller constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from lang.build import Builder
 from lang.check import checked
@@ -17,7 +16,7 @@ from lang.collector import paused
 from lang.derivatives import inputs_to_differentiate, outputs_to_differentiate
 from lang.errors import AdError
 from lang.forward import strip_seeds
-from lang.ir import Atom, Equation, Param, Program, Result, Var
+from lang.ir import Param, Program, Result, Var, substitute
 from lang.names import Names
 from lang.power_series import Expansion
 from lang.simplify import simplify
@@ -52,18 +51,8 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
     return checked(simplify(checked(substitute(whole, expansion.hints))))
 
 
-def substitute(program: Program, values: Mapping[Atom, Var]) -> Program:
-    """The program with variables replaced by others, where they are defined and where they are used."""
-    def new(atoms: Sequence[Atom]) -> tuple[Any, ...]:
-        return tuple([values.get(a, a) for a in atoms])
-
-    equations = [Equation(new(e.outs), e.op, new(e.args), e.span, e.group) for e in program.equations]
-    results = tuple([Result(r.name, values.get(r.atom, r.atom)) for r in program.results])
-    return Program(program.params, tuple(equations), results, program.source)
-
-
 def check_order(order: int, scaled: bool) -> None:
     if not isinstance(order, int) or order < 0:
-        raise AdError(f"order {order} is not a whole number from 0", help="order 2 gives v_0, v_1 and v_2")
+        raise AdError(f"order {order!r} is not a whole number from 0", help="order 2 gives v_0, v_1 and v_2")
     if scaled and order > HIGHEST_FACTORIAL:
         raise AdError(f"{order}! is no double", help="ask for the coefficients, which are not multiplied by it")

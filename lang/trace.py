@@ -13,14 +13,14 @@ zero alone is left out (`x + 0`, a factor 1; `t * (1 / x)` reads t / x). Numbers
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from lang.build import Builder, When
 from lang.evaluate import FLOAT, every_value, read
 from lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from lang.numeric_rules import rule_of
 from lang.primitives import TABLE
 from lang.reverse import active_values
+from lang.rules import is_step
 
 ADD, SUB, MUL, DIV, NEG, DUP, SELECT = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg", "dup", "select"))
 
@@ -172,41 +172,10 @@ def plus(x: Derivative, y: Derivative) -> Derivative:
 
 # ---------------------------------------------------------------- one contribution
 
-class Rule(NamedTuple):
-    """A map of the table written out once: `result` in terms of the seed `t`, the value `z` and the arguments, where
-    `condition` holds."""
-
-    t: Var
-    z: Var
-    args: tuple[Atom, ...]
-    equations: tuple[Equation, ...]
-    result: Atom
-    condition: Atom | None
-
-
-@lru_cache(maxsize=4096)
-def rule(op: Primitive, position: int, count: int, static: tuple[tuple[int, float], ...]) -> Rule | None:
-    """The map of `op` with `count` arguments at one of them; None where it is zero by construction."""
-    wanted = op.map(position)
-    if wanted is None:
-        return None
-    b, constants = Builder(), dict(static)
-    t, z = Var("t"), Var("z")
-    atoms = tuple(Lit(constants[i]) if i in constants else Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count))
-    args = [b.expr(a) for a in atoms]
-    mapped = wanted(b.expr(t), b.expr(z), *([args[position]] if op.variadic else []), *args)
-    if mapped is None:
-        return None
-    condition = mapped.condition.atom if isinstance(mapped, When) else None
-    result = mapped.value.atom if isinstance(mapped, When) else mapped.atom
-    return Rule(t, z, atoms, tuple(b.equations), result, condition)
-
-
 def contribution(e: Equation, position: int, leaf: Leaf, given: Derivative, values: Mapping[Var, float]) -> Term | None:
     """What the rule of `e` makes of a derivative `given`, which `leaf` shows, at one argument; None where the rule has nothing
     for that argument."""
-    static = tuple((i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit))
-    found = rule(e.op, position, len(e.args), static)
+    found = rule_of(e, position)
     if found is None:
         return None
     numbers: dict[Var, Any] = {found.t: given.value, found.z: values[e.outs[0]]}
@@ -219,11 +188,11 @@ def contribution(e: Equation, position: int, leaf: Leaf, given: Derivative, valu
         args = [read(numbers, a, FLOAT) for a in step.args]
         numbers[step.outs[0]] = FLOAT.apply(step.op, args, step.args)
         nodes[step.outs[0]] = tidy(step.op, args, tuple([a if isinstance(a, Lit) else nodes[a] for a in step.args]))
-    value = read(numbers, found.result, FLOAT)
-    formula = found.result if isinstance(found.result, Lit) else nodes[found.result]
+    value = read(numbers, found.value, FLOAT)
+    formula = found.value if isinstance(found.value, Lit) else nodes[found.value]
     operand = _variable(e.args[position])
     if found.condition is not None and not read(numbers, found.condition, FLOAT):
-        return Term(operand, None, Derivative(0.0, STEP if _only_nan(found) else ARM))
+        return Term(operand, None, Derivative(0.0, STEP if is_step(e.op) else ARM))
     if given.absent:
         return Term(operand, formula if value == 0 else None, Derivative(0.0, given.absent))
     return Term(operand, formula, Derivative(value))
@@ -245,12 +214,6 @@ def tidy(op: Primitive, numbers: Sequence[Any], args: tuple[Node, ...]) -> Node:
         if isinstance(first, Lit) and first.value == 1:
             return Apply(DIV, (args[0], over.args[1]))
     return Apply(op, args)
-
-
-def _only_nan(found: Rule) -> bool:
-    """Whether a map does nothing but pass a NaN on: the operation is a step function."""
-    last = found.equations[-1] if found.equations else None
-    return last is not None and any(isinstance(a, Lit) and a.bits == b"nan" for a in last.args)
 
 
 def _variable(atom: Atom) -> Var:

@@ -19,11 +19,11 @@ from lang.build import Builder, Expr, apply
 from lang.collector import paused
 from lang.derivatives import gradient
 from lang.errors import AdError
-from lang.figures import Correlation, Factor, Figure, cholesky, figures
-from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from lang.ir import Atom, Lit, Param, Program, Result, Var, substitute
 from lang.names import Names
 from lang.primitives import TABLE
 from lang.simplify import simplify
+from lang.uncertainty_figures import Correlation, Factor, Figure, cholesky, figures
 
 Sparse = dict[tuple[int, int], Expr]
 
@@ -34,7 +34,7 @@ MOST = 100_000
 @paused()
 def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlations: Sequence[Correlation] = ()) -> Program:
     """The program with further inputs u_x, the standard uncertainties of the inputs in `wrt`, and the `figures` as further
-    results. Where u(v) is 0 or not finite, shares and correlations are 0. AdError where `correlations` cannot be."""
+    results. Where u(v) is 0 or infinite, shares and correlations are 0. AdError where `correlations` cannot be."""
     outputs = [r.name for r in program.results]
     factor = cholesky(wrt, correlations)
     wanted = figures(outputs, wrt, order, correlations)
@@ -71,7 +71,7 @@ class _Propagation:
                 self.partials[r.of or ""][r.wrt] = b.expr(r.atom)
         self.parts: dict[str, dict[int, Expr]] = {}
         self.whole: dict[str, Expr] = {}
-        self.known: dict[str, Expr] = {}
+        self.none: dict[str, Expr] = {}
 
     def line(self, value: Expr, name: str) -> Expr:
         """The value of the last equation under a name of its own; the next line begins."""
@@ -84,16 +84,16 @@ class _Propagation:
                  for i, x in enumerate(self.wrt) if (c := self.partials[v].get((x,))) is not None}
         self.parts[v] = self.turned(terms)
         whole = self.whole[v] = self.line(self.length(list(self.parts[v].values())), f"u_{v}")
-        known = self.known[v] = self.line((whole > 0) & (whole < math.inf), f"known_{v}")
+        none = self.none[v] = self.line((whole == 0) | (whole == math.inf), f"none_{v}")
         found = {Figure("u", v): whole}
         portions = {i: self.line(t / whole, f"part_{v}_{self.wrt[i]}") for i, t in terms.items()}
         nothing = self.b.expr(Lit(0.0))
         for i, x in enumerate(self.wrt):
             mine = portions.get(i)
-            found[Figure("share", v, (x,))] = nothing if mine is None else self.where(known, 100 * (mine * mine))
+            found[Figure("share", v, (x,))] = nothing if mine is None else self.unless(none, 100 * (mine * mine))
         for x, y, r in correlations:
             one, other = portions.get(self.wrt.index(x)), portions.get(self.wrt.index(y))
-            joint = nothing if one is None or other is None else self.where(known, 200 * r * (one * other))
+            joint = nothing if one is None or other is None else self.unless(none, 200 * r * (one * other))
             found[Figure("share", v, (x, y))] = joint
         return found
 
@@ -104,7 +104,7 @@ class _Propagation:
             return self.b.expr(Lit(0.0))
         cosine = total([(self.parts[v][i] / self.whole[v]) * (self.parts[w][i] / self.whole[w]) for i in both])
         inside = apply(TABLE["max"], apply(TABLE["min"], cosine, 1), -1)
-        return self.where(self.known[v] & self.known[w], inside)
+        return self.unless(self.none[v] | self.none[w], inside)
 
     def second(self, v: str) -> dict[Figure, Expr]:
         """Estimate and standard uncertainty of one output to second order. The mean is an `fma`, not a sum: a sum would count as
@@ -144,8 +144,8 @@ class _Propagation:
             return apply(TABLE["abs"], parts[0]) if parts else self.b.expr(Lit(0.0))
         return apply(TABLE["hypot"], *parts)
 
-    def where(self, condition: Expr, value: Expr) -> Expr:
-        return apply(TABLE["select"], condition, value, 0)
+    def unless(self, none: Expr, value: Expr) -> Expr:
+        return apply(TABLE["select"], none, 0, value)
 
 
 def total(parts: Sequence[Expr]) -> Expr:
@@ -163,12 +163,4 @@ def _named(derived: Program) -> Program:
     for r in derived.results:
         if r.wrt and isinstance(r.atom, Var) and r.atom not in owned:
             env.setdefault(r.atom, Var(r.name))
-    equations = tuple(Equation(tuple(_var(env.get(o, o)) for o in e.outs), e.op, tuple(env.get(a, a) for a in e.args), e.span,
-                               e.group) for e in derived.equations)
-    results = tuple(Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in derived.results)
-    return Program(derived.params, equations, results, derived.source, derived.notes)
-
-
-def _var(atom: Atom) -> Var:
-    assert isinstance(atom, Var)
-    return atom
+    return substitute(derived, env)

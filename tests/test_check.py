@@ -13,14 +13,15 @@ from compare_corpus import cases
 from one import REAL, samples
 from one import program as one_operation
 
-from adcli import subject, verify
+from adcli import check_methods, check_subject
+from adcli.sampling import ranged
 from codegen.expand import expand
 from lang.continuation import complex_step, continues, step
 from lang.derivatives import gradient
 from lang.differences import extrapolated, steps
 from lang.evaluate import evaluate, mpmath_arithmetic
 from lang.parse import parse
-from lang.precise import derivative
+from lang.precise_differences import derivative
 from lang.rounding import Rounding
 
 METHODS = ["forward against reverse", "native against reference", "differences of the value", "complex step",
@@ -79,6 +80,14 @@ def test_points_are_drawn_from_the_declared_ranges_and_the_same_seed_draws_the_s
         assert 2 <= m["worst"]["at"]["x"] <= 3 and -1 <= m["worst"]["at"]["y"] <= 1
 
 
+@pytest.mark.parametrize(("low", "high"), [(1e7, 1e8), (-1e9, -1e8), (5e8, math.inf), (-math.inf, -2e7), (-math.inf, math.inf),
+                                           (0.0, math.inf), (-1e300, 1e300), (3.0, 3.0)])
+def test_a_drawn_number_lies_in_its_range_however_far_out_that_is(low, high):
+    drawn = [ranged(low, high, place / 8) for place in range(9)]
+    assert all(low <= x <= high and math.isfinite(x) for x in drawn) and drawn == sorted(drawn)
+    assert len(set(drawn)) == (1 if low == high else 9)
+
+
 def test_points_outside_the_domain_are_drawn_again_and_counted():
     found = record("-e", "log(x - 1)", "--samples", 20)
     assert found["points"]["usable"] == 20 < found["points"]["unusable"]
@@ -101,7 +110,7 @@ def test_what_makes_no_sense_is_refused(args, said):
 
 
 def test_without_mpmath_the_rest_runs_and_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(verify, "find_spec", lambda name: None)
+    monkeypatch.setattr(check_methods, "find_spec", lambda name: None)
     out = succeeds("check", "-e", "x*sin(y)", "--at", "x=1,y=2").out
     assert out.count("not run: pip install 'adcli[digits]'") == 4 and out.splitlines()[-1].startswith("ok: ")
 
@@ -117,7 +126,7 @@ def test_wrt_and_of_choose_the_entries():
 
 
 def test_a_long_program_is_looked_at_in_part_and_the_table_says_so(monkeypatch):
-    monkeypatch.setattr(subject, "LONGEST", 1000)
+    monkeypatch.setattr(check_subject, "LONGEST", 1000)
     lines = "\n".join(f"t{i} = sin(t{i - 1})*x{i % 8} + 0.5*t{i - 1}" for i in range(1, 50))
     text = f"input {', '.join(f'x{i}' for i in range(8))}, t0\n{lines}\n"
     ended = succeeds("check", "-e", text, "--at", ",".join([*(f"x{i}=0.{i + 1}" for i in range(8)), "t0=0.3"]))

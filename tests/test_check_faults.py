@@ -7,7 +7,7 @@ import pytest
 from command import adcli, succeeds
 from test_planted_faults import wrong_rule
 
-from adcli import subject, verify
+from adcli import check_methods, check_subject
 from lang import check as checks
 from lang import forward, reverse
 from lang.build import When
@@ -25,11 +25,15 @@ MIDDLE = {
 CHANGES = {"one part in a million": lambda m: m * (1 + 1e-6), "wrong sign": lambda m: -m, "a factor missing": lambda m: m * 0.5}
 
 
+@pytest.mark.parametrize("text", MIDDLE.values())
+def test_right_rules_are_found_right(text):
+    succeeds("check", "-e", text, "--samples", 4)
+
+
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize(("name", "position"), MIDDLE, ids=lambda x: str(x))
 def test_a_wrong_rule_is_caught_and_named_with_its_line(name, position, change):
     text = MIDDLE[name, position]
-    succeeds("check", "-e", text, "--samples", 4)
     with wrong_rule(name, position, change):
         ended = adcli("check", "-e", text, "--samples", 4)
         record = adcli("check", "-e", text, "--samples", 4, "--format", "json").records[0]
@@ -43,7 +47,7 @@ def test_a_wrong_rule_is_caught_and_named_with_its_line(name, position, change):
 
 @pytest.mark.parametrize(("name", "position"), MIDDLE, ids=lambda x: str(x))
 def test_a_wrong_rule_is_caught_without_multiple_precision(name, position, monkeypatch):
-    monkeypatch.setattr(verify, "find_spec", lambda package: None)
+    monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
     succeeds("check", "-e", MIDDLE[name, position], "--samples", 4)
     with wrong_rule(name, position, lambda m: m * (1 + 1e-6)):
         assert adcli("check", "-e", MIDDLE[name, position], "--samples", 4).code == 1
@@ -106,11 +110,11 @@ def test_a_rule_that_is_wrong_in_one_mode_only(monkeypatch):
 
 
 def test_native_code_that_is_wrong(monkeypatch):
-    right = subject.Native.__call__
+    right = check_subject.Native.__call__
 
     def wrong(self, points):
         return [[x * (1 + 1e-9) for x in column] if i == 1 else column for i, column in enumerate(right(self, points))]
-    monkeypatch.setattr(subject.Native, "__call__", wrong)
-    monkeypatch.setattr(verify, "find_spec", lambda package: None)
+    monkeypatch.setattr(check_subject.Native, "__call__", wrong)
+    monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
     ended = adcli("check", "-e", "v = x*sin(y)", "--at", "x=1,y=2")
     assert ended.code == 1 and "the fault is in native code" in ended.out

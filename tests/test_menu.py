@@ -147,7 +147,8 @@ def test_a_chosen_partial_of_high_order_costs_no_other():
 
 
 @pytest.mark.parametrize("of, message", [
-    ("v:x,,y", "names no partial"), ("v:", "names no partial"), ("q:x", "no output 'q'"), ("v:z", "no input 'z'")])
+    ("v:x,,y", "names no partial"), ("v:", "names no partial"), ("q:x", "no output 'q'"), ("v:z", "no input 'z'"),
+    (":x", "':x' names no output\nhelp: write v:x")])
 def test_a_wrong_choice_is_refused(of, message):
     ended = adcli("grad", "-e", "v = x*y", "--of", of, "--at", "x=1,y=2")
     assert (ended.code, ended.out) == (2, "")
@@ -242,6 +243,30 @@ def test_a_pattern_is_a_picture():
         "   x  y  z\nu  ×  ×  ·\nw  ·  ·  ×\njacobian: 2 × 3, 3 of 6 entries, 50 %, 1 colour by rows\n")
     assert "3 colours as a symmetric matrix" in succeeds("hessian", "-", "--pattern", stdin=rosenbrock(300).encode()).out
     assert "shows none" in adcli("jacobian", "-e", "x*y", "--pattern", "--at", "x=1,y=2").err
+
+
+@pytest.mark.parametrize("options", [("--pattern", "--emit", "text"), ("--pattern", "--explain")])
+def test_a_pattern_goes_with_nothing_else(options):
+    ended = adcli("hessian", "-e", "x*y", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert "--pattern exclude each other" in ended.err
+
+
+@pytest.mark.parametrize("form", ["coo", "mtx"])
+@pytest.mark.parametrize("option", ["--digits", "--enclose", "--status"])
+def test_what_a_matrix_format_has_no_place_for_is_refused(option, form):
+    ended = adcli("hessian", "-e", "x*y", "--at", "x=1,y=2", "--format", form, option)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{option} goes with --format text, csv and json" in ended.err
+
+
+@pytest.mark.parametrize("verb", ["jvp", "hvp", "trace"])
+def test_a_direction_along_a_param_needs_wrt(verb):
+    line = (verb, "-e", "param k = 2; v = k*x**2", "--at", "x=3", "--tangent", "k=1")
+    ended = adcli(*line)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith("'k' is not among the inputs that are differentiated\nhelp: name it with the others: --wrt x,k\n")
+    assert succeeds(*line, "--wrt", "x,k").out
 
 
 @pytest.mark.parametrize("line, message", [

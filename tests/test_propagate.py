@@ -14,21 +14,21 @@ from command import adcli, succeeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adcli import uncertainty
+from adcli import monte_carlo
 from adcli.budgets import rounded
+from adcli.monte_carlo import Agreement, End, Experiment, Sampled, Tally, compared, drawn, sample, samples_wanted, tolerance
 from adcli.propagate import coefficients, probability
-from adcli.uncertainty import Agreement, End, Experiment, Sampled, Tally, compared, drawn, sample, samples_wanted, tolerance
 from codegen.expand import for_machine
 from codegen.jit import compile_program
 from lang.check import check
 from lang.derivatives import gradient
 from lang.errors import AdError
 from lang.evaluate import evaluate, numpy_arithmetic
-from lang.figures import cholesky
 from lang.ir import equal
 from lang.parse import parse
 from lang.printer import print_program
 from lang.uncertainty import propagation
+from lang.uncertainty_figures import cholesky
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -226,6 +226,14 @@ def test_params_are_exact_unless_they_have_a_spread():
     assert budget(text, "x=1±0.1,k=2±0.2")["share_v_k"] == pytest.approx(50)
 
 
+@pytest.mark.parametrize("text, point, u", [
+    ("v = sqrt(x)*y", "x=0±0.1,y=2±0.1", "inf"), ("v = log(x)*y", "x=-1±0.1,y=2±0.1", "nan"),
+    ("v = x*1e200*y", "x=1e200±0.1,y=2±0.1", "inf")])
+def test_of_an_uncertainty_that_is_not_finite_no_share_is_told(text, point, u):
+    ended = adcli("propagate", "-e", text, "--at", point)
+    assert f"u_v = {u}\nshare_v_x = nan\nshare_v_y = nan\n" in ended.out
+
+
 def test_an_exact_input_brings_nothing_even_where_its_derivative_is_infinite():
     ended = adcli("propagate", "-e", "v = sqrt(x) + y", "--at", "x=0±0,y=1±0.1")
     assert numbers(ended.out) == {"v": 1, "u_v": 0.1, "share_v_x": 0, "share_v_y": 100}
@@ -344,8 +352,8 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
                                   "v = sqrt(x)"])
 def test_ends_are_exact_order_statistics_however_few_values_are_kept(text, monkeypatch):
     """With bounds drawn closer again and again the figures are those of all samples sorted."""
-    monkeypatch.setattr(uncertainty, "ROWS", 1 << 12)
-    monkeypatch.setattr(uncertainty, "KEPT", 1 << 13)
+    monkeypatch.setattr(monte_carlo, "ROWS", 1 << 12)
+    monkeypatch.setattr(monte_carlo, "KEPT", 1 << 13)
     of, samples = experiment(text, [0.0], {0: 1.0}), 300_000
     ((got,), _) = run(of, samples, coverage=0.9, jobs=1)
     every = np.concatenate([drawn(of, 1, (i, min(1 << 12, samples - at)))[0] for i, at in enumerate(range(0, samples, 1 << 12))])

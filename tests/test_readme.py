@@ -47,6 +47,14 @@ def test_a_console_example_prints_what_is_shown(command, shown):
     assert terminal(command) == shown
 
 
+def test_every_file_that_is_named_is_there():
+    inside = README.partition("## Inside")[2].partition("\n## ")[0]
+    named = re.findall(r"`([\w*/]+\.(?:py|lark))`", inside)
+    assert len(named) > 40
+    for name in named:
+        assert list(ROOT.glob(name) if "/" in name else ROOT.glob(f"*/{name}")), name
+
+
 def test_the_first_command_prints_what_stands_below_it():
     first, shown = re.search(r"```sh\n(.+)\n```\n\n((?:    .+\n)+)", README).groups()
     assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q . && ")

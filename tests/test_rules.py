@@ -9,6 +9,8 @@ from lang.derivatives import gradient
 from lang.errors import AdError
 from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from lang.parse import parse
+from lang.primitives import TABLE
+from lang.rules import is_step
 
 MP = mpmath_arithmetic(250)   # far more digits than the differences take away
 
@@ -64,6 +66,10 @@ def test_polygamma_of_high_order(order, x):
     got = evaluate(program(op, static=float(order)), {"x1": x}, FLOAT)["z"]
     with mpmath.workdps(40):
         assert abs(got / mpmath.psi(order, mpmath.mpf(x)) - 1) < 1e-13
+
+
+def test_step_functions_are_those_whose_rule_says_so():
+    assert {op.name for op in TABLE.values() if is_step(op)} == {"floor", "ceil", "round", "trunc", "sign"}
 
 
 def test_polygamma_ends_where_factorials_do():

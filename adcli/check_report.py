@@ -10,9 +10,9 @@ from adcli.report import json_text, shortest
 from lang.errors import diagnostic
 
 if TYPE_CHECKING:
-    from adcli.tally import Entry, Tally
-    from adcli.verify import Check
-    from lang.localize import Culprit
+    from adcli.check_methods import Check
+    from adcli.check_tally import Entry, Tally
+    from lang.wrong_rules import Culprit
 
 HEAD = ("method", "compared", "worst", "allowed", "verdict", "")
 PREFERRED = ("multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")

@@ -14,11 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from lang.errors import AdError
-from lang.evaluate import FLOAT, Arithmetic, every_value, mpmath_arithmetic, read
+from lang.evaluate import FAR, FLOAT, Arithmetic, every_value, mpmath_arithmetic, read
 from lang.ir import Program, Var
 from lang.primitives import TABLE
 
@@ -34,6 +33,8 @@ SAME = 2.0 ** -700
 """A relative error that is only that of the exact value, where that had to be rounded."""
 MOST, EXACT = 16.0, 17.0
 """The most digits of a double that is not exact, and what stands for exact."""
+REDUCED = frozenset(("sin", "cos", "tan", "gamma", "lgamma", "digamma", "polygamma"))
+"""Functions that `mpmath_arithmetic` gives up far out, where they are as defined as anywhere."""
 SELECT = TABLE["select"]
 
 
@@ -48,7 +49,6 @@ class Digits:
     turned: bool
 
 
-@cache
 def arithmetic(bits: int) -> Arithmetic:
     """Multiple precision of so many bits. AdError where mpmath is missing."""
     try:
@@ -65,9 +65,11 @@ def right_digits(program: Program, at: Mapping[str, float], results: Sequence[fl
 
 
 def exact_results(program: Program, at: Mapping[str, float]) -> tuple[list[Any], dict[Var, bool]]:
-    """The results in exact arithmetic, None where no precision settles one, and the truth values on the way."""
+    """The results in exact arithmetic, None where no precision settles one or an operation on the way is out of reach, and the
+    truth values on the way."""
     before: list[Any] = []
     known: list[Any] = [None] * len(program.results)
+    values: dict[Var, Any] = {}
     truths: dict[Var, bool] = {}
     for bits in PRECISIONS if len(program.equations) <= LONG else LOWER:
         numbers = arithmetic(bits)
@@ -79,7 +81,8 @@ def exact_results(program: Program, at: Mapping[str, float]) -> tuple[list[Any],
             if None not in known:
                 break
         before = now
-    return known, truths
+    lost = _dependent(program, _out_of_reach(program, values, all(map(math.isfinite, at.values()))), values)
+    return [None if r.atom in lost else x for x, r in zip(known, program.results, strict=True)], truths
 
 
 def _settled(before: Any, now: Any) -> Any:
@@ -98,14 +101,29 @@ def _turned(program: Program, at: Mapping[str, float], truths: Mapping[Var, bool
     if not truths:
         return set()
     doubles = every_value(program, at, FLOAT)
-    turned: set[Any] = {v for v, truth in truths.items() if bool(doubles[v]) is not truth}
-    if not turned:
-        return turned
+    return _dependent(program, {v for v, truth in truths.items() if bool(doubles[v]) is not truth}, doubles)
+
+
+def _dependent(program: Program, sources: set[Any], values: Mapping[Var, Any]) -> set[Any]:
+    """The sources, and the values that depend on one of them, not counting arms that are not taken."""
+    found = set(sources)
+    for e in program.equations if found else ():
+        used = (e.args[0], e.args[1 if values[e.args[0]] else 2]) if e.op is SELECT and isinstance(e.args[0], Var) else e.args
+        if not found.isdisjoint(used):
+            found.update(e.outs)
+    return found
+
+
+def _out_of_reach(program: Program, values: Mapping[Var, Any], bounded: bool) -> set[Any]:
+    """The values that exist, but of which multiple precision knows nothing, since their operands are too large for it. With
+    `bounded` inputs an infinite operand may be one that was too large."""
+    found: set[Any] = set()
     for e in program.equations:
-        used = (e.args[0], e.args[1 if doubles[e.args[0]] else 2]) if e.op is SELECT and isinstance(e.args[0], Var) else e.args
-        if not turned.isdisjoint(used):
-            turned.update(e.outs)
-    return turned
+        if e.op.name in REDUCED and values[e.outs[0]] != values[e.outs[0]] and isinstance(last := e.args[-1], Var):
+            x = values[last]
+            if x == x and (x.context.mag(x) > FAR if x.context.isfinite(x) else bounded):
+                found.update(e.outs)
+    return found
 
 
 def _judged(x: float, exact: Any, turned: bool) -> Digits:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from adcli.check_tally import Tally
 from adcli.sampling import Point
-from adcli.tally import Tally
 from codegen.expand import expand, for_machine
 from codegen.jit import compile_program
 from codegen.kernel import run

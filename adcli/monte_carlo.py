@@ -19,7 +19,7 @@ import numpy as np
 
 from codegen.arrays import run_arrays
 from codegen.kernel import Kernel, processors
-from lang.figures import Factor
+from lang.uncertainty_figures import Factor
 
 HELD = 1 << 22
 """Doubles of one block, inputs and outputs together."""

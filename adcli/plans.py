@@ -1,16 +1,11 @@
-"""What is known of a derivative before any number: how it will be computed (--explain), and its structure (--pattern)."""
+"""--explain: how a derivative is computed, the ways there are and what each costs."""
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-from adcli.options import NUMBERS, refuse
-from adcli.output import destination
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adcli.tasks import Request, Task
+    from adcli.tasks import Task
     from lang.derivatives import Step
     from lang.sweeps import Plan
 
@@ -41,26 +36,3 @@ def described(plan: Plan) -> str:
     if plan.mode == "mixed":
         return f"mixed    {len(plan.inputs):,} forward and {len(plan.outputs):,} reverse sweeps"
     return f"{plan.mode:8} {sweeps}{shared}"
-
-
-def pattern(request: Request, options: Mapping[str, Any]) -> int:
-    """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
-    from adcli.derive import chosen
-    from adcli.picture import picture
-    from lang.derivatives import inputs_to_differentiate, one_output
-    from lang.parse import parse_source
-    from lang.simplify import simplify
-    from lang.sparsity import hessian_pattern, jacobian_pattern
-    refuse(NUMBERS, "is about numbers, and --pattern shows none")
-    primal = simplify(chosen(parse_source(request.source), request.of))
-    inputs = inputs_to_differentiate(primal, request.wrt)
-    rows: Sequence[str] = inputs
-    if request.verb == "hessian":
-        found = hessian_pattern(primal, inputs, one_output(primal, None))
-    else:
-        rows = [r.name for r in primal.results]
-        found = jacobian_pattern(primal, inputs, rows)
-    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
-    with destination(options["output"]) as out:
-        out.write(picture(found, rows, inputs, width, name=request.verb).encode())
-    return 0

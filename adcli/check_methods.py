@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from adcli.check_subject import LONGEST, Key, Seen, Subject, spread
+from adcli.check_tally import Tally
 from adcli.sampling import Point
-from adcli.subject import LONGEST, Key, Seen, Subject, spread
-from adcli.tally import Tally
 from codegen.expand import expand, for_machine
 from lang.continuation import complex_step, continues, step
 from lang.differences import Quotient, extrapolated, masked, stencil, steps
@@ -24,7 +24,7 @@ from lang.rounding import LEAST, ULP, Bounded, Rounding
 from lang.simplify import simplify
 
 if TYPE_CHECKING:
-    from lang.localize import Culprit
+    from lang.wrong_rules import Culprit
 
 POINTS, ROWS, COMPLEX, PRECISE = 500_000, 4_000_000, 500_000, 80_000
 """Operations to evaluate: by the reference evaluator at all points, native for differences, with complex numbers, and in
@@ -152,7 +152,7 @@ class Check(Subject):
         if find_spec("mpmath") is None:
             tally.note = rules.note = NO_MPMATH
             return [tally, rules]
-        from lang.precise import derivative
+        from lang.precise_differences import derivative
         smooth = list(self.smooth(seen, tally))
         jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
         stand: dict[int, tuple[Seen, dict[Key, tuple[Any, Any]]]] = {}
@@ -179,7 +179,7 @@ class Check(Subject):
 
     def rules_alone(self, tally: Tally, s: Seen, known: dict[Key, tuple[Any, Any]]) -> None:
         """The derivative program itself in multiple precision, where nothing is lost by rounding."""
-        from lang.precise import same_as_program
+        from lang.precise_differences import same_as_program
         orders = {self.name(k): len(k[1]) for k in known}
         wanted = {self.name(k): (want, EXACTLY * abs(want) + apart + NOTHING * tamed(s.reverse[k]))
                   for k, (want, apart) in known.items()}
@@ -226,7 +226,7 @@ class Check(Subject):
             for t in tallies:
                 t.note = NO_MPMATH if self.wrt else None
             return tallies
-        from lang.precise import remainders
+        from lang.taylor_remainder import remainders
         once = tangents(self.primal, self.wrt)
         short = len(once.equations) <= LONGEST
         derivatives = simplify(tangents(once, self.wrt)) if short else once
@@ -249,7 +249,7 @@ class Check(Subject):
         """The operation whose rule is wrong at a point; None where none is, or without multiple precision."""
         if find_spec("mpmath") is None:
             return None
-        from lang.localize import culprit
+        from lang.wrong_rules import culprit
         return culprit(self.primal, at, self.wrt)
 
 

@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lang.build import Builder, When
-from lang.evaluate import Arithmetic, evaluate, every_value, read
-from lang.ir import Equation, Lit, Param, Program, Result, Var
-from lang.precise import Standing, arithmetic, settled
+from lang.evaluate import Arithmetic, every_value, mpmath_arithmetic, read
+from lang.ir import Equation, Program
+from lang.numeric_rules import run
+from lang.precise_differences import Standing, settled
 from lang.primitives import TABLE
 from lang.reverse import active_values
+from lang.rules import map_rule, statics
 
 DIGITS = 60
 WRONG = 1e-11
@@ -48,7 +49,7 @@ def culprit(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> 
 
 def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Iterator[Culprit]:
     """Every wrong rule in the order of the program."""
-    exact = arithmetic(DIGITS)
+    exact = mpmath_arithmetic(DIGITS)
     values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)
     active, seen = active_values(program, wrt), 0
     for e in program.equations:
@@ -77,24 +78,9 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
 
 def by_rule(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Any:
     """The partial derivative of an operation by its rule at the values of its operands."""
-    rule = e.op.map(i)
-    if rule is None:
-        return exact.constant(0.0)
-    b = Builder()
-    atoms = [a if isinstance(a, Lit) else Var(f"x{k}", truth=a.truth) for k, a in enumerate(e.args)]
-    out, operands = Var("z"), [b.expr(a) for a in atoms]
-    mapped = rule(b.expr(Lit(1.0)), b.expr(out), *([operands[i]] if e.op.variadic else []), *operands)
-    if mapped is None:
-        return exact.constant(0.0)
-    value = mapped.value if isinstance(mapped, When) else mapped
-    results = [Result("z", value.atom)]
-    if isinstance(mapped, When):
-        results.append(Result("there", mapped.condition.atom))
-    params = [Param(v, v.name or "") for v in (*atoms, out) if isinstance(v, Var)]
-    made = Program(tuple(params), tuple(b.equations), tuple(results))
-    point = {f"x{k}": x for k, x in enumerate(args)} | {"z": exact.apply(e.op, args, e.args)}
-    found = evaluate(made, point, exact)
-    return found["z"] if found.get("there", True) else exact.constant(0.0)
+    rule, nothing = map_rule(e.op, i, statics(e), len(e.args)), exact.constant(0.0)
+    found = None if rule is None else run(rule, exact.constant(1.0), exact.apply(e.op, args, e.args), args, exact)
+    return nothing if found is None else found
 
 
 def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arithmetic) -> Standing:

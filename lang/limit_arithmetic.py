@@ -11,14 +11,14 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from lang.beyond import beyond, conjunction, disjunction, rank, select
 from lang.build import composed
-from lang.coefficients import ONE, PI, Number, Undecided, constant, number
 from lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
 from lang.exact import meant
 from lang.ir import Lit
+from lang.limit_beyond import beyond, conjunction, disjunction, rank, select
+from lang.limit_numbers import ONE, PI, Number, Undecided, constant, number
+from lang.limit_series import FLAT, ZERO, Beyond, Calculus, Lost, Series, Stop, Value, made, nan
 from lang.primitives import TABLE
-from lang.puiseux import FLAT, ZERO, Beyond, Calculus, Lost, Series, Stop, Value, made, nan
 
 Function = Callable[..., Any]
 HALF = Fraction(1, 2)

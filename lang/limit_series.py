@@ -1,6 +1,6 @@
 """Expansions about a point, from one side: sums of c · s^p · ℓ^q for s → 0 from above, where ℓ = −log s grows without end.
 
-The exponents are rational and the coefficients exact (`lang/coefficients.py`), so roots and logarithms at 0 expand like
+The exponents are rational and the coefficients exact (`lang/limit_numbers.py`), so roots and logarithms at 0 expand like
 everything else; a series knows the order O(s^p ℓ^q) of what it leaves out. Such sums are ordered by growth, and the first term
 is the limit (G. H. Hardy, Orders of Infinity, 1910; B. Salvy and J. Shackell, Symbolic asymptotics, 1999). What lies beyond
 (a growth faster than any power, an infinite constant) is a `Beyond`; it says why, and goes on as far as that is certain.
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lang.coefficients import ONE, Number, Undecided, exponential, logarithm, number
+from lang.limit_numbers import ONE, Number, Undecided, exponential, logarithm, number
 
 Order = tuple[Fraction, Fraction]
 """(p, −q) of s^p ℓ^q: smaller is faster growing."""

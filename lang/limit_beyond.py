@@ -5,9 +5,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from lang.coefficients import number
 from lang.evaluate import FLOAT
-from lang.puiseux import FLAT, ZERO, Beyond, Lost, Series, Value
+from lang.limit_numbers import number
+from lang.limit_series import FLAT, ZERO, Beyond, Lost, Series, Value
 
 
 def rank(x: Value) -> float:
@@ -31,6 +31,7 @@ def beyond(name: str, args: tuple[Value, ...]) -> Value:
         return found
     if any(isinstance(a, Beyond) and a.constant is None and not a.steep for a in args):
         return next(a for a in args if isinstance(a, Beyond) and a.constant is None and not a.steep)
+
     def sign(i: int) -> int:
         a = args[i]
         return a.sign if isinstance(a, Series) else int(math.copysign(1, a.constant)) if a.constant is not None else a.steep

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from lang.precise import ORDERS
+from lang.taylor_remainder import ORDERS
 
 
 @dataclass(frozen=True)
