@@ -37,12 +37,14 @@ def program_options(command: Command) -> Command:
 
 def derivative_options(command: Command) -> Command:
     """--wrt and --of."""
-    return wrt_option(click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command))
+    command = click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command)
+    return wrt_option(command)
 
 
 def one_output_options(command: Command) -> Command:
     """The same for what one output has."""
-    return wrt_option(click.option("--of", metavar="v", help="The output to differentiate; needed where there are several.")(command))
+    command = click.option("--of", metavar="v", help="The output to differentiate; needed where there are several.")(command)
+    return wrt_option(command)
 
 
 def wrt_option(command: Command) -> Command:
