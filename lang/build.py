@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
+from lang.affine import Affine
 from lang.errors import Span
 from lang.ir import Atom, Equation, Lit, Primitive, Var
 
@@ -27,9 +28,10 @@ class Builder:
         self.span: Span | None = None
         self.group = 0
 
-    def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True) -> Var:
+    def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True,
+             shape: tuple[Affine, ...] = ()) -> Var:
         """Append `out = op(args)` and return `out`."""
-        out = Var(name, temp, op.truth)
+        out = Var(name, temp, op.truth, shape)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
@@ -38,7 +40,7 @@ class Builder:
         last = self.equations[-1] if len(self.equations) > start else None
         if last is None or isinstance(atom, Lit) or last.outs != (atom,):
             return atom
-        out = Var(name, temp, atom.truth)
+        out = Var(name, temp, atom.truth, atom.shape)
         self.equations[-1] = Equation((out,), last.op, last.args, last.span, last.group)
         return out
 

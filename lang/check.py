@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from lang.comprehension import Comprehension
 from lang.ir import Atom, Equation, Lit, Program, Var
+from lang.primitives import TABLE
+from lang.sizes import bound_names
 
 ALWAYS = False
 """Check the result of every pass; the tests turn this on."""
@@ -20,11 +23,12 @@ class CheckError(AssertionError):
 def check(program: Program) -> Program:
     """The program itself, if every value is bound once and before its use, with the right number and kind of arguments."""
     bound: set[Var] = set()
+    sizes = bound_names(program.params)
     for p in program.params:
         _require(p.var not in bound, program, -1, f"input {p.name} is bound twice")
         bound.add(p.var)
     for i, e in enumerate(program.equations):
-        _check_equation(program, i, e, bound)
+        _check_equation(program, i, e, bound, sizes)
         for out in e.outs:
             _require(out not in bound, program, i, f"{out.name} is bound twice")
             _require(out.truth == e.op.truth, program, i, f"{out.name} has the wrong kind")
@@ -45,7 +49,8 @@ def checked(program: Program) -> Program:
 
 def check_linear(program: Program) -> Program:
     """The program itself, if every real value is used at most once (explicit-duplication form)."""
-    uses: Counter[Atom] = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth)
+    uses: Counter[Atom] = Counter(a for e in program.equations for a in e.args
+                                  if isinstance(a, Var) and not a.truth and not a.integer)
     uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
     for i, e in enumerate(program.equations):
         for a in e.args:
@@ -53,8 +58,16 @@ def check_linear(program: Program) -> Program:
     return program
 
 
-def _check_equation(program: Program, i: int, e: Equation, bound: set[Var]) -> None:
+def _check_equation(program: Program, i: int, e: Equation, bound: set[Var], sizes: set[str]) -> None:
     _require(len(e.outs) == e.op.outs, program, i, "wrong number of results")
+    if isinstance(e.op, Comprehension):
+        from lang.tensor_check import check_comprehension
+        for a in e.args:
+            _require(isinstance(a, Lit) or (a in bound and not a.truth), program, i, "an argument that is no bound value")
+        check_comprehension(e, sizes, lambda holds, message: _require(holds, program, i, message))
+        return
+    shapes = {a.shape for a in (*e.args, *e.outs) if isinstance(a, Var)}
+    _require(shapes <= {()} or (e.op is TABLE["dup"] and len(shapes) == 1), program, i, "a scalar operation on tensors")
     right = len(e.args) >= e.op.arity if e.op.variadic else len(e.args) == e.op.arity
     _require(right, program, i, "wrong number of arguments")
     for position, a in enumerate(e.args):

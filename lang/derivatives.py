@@ -14,10 +14,12 @@ from lang import forward
 from lang.check import checked
 from lang.collector import paused
 from lang.cost import operations
+from lang.elementwise import shape_of
 from lang.errors import AdError, nearest
 from lang.ir import MODES, Atom, Lit, Program, Result
 from lang.names import Names
 from lang.simplify import simplify
+from lang.sizes import shape_text
 from lang.sweeps import Entries, Plan, carried_out, plans
 
 MANY = 100
@@ -52,15 +54,17 @@ class Derivation:
 
 def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[Key] = ()) -> list[str]:
     """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
-    every input that is not a `param`."""
+    every input that is not a `param` and not of integers."""
     if wrt is None and chosen:
         wrt = [x for _, along in chosen for x in along]
     if wrt is None:
-        return [p.name for p in program.params if p.active]
+        return [p.name for p in program.params if p.active and not p.var.integer]
     known = [p.name for p in program.params]
     for name in wrt:
         if name not in known:
             raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
+        if program.param(name).var.integer:
+            raise AdError(f"'{name}' is a tensor of integers, and has no derivative")
     return list(dict.fromkeys(wrt))
 
 
@@ -179,6 +183,7 @@ def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> b
 
 def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
     """Compute entries by the cheapest plan; those `wanted`, each as (result, input), become results with a name."""
+    only_of_scalars(d, entries)
     found = plans(d.program, entries)
     allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
     taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
@@ -190,6 +195,24 @@ def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> 
     d.steps.append(Step(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), tuple(found), taken, before, operations(d.program)))
     return [r.name for r in results]
+
+
+def only_of_scalars(d: Derivation, entries: Entries) -> None:
+    """AdError where a partial derivative of a tensor is asked for, or one by a tensor in forward mode."""
+    for name in entries.rows:
+        result = d.program.result(name)
+        shape = shape_of(result.atom)
+        if shape and result.of is not None:
+            raise AdError(f"second derivatives by the tensor '{result.wrt[0]}' are no tensors of its shape",
+                          help="hvp gives the product of the Hessian with a direction")
+        if shape:
+            raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}, and a gradient is that of a scalar",
+                          help="vjp gives the adjoints of the inputs for a cotangent, jvp the tangent along a direction; or "
+                               "choose a scalar output with --of")
+    tensors = [x for x in entries.columns if d.program.param(x).var.shape]
+    if tensors and d.mode == "forward":
+        raise AdError(f"'{tensors[0]}' is a tensor, and forward mode gives derivatives along one direction",
+                      help="reverse mode gives the gradient; jvp the tangent along a direction")
 
 
 def named_results(d: Derivation, wanted: Iterable[tuple[str, str]], values: dict[tuple[str, str], Atom]) -> list[Result]:

@@ -3,6 +3,7 @@
 A value used n times is copied by n − 1 `dup` equations: the first directly behind its definition, each further one right
 before the use it serves. Reverse mode then needs no accumulation: the one sum of an adjoint is the rule of `dup`, and it
 adds contributions as they become known, so few of them are alive at a time. A result counts as a use.
+Tensors are copied as scalars are; truth values and tensors of integers have no adjoint and are not.
 """
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ class _Copies:
     """Deals out the uses of each value in order."""
 
     def __init__(self, program: Program) -> None:
-        self.left = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth)
-        self.left.update(r.atom for r in program.results if isinstance(r.atom, Var))
+        self.left = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth and not a.integer)
+        self.left.update(r.atom for r in program.results if isinstance(r.atom, Var) and not r.atom.integer)
         self.ready: dict[Var, list[Var]] = {}
         self.made: Counter[Var] = Counter()
         self.equations: list[Equation] = []
@@ -30,7 +31,7 @@ class _Copies:
     def split(self, origin: Var, value: Var, span: tuple[int, int] | None) -> tuple[Var, Var]:
         self.made[origin] += 2
         stem, n = origin.name or "i", self.made[origin]
-        copies = Var(f"{stem}{n - 1}", True), Var(f"{stem}{n}", True)
+        copies = Var(f"{stem}{n - 1}", True, shape=value.shape), Var(f"{stem}{n}", True, shape=value.shape)
         self.equations.append(Equation(copies, TABLE["dup"], (value,), span))
         return copies
 

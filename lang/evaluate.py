@@ -14,6 +14,8 @@ from functools import cache
 from typing import Any
 
 from lang.build import composed
+from lang.comprehension import Comprehension
+from lang.elementwise import has_tensors
 from lang.exact import meant
 from lang.ir import Atom, Lit, Primitive, Program, Var
 from lang.primitives import TABLE
@@ -40,7 +42,10 @@ class Arithmetic:
 
 
 def evaluate(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic | None = None) -> dict[str, Any]:
-    """The results of a program at a point, by name; `at` gives every input that has no default."""
+    """The results of a program at a point, by name; `at` gives every input that has no default.
+
+    Tensors are arrays, or nested lists of numbers. AdError where shapes do not fit the program.
+    """
     arithmetic = arithmetic or FLOAT
     values = every_value(program, at, arithmetic)
     return {r.name: read(values, r.atom, arithmetic) for r in program.results}
@@ -55,13 +60,24 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             assert p.default is not None, f"no value for {p.name}"
             given = arithmetic.constant(p.default)
         values[p.var] = given
+    sizes = _sizes(program, values, arithmetic) if has_tensors(program) else {}
     for e in program.equations:
         args = [read(values, a, arithmetic) for a in e.args]
         if e.op is TABLE["dup"]:
             values.update(dict.fromkeys(e.outs, args[0]))
+        elif isinstance(e.op, Comprehension):
+            from lang.tensor_evaluate import comprehension
+            values[e.outs[0]] = comprehension(e, args, sizes, arithmetic)
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
     return values
+
+
+def _sizes(program: Program, values: dict[Var, Any], arithmetic: Arithmetic) -> dict[str, int]:
+    """The sizes of tensors as numbers; the tensors among the inputs become arrays."""
+    from lang.tensor_evaluate import as_value, bound
+    values.update({p.var: as_value(p, values[p.var], arithmetic) for p in program.params if p.var.shape})
+    return bound(program, values)
 
 
 def read(values: Mapping[Var, Any], atom: Atom, arithmetic: Arithmetic) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from lang.build import Builder
+from lang.comprehension import Comprehension
+from lang.elementwise import shape_of
 from lang.guards import Term, contribution, result, total
 from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from lang.names import Names
@@ -22,7 +24,7 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     An input not in `wrt` has no tangent at all. `of` chooses the results that get a tangent, all by default.
     """
     names, b = Names.of(program), Builder()
-    seeds = tuple(Param(Var(n := names.fresh(f"d{p.name}")), n, seed=p.name) for p in program.params if p.name in wrt)
+    seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
     tangents: Tangents = {program.param(s.seed or "").var: Term(b.expr(s.var)) for s in seeds}
     for e in program.equations:
         b.equations.append(e)
@@ -75,20 +77,30 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) 
     b.span = equation.span
     if equation.op is TABLE["dup"]:
         seed = tangents[equation.args[0]]
-        copies = tuple(Var(name.format(o.name), o.temp) if o.name else Var(temp=True) for o in equation.outs)
+        copies = tuple(Var(name.format(o.name), o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
+                       for o in equation.outs)
         b.equations.append(Equation(copies, equation.op, (seed.value.atom,), b.span, b.group))
-        tangents.update({o: Term(b.expr(c), seed.guard) for o, c in zip(equation.outs, copies, strict=True)})
+        tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
     start = len(b.equations)
-    term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
+    if isinstance(equation.op, Comprehension):
+        from lang.tensor_rules import pushed
+        term = pushed(b, equation, tangents)
+    else:
+        term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
     if term is not None:
         out = equation.outs[0]
         value = b.rename(term.value.atom, name.format(out.name) if out.name else None, out.temp, start)
-        tangents[out] = Term(b.expr(value), term.guard)
+        tangents[out] = Term(b.expr(value), term.guard, term.exists)
 
 
 def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:
-    return result(b, tangents.get(atom))
+    return result(b, tangents.get(atom), shape_of(atom))
+
+
+def seeded(name: str, value: Atom, seed: str) -> Param:
+    """The input that is the tangent of an input or the cotangent of a result: of the same shape."""
+    return Param(Var(name, shape=shape_of(value)), name, seed=seed)
 
 
 def strip_seeds(program: Program) -> tuple[Param, ...]:

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lang.build import Builder, Expr, When, apply
-from lang.ir import Atom, Equation, Lit, Var
-from lang.primitives import TABLE
+from lang.elementwise import Shape, elementwise, filled, shape_of
+from lang.ir import SINGULAR, Atom, Equation, Lit, Var
+from lang.primitives import TABLE, select
 
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
 
+POWN = TABLE["pown"]
 LONGEST = 4
 """Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
 
@@ -26,22 +28,37 @@ NOTHING = -0.0
 
 @dataclass(frozen=True, slots=True)
 class Term:
+    """A derivative value and when it exists. Of a tensor, or of what comprehensions made a scalar, `exists` may say for each
+    element whether it does (not 0) or not; only operations that can be infinite look at it."""
+
     value: Expr
     guard: Guard = ()
+    exists: Atom | None = None
 
 
 def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> Term | None:
-    """What the rule of `equation` makes of `seed` at one argument; None where that is zero by construction."""
+    """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
+    construction."""
     rule = equation.op.map(position)
     if rule is None:
         return None
     args, out = [b.expr(a) for a in equation.args], b.expr(equation.outs[0])
+    guard: Guard | None = seed.guard
+    if seed.exists is not None and can_be_infinite(equation):
+        guard = restrict(b, seed.guard, ((_variable(b.expr(seed.exists) != 0), True),))
     start = len(b.equations)
     mapped = rule(seed.value, out, *([args[position]] if equation.op.variadic else []), *args)
     if isinstance(mapped, When):
-        guard = restrict(b, seed.guard, literals(b, mapped.condition, start))
-        return None if guard is None else Term(mapped.value, guard)
-    return None if mapped is None else Term(mapped, seed.guard)
+        guard = None if guard is None else restrict(b, guard, literals(b, mapped.condition, start))
+        return None if guard is None else Term(mapped.value, guard, seed.exists)
+    return None if mapped is None or guard is None else Term(mapped, guard, seed.exists)
+
+
+def can_be_infinite(e: Equation) -> bool:
+    """Whether an operation can be infinite at finite values."""
+    if e.op is POWN:
+        return isinstance(n := e.args[1], Lit) and n.value < 0
+    return any(s.level >= SINGULAR for s in e.op.status)
 
 
 def literals(b: Builder, condition: Expr, start: int) -> Guard:
@@ -112,9 +129,16 @@ def gate(b: Builder, value: Expr, guard: Guard, otherwise: float) -> Expr:
     """The value where the guard holds, else a constant."""
     if not guard:
         return value
+    if shape_of(value.atom):
+        return elementwise(b, lambda x, g: select(g != 0, x, otherwise), value.atom, flag(b, guard))
     if len(guard) == 1 and not guard[0][1]:
         return apply(TABLE["select"], b.expr(guard[0][0]), otherwise, value)
     return apply(TABLE["select"], b.expr(truth(b, guard)), value, otherwise)
+
+
+def flag(b: Builder, guard: Guard) -> Atom:
+    """A guard as a number, 1 or 0: what comprehensions read where a guard governs a whole tensor."""
+    return apply(TABLE["select"], b.expr(truth(b, guard)), 1.0, 0.0).atom
 
 
 def total(b: Builder, terms: Iterable[Term | None]) -> Term | None:
@@ -129,11 +153,32 @@ def add(b: Builder, first: Term, second: Term) -> Term:
     common, one, other = split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
+        if shape_of(a.atom) or shape_of(z.atom):
+            positive = flag(b, ((one[0][0], True),))
+            exists = either_element(b, first, second)
+            chosen = elementwise(b, lambda g, x, y: select(g != 0, x, y), positive, a.atom, z.atom)
+            return Term(chosen, common, exists)
         return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common)
-    value = gate(b, first.value, one, NOTHING) + gate(b, second.value, other, NOTHING)
-    return Term(value, either(b, first.guard, second.guard) if one or other else first.guard)
+    exists = either_element(b, first, second)
+    x, y = gate(b, first.value, one, NOTHING), gate(b, second.value, other, NOTHING)
+    value = elementwise(b, lambda x, y: x + y, x.atom, y.atom) if shape_of(x.atom) or shape_of(y.atom) else x + y
+    return Term(value, either(b, first.guard, second.guard) if one or other else first.guard, exists)
 
 
-def result(b: Builder, term: Term | None) -> Atom:
-    """The derivative a user sees: zero where it does not exist."""
-    return Lit(0.0) if term is None else gate(b, term.value, term.guard, 0.0).atom
+def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
+    """Where the elements of a sum of tensors exist: where one of the terms does."""
+    if first.exists is None or second.exists is None:
+        return None
+    if not shape_of(first.exists) and not shape_of(second.exists):
+        return (b.expr(first.exists) + b.expr(second.exists)).atom
+    return elementwise(b, lambda x, y: x + y, first.exists, second.exists).atom
+
+
+def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
+    """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
+    return filled(b, shape, 0.0) if term is None else gate(b, term.value, term.guard, 0.0).atom
+
+
+def _variable(x: Expr) -> Var:
+    assert isinstance(x.atom, Var)
+    return x.atom

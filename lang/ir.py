@@ -3,12 +3,13 @@
     program  ::= params, equations, results
     equation ::= outs = op(args)              (with the source span it came from)
     op       ::= primitive                    a row of the table, on rank-0 values
+               | comprehension                lang/comprehension.py, on tensors
     atom     ::= Var | Lit
 
 Everything here is immutable. A `Var` is known by identity; its name is a hint for printing and never compared. A pass is
 a function Program → Program with one loop over the equations; nothing recurses over equations. Values are real or truth
-(comparisons); a truth value never carries a tangent. Every Var has a shape, () for a scalar, and an equation's operation
-is an object of its own, so that tensors and comprehensions find their place.
+(comparisons); a truth value never carries a tangent. Every Var has a shape, () for a scalar: extents are expressions of
+size names, which the shapes of the inputs make numbers.
 """
 from __future__ import annotations
 
@@ -16,19 +17,27 @@ import math
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lang.errors import Note, Source, Span
+
+if TYPE_CHECKING:
+    from lang.affine import Affine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var:
-    """A value. `name` is a printing hint (None: the printer finds one); a `temp` is a value no user named."""
+    """A value. `name` is a printing hint (None: the printer finds one); a `temp` is a value no user named.
+
+    A tensor has one extent for each dimension in its `shape`; one of integers is an input that subscripts read, and has no
+    derivative.
+    """
 
     name: str | None = None
     temp: bool = False
     truth: bool = False
-    shape: tuple[int, ...] = ()
+    shape: tuple[Affine, ...] = ()
+    integer: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +203,8 @@ def equal(p: Program, q: Program) -> bool:
     and outputs count.
     """
     def interface(program: Program) -> list[object]:
-        return [(a.name, a.default, a.low, a.high, a.active) for a in program.params] + [r.name for r in program.results]
+        inputs = [(a.name, a.default, a.low, a.high, a.active, a.var.shape, a.var.integer) for a in program.params]
+        return [*inputs, *(r.name for r in program.results)]
 
     if interface(p) != interface(q) or len(p.equations) != len(q.equations):
         return False
@@ -213,9 +223,17 @@ def equal(p: Program, q: Program) -> bool:
                 return False
         else:
             (e, i), (f, j) = left[a], right[b]
-            if e.op is not f.op or i != j or len(e.args) != len(f.args):
+            given, wanted = list(e.args), list(f.args)
+            if e.op is not f.op and e.op.name == f.op.name == "comprehension":
+                from lang.tensor_equal import form
+                (one, given), (other, wanted) = form(e), form(f)
+                if one != other:
+                    return False
+            elif e.op is not f.op or i != j:
+                return False
+            if len(given) != len(wanted):
                 return False
             for x, y in zip(e.outs, f.outs, strict=True):
                 match[x], taken[y] = y, x
-            stack.extend(zip(e.args, f.args, strict=True))
+            stack.extend(zip(given, wanted, strict=True))
     return True

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from lang.build import Builder
+from lang.comprehension import Comprehension
 from lang.duplicate import duplicate
-from lang.forward import positions, strip_seeds
+from lang.elementwise import shape_of
+from lang.forward import positions, seeded, strip_seeds
 from lang.guards import Term, contribution, result, total
-from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from lang.ir import Atom, Equation, Lit, Program, Result, Var
 from lang.names import Names
 from lang.primitives import TABLE
 
@@ -24,10 +26,11 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     program = duplicate(program)
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
-    seeds = tuple(Param(Var(n := names.fresh(f"d_d{r.name}")), n, seed=r.name) for r in chosen)
+    seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
     adjoints: Adjoints = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
     pull_back(b, program.equations, adjoints, active_values(program, wrt))
-    derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var))) for p in program.params if p.name in wrt]
+    derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var), p.var.shape))
+                   for p in program.params if p.name in wrt]
     return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
 
 
@@ -94,12 +97,20 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom])
     for i, a in enumerate(e.args):
         if a in active:
             start = len(b.equations)
-            receive(b, adjoints, a, contribution(b, e, i, seed), start)
+            receive(b, adjoints, a, through(b, e, i, seed), start)
     unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(adjoint_name(a), True) for a in unchanged)
+        copies = tuple(Var(adjoint_name(a), True, shape=shape_of(a)) for a in unchanged)
         b.equations.append(Equation(copies, TABLE["dup"], (seed.value.atom,), b.span, b.group))
-        adjoints.update({a: Term(b.expr(c), seed.guard) for a, c in zip(unchanged, copies, strict=True)})
+        adjoints.update({a: Term(b.expr(c), seed.guard, seed.exists) for a, c in zip(unchanged, copies, strict=True)})
+
+
+def through(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+    """The adjoint of one argument from that of the result."""
+    if isinstance(e.op, Comprehension):
+        from lang.tensor_rules import pulled
+        return pulled(b, e, position, seed)
+    return contribution(b, e, position, seed)
 
 
 def passes_on(term: Term | None, seed: Term) -> bool:
@@ -112,7 +123,7 @@ def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, star
     if term is not None:
         assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
         named = b.rename(term.value.atom, adjoint_name(value), not isinstance(value, Var) or value.temp, start)
-        adjoints[value] = Term(b.expr(named), term.guard)
+        adjoints[value] = Term(b.expr(named), term.guard, term.exists)
 
 
 def adjoint_name(value: Atom) -> str | None:

@@ -7,12 +7,17 @@ Derivative programs as text stay plain, since they are to be differentiated agai
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lang.build import Builder, Expr, apply
+from lang.comprehension import Comprehension
+from lang.elementwise import has_tensors
 from lang.guards import NOTHING
 from lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var
 from lang.primitives import TABLE
+from lang.simplify import prune
 
-ADD, SUB, MUL, SELECT = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"]
+ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
 LINEAR = {TABLE[name] for name in ("neg", "mul", "div", "dup")}
 Present = dict[Atom, Var]
@@ -26,9 +31,45 @@ def drop_zero_seeds(program: Program) -> Program:
     if not any(p.seed for p in program.params):
         return program
     b = Builder()
-    present: Present = {p.var: _truth(b.expr(p.var) != 0) for p in program.params if p.seed}
-    joined: Joined = {}
+    present: Present = {p.var: _truth(b.expr(p.var) != 0) for p in program.params if p.seed and not p.var.shape}
+    if has_tensors(program):
+        _gate_tensors(b, program, present)
+    else:
+        _gate(b, program.equations, present)
+    results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
+    gated = Program(program.params, tuple(b.equations), results, program.source, program.notes)
+    return prune(gated) if has_tensors(program) else gated
+
+
+def gate_body(b: Builder, body: Program, present: Present) -> Atom:
+    """Append the equations of a body with every seed-dependent value let in only where it is present; returns the result."""
+    _gate(b, body.equations, present)
+    return _absent(b, body.results[0].atom, present, 0.0)
+
+
+def _gate_tensors(b: Builder, program: Program, present: Present) -> None:
+    """The equations of a program with tensors: scalars as ever, comprehensions by elements."""
+    from lang.tensor_seeds import gated
+    flags: dict[Atom, Atom] = {p.var: p.var for p in program.params if p.seed and p.var.shape}
     for e in program.equations:
+        if isinstance(e.op, Comprehension):
+            b.span, b.group = e.span, 0
+            flags.update({a: apply(SELECT, b.expr(present[a]), 1.0, 0.0).atom for a in e.args if a in present and a not in flags})
+            gated(b, e, flags)
+            out = e.outs[0]
+            if out in flags and not out.shape:
+                present[out] = _truth(b.expr(flags[out]) != 0)
+        elif e.op is DUP and e.args[0] in flags:
+            b.equations.append(e)
+            flags.update(dict.fromkeys(e.outs, flags[e.args[0]]))
+        else:
+            _gate(b, (e,), present)
+
+
+def _gate(b: Builder, equations: Iterable[Equation], present: Present) -> None:
+    """Append scalar equations, gated, and enter which of their values are present."""
+    joined: Joined = {}
+    for e in equations:
         b.span, b.group = e.span, 0
         source, here = e, [present[a] for a in e.args if a in present]
         if e.op in (ADD, SUB, SELECT) and here:
@@ -42,8 +83,6 @@ def drop_zero_seeds(program: Program) -> Program:
             for other in here[1:] if e.op is not SELECT else ():
                 whole = _joined(b, AND if e.op is MUL else OR, whole, other, joined)
             present.update(dict.fromkeys(e.outs, whole))
-    results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
-    return Program(program.params, tuple(b.equations), results, program.source, program.notes)
 
 
 def _gated(b: Builder, e: Equation, present: Present) -> Equation:

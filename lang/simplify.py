@@ -7,8 +7,9 @@ and operations on constants that are correctly rounded everywhere. x·0 and x + 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from lang.comprehension import Comprehension
 from lang.exact import Rounded, folded
 from lang.ir import Atom, Equation, Lit, Program, Result, Var
 from lang.primitives import TABLE
@@ -23,9 +24,12 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
     "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
 
 
-def simplify(program: Program) -> Program:
-    """The same program, bit for bit at every point, with no equation that another one makes needless."""
-    return prune(_Folder(program).program())
+def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
+    """The same program, bit for bit at every point, with no equation that another one makes needless.
+
+    `known` says of inputs what they are: a constant, or another input.
+    """
+    return prune(_Folder(program, known).program())
 
 
 def prune(program: Program) -> Program:
@@ -43,9 +47,9 @@ def prune(program: Program) -> Program:
 class _Folder:
     """The forward pass: what each variable is now, and which equation computed what."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, known: Mapping[Atom, Atom] | None = None) -> None:
         self.old = program
-        self.env: dict[Atom, Atom] = {}
+        self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[Key, Var] = {}
         self.defined: dict[Atom, Equation] = {}
         self.known: dict[Atom, bool] = {}
@@ -65,6 +69,9 @@ class _Folder:
             self.env.update(dict.fromkeys(e.outs, args[0]))
             return
         out = e.outs[0]
+        if isinstance(e.op, Comprehension):
+            self.comprehension(e, args)
+            return
         if e.op.truth:
             self.learn(e, args)
         else:
@@ -74,15 +81,25 @@ class _Folder:
                 return
         self.keep(Equation(e.outs, e.op, args, e.span, e.group))
 
+    def comprehension(self, e: Equation, args: tuple[Atom, ...]) -> None:
+        """A comprehension with its body simplified; what it starts from, where it has no points."""
+        from lang.tensor_simplify import empty, normal, structure
+        assert isinstance(e.op, Comprehension)
+        op, args = normal(e.op, args)
+        if op.onto is not None and empty(op):
+            self.env[e.outs[0]] = args[op.onto]
+        else:
+            self.keep(Equation(e.outs, op, args, e.span, e.group), (structure(op), *map(self.part, args)))
+
     def exponent(self, was: Atom, now: Lit) -> Atom:
         """The exponent of a power. A literal integer there means `pown`, which rounds otherwise, so a computed one stays so."""
         if isinstance(was, Lit) or now.integer is None:
             return now
         return self.keep(Equation((Var(None, True),), MUL, (now, Lit(1.0))))
 
-    def keep(self, e: Equation) -> Atom:
+    def keep(self, e: Equation, key: Key | None = None) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
-        key = self.key(e)
+        key = key or self.key(e)
         earlier = self.seen.get(key)
         if earlier is not None:
             self.env[e.outs[0]] = earlier
@@ -96,10 +113,14 @@ class _Folder:
 
     @staticmethod
     def key(e: Equation) -> Key:
-        parts: list[object] = [identity(a) if isinstance(a, Lit) else id(a) for a in e.args]
+        parts = [_Folder.part(a) for a in e.args]
         if e.op.commutes and len(parts) == 2:
             parts.sort(key=repr)
         return (e.op, *parts)
+
+    @staticmethod
+    def part(a: Atom) -> object:
+        return identity(a) if isinstance(a, Lit) else id(a)
 
     # -- truth values whose operands are constants
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from lang.collector import paused
+from lang.elementwise import has_tensors
 from lang.errors import AdError
 from lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var
 from lang.primitives import TABLE
@@ -125,6 +126,8 @@ class Edges(NamedTuple):
 
     @classmethod
     def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
+        if has_tensors(program):
+            raise AdError("a sparsity pattern is of scalars, and the program has tensors")
         given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
         inputs = [given[name] for name in wrt]
         lines, copies = _from_inputs(program.equations, inputs)

@@ -15,7 +15,8 @@ from lang.build import Builder
 from lang.colouring import column_colours, row_colours, star_colours, star_reads
 from lang.cost import Paid, forward_cost, reverse_cost
 from lang.duplicate import duplicate
-from lang.ir import Atom, Equation, Lit, Program
+from lang.elementwise import filled, has_tensors
+from lang.ir import Atom, Equation, Program
 from lang.simplify import prune
 from lang.sparsity import Pattern, jacobian_pattern, symmetric, transposed
 
@@ -64,7 +65,8 @@ class Entries:
 
     @classmethod
     def of(cls, program: Program, rows: Sequence[str], columns: Sequence[str], is_symmetric: bool = False) -> Entries:
-        pattern = jacobian_pattern(program, columns, rows)
+        dense = has_tensors(program)
+        pattern = (tuple(range(len(columns))),) * len(rows) if dense else jacobian_pattern(program, columns, rows)
         return cls(tuple(rows), tuple(columns), symmetric(pattern) if is_symmetric else pattern, is_symmetric)
 
     def positions(self) -> list[tuple[int, int]]:
@@ -76,10 +78,25 @@ class Entries:
 
 def plans(program: Program, entries: Entries) -> list[Plan]:
     """The ways to compute the entries, each with its cost: forward, reverse, and both where that takes fewer sweeps."""
+    if has_tensors(program):
+        return tensor_plans(program, entries)
     found = symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
     wanted = set(entries.rows)
     needed = prune(Program(program.params, program.equations, tuple(r for r in program.results if r.name in wanted)))
     return [replace(p, cost=cost(needed, p)) for p in found]
+
+
+def tensor_plans(program: Program, entries: Entries) -> list[Plan]:
+    """Plans for a program with tensors: every entry counts as there, and a sweep costs about what any other does.
+
+    Forward mode has one direction for each input, so it gives the derivatives with respect to scalars only.
+    """
+    each = [(entries.rows[i], entries.columns[j]) for i, j in entries.positions()]
+    back = Plan((), tuple((r,) for r in entries.rows), {(r, x): Read("reverse", r, x) for r, x in each}, len(entries.rows))
+    if any(program.param(x).var.shape for x in entries.columns):
+        return [back]
+    ahead = tuple((x,) for x in entries.columns)
+    return [back, Plan(ahead, (), {(r, x): Read("forward", r, x) for r, x in each}, len(entries.columns))]
 
 
 def one_sided_plans(entries: Entries) -> list[Plan]:
@@ -198,9 +215,10 @@ def carried_out(program: Program, plan: Plan) -> tuple[list[Equation], dict[Entr
         adjoints = reverse.partials(b, program, plan.outputs, {at.input for at in ways if at.mode == "reverse"})
     of_input = {x: i for i, group in enumerate(plan.inputs) for x in group}
     of_result = {v: i for i, group in enumerate(plan.outputs) for v in group}
+    shapes = {p.name: p.var.shape for p in program.params}
     found = {}
     for entry, at in plan.reads.items():
         value = tangents.get((at.result, of_input[at.input])) if at.mode == "forward" else \
             adjoints.get((of_result[at.result], at.input))
-        found[entry] = Lit(0.0) if value is None else value
+        found[entry] = filled(b, shapes[at.input], 0.0) if value is None else value
     return b.equations, found

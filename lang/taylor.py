@@ -14,6 +14,7 @@ from lang.build import Builder
 from lang.check import checked
 from lang.collector import paused
 from lang.derivatives import inputs_to_differentiate, outputs_to_differentiate
+from lang.elementwise import has_tensors
 from lang.errors import AdError
 from lang.forward import strip_seeds
 from lang.ir import Param, Program, Result, Var, substitute
@@ -33,6 +34,9 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
     AdError for an unknown name, for an order that is none, and for a program that would be too large.
     """
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    if has_tensors(program):
+        raise AdError("Taylor coefficients are of programs of scalars, and this one has tensors",
+                      help="jvp of jvp gives second derivatives along a direction")
     check_order(order, scaled)
     kept = {r.name: r for r in program.results}
     names = Names.of(program)

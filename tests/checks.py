@@ -20,7 +20,8 @@ from lang.check import check, check_linear
 from lang.derivatives import gradient
 from lang.errors import AdError
 from lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
-from lang.format import flatten, format_tree
+from lang.flatten import flatten
+from lang.format import format_tree
 from lang.ir import Equation, Primitive, Program, Result, Var, equal
 from lang.parse import normal, parse, parse_tree
 from lang.printer import STYLES, print_program

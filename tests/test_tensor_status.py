@@ -1,0 +1,171 @@
+"""The status of programs with tensors: in both modes, natively and by the reference evaluator, and what is said of it."""
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from command import adcli
+
+from adcli.tensor_code import native
+from lang.check import checked
+from lang.derivatives import gradient
+from lang.evaluate import evaluate, numpy_arithmetic
+from lang.ir import LEVELS
+from lang.parse import parse
+from lang.pipeline import adjoints, tangents
+from lang.seeds import drop_zero_seeds
+from lang.simplify import simplify
+from lang.status import with_status
+
+NAN, INF = math.nan, math.inf
+HALF = "input A(N)\nB(i) = sqrt(A(i))\n"
+OUTER = "input A(N), x\ny = sqrt(x)\nz +=! A(i) > 1 ? y : A(i)\noutput z"
+
+
+def words(text: str, at: dict[str, Any]) -> set[str]:
+    """The status in both modes, by the reference over Python's floats, over arrays, and by native code."""
+    program, found = parse(text), set()
+    values = evaluate(program, at, numpy_arithmetic())
+    for derive in (tangents, adjoints):
+        derivative = simplify(derive(program))
+        whole = checked(simplify(with_status(derivative, program, [p.name for p in program.params if not p.var.integer])))
+        full = dict(at)
+        for p in derivative.params:
+            if p.seed:
+                full[p.name] = np.ones(np.shape({**at, **values}[p.seed]))
+        arrays = {name: np.asarray(x) for name, x in full.items()}
+        last = whole.results[-1].name
+        floats = {name: x if x.ndim else float(x) for name, x in arrays.items()}
+        gated = simplify(drop_zero_seeds(whole))
+        results = evaluate(whole, floats), evaluate(gated, floats, numpy_arithmetic()), native(whole)(arrays)
+        found |= {LEVELS[int(x[last])] for x in results}
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("text", "at", "word"), [
+    ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0, 2.0]}, "kink"),
+    ("input A(N)\nB(i) = relu(A(i))\noutput B", {"A": [1, 0.5, 2.0]}, "smooth"),
+    ("input A(M, N)\nz(i) max=! A(i, j)\noutput z", {"A": [[1, 2, 2.0], [1, 2, 3]]}, "kink"),
+    ("input A(M, N)\nz(i) max=! A(i, j)\noutput z", {"A": [[1, 2, 4.0], [1, 1, 3]]}, "smooth"),
+    ("input A(M, N)\nz(i) min=! exp(A(i, j))\noutput z", {"A": [[1, 2, 2.0], [1, 1, 3]]}, "kink"),
+    ("input A(M, N)\nz min=! A(i, j)\noutput z", {"A": [[1, 2, 2.0], [-1, 1, 3]]}, "smooth"),
+    ("input A(N)\nz *=! A(i)\noutput z", {"A": [0.0, 0, 2]}, "smooth"),
+    ("input A(N)\nz +=! floor(A(i))\noutput z", {"A": [0.5, 3]}, "jump"),
+    ("input A(N)\nz +=! sqrt(A(i))\noutput z", {"A": [1, 0, 2.0]}, "singular"),
+    ("input A(N)\nz +=! 1 / A(i)\noutput z", {"A": [1, 0, 2.0]}, "pole"),
+    ("input A(N)\nz +=! log(A(i))\noutput z", {"A": [1, -1, 2.0]}, "domain"),
+    ("input A(N)\nz +=! fmax(A(i), 1)\noutput z", {"A": [0.5, NAN]}, "domain"),
+    ("input A(N)\nz +=! A(i)\noutput z", {"A": [INF, -INF]}, "domain"),
+    ("input A(N)\nz +=! sqrt(A(i))^2\noutput z", {"A": [0.0, 1]}, "indeterminate"),
+    (HALF + "z +=! B(i) * B(i)\noutput z", {"A": [0.0, 1]}, "indeterminate"),
+    # Arms that are not taken, elements that are overwritten.
+    ("input A(N)\nz +=! A(i) > 0 ? log(A(i)) : 0\noutput z", {"A": [0.5, -1]}, "smooth"),
+    (HALF + "C(i) = A(i) > 0.5 ? B(i) : A(i)\noutput C", {"A": [1, 0, -2.0]}, "smooth"),
+    (HALF + "C(i) = A(i) > 0.5 ? B(i) : A(i)\nD(i) = B(i)\noutput C, D", {"A": [1, 0, 2.0]}, "singular"),
+    (HALF + "C(i) = A(i) > 0.5 ? B(i) : A(i)\nD(i) = A(i) < 0 ? B(i) : 1\noutput C, D", {"A": [1, 0.25, 0]}, "jump"),
+    (HALF + "B(i) = 2 where i in 0:1\noutput B", {"A": [0, 1, 2.0]}, "smooth"),
+    (HALF + "B(i) = 2 where i in 0:1\noutput B", {"A": [1, 0, 2.0]}, "singular"),
+    # Scalars and tensors.
+    (OUTER, {"A": [0.5, 2], "x": 0.0}, "singular"),
+    (OUTER, {"A": [0.5, 2], "x": 1.0}, "smooth"),
+    ("input A(N), x\nz +=! A(i)\nw = sqrt(z) * x\noutput w", {"A": [0.5, -0.5], "x": 1.0}, "singular"),
+    ("input A(N), x\nz max=! A(i)\nw = x > 0 ? z : x\noutput w", {"A": [0.5, 0.5], "x": -1.0}, "smooth"),
+    ("input A(N), x\nz max=! A(i)\nw = x > 0 ? z : x\noutput w", {"A": [0.5, 0.5], "x": 1.0}, "kink"),
+    ("input A(N), int32 I(B)\nz +=! sqrt(A(I(b)))\noutput z", {"A": [0.0, 1], "I": [1, 1]}, "smooth"),
+    ("input A(N), int32 I(B)\nz +=! sqrt(A(I(b)))\noutput z", {"A": [0.0, 1], "I": [1, 0]}, "singular"),
+    ("input A(N)\nz +=! A(i) ^ 2\noutput z", {"A": np.zeros(0)}, "smooth"),
+])
+def test_the_status_everywhere(text: str, at: dict[str, Any], word: str) -> None:
+    assert words(text, at) == {word}
+
+
+@pytest.mark.parametrize(("line", "word", "note"), [
+    (["vjp", "B(i, j) = relu(A(i, j))", "A=[[1,2],[3,0]]"], "kink", "-e:2:11: note: relu'(u) at u = 0.0, i = 1, j = 1: kink"),
+    (["vjp", "B(i) max=! A(i, j)", "A=[[1,2],[3,3]]"], "kink", "-e:2:1: note: max=! at B(1) with 2 equal elements: kink"),
+    (["vjp", "B max=! exp(A(i, j))", "A=[[1,2],[2,2]]"], "kink", "-e:2:1: note: max=! at B with 3 equal elements: kink"),
+    (["vjp", "B +=! sqrt(A(i, j) - 1)", "A=[[1,2],[2,2]]"], "singular",
+     "-e:2:7: note: sqrt'(u) at u = 0.0, i = 0, j = 0: singular"),
+    (["eval", "B +=! 1 / A(i, j)", "A=[[1,2],[0,2]]"], "pole", "-e:2:7: note: u / v at u = 1.0, v = 0.0, i = 1, j = 0: pole"),
+    (["eval", "B +=! A(i, j)", "A=[[inf,2],[-inf,2]]"], "domain", "-e:2:1: note: +=! of infinite numbers at B is nan: domain"),
+    (["eval", "B +=! A(i, j)", "A=[[inf,2],[nan,2]]"], "domain", "-e: note: A(1, 0) is nan: domain"),
+    (["eval", "C +=! A(i, j)\nB = log(C)", "A=[[-1,2],[-3,1]]"], "domain", "-e:3:5: note: log(u) at u = -1.0 is nan: domain"),
+    (["vjp", "B +=! sqrt(A(i, j)) ^ 2", "A=[[1,0],[3,1]]"], "indeterminate",
+     "-e:2:7: note: sqrt'(u) at u = 0.0, i = 0, j = 1: indeterminate (0·inf)"),
+    (["jacobian", "B(i) = A(i, i) > 0 ? A(i, i) : 0", "A=[[1,0],[3,0]]"], "jump",
+     "-e:2:8: note: (u > v)' at u = 0.0, v = 0.0, i = 1: jump"),
+])
+def test_what_is_said(line: list[str], word: str, note: str) -> None:
+    verb, statement, at = line
+    more = ["--cotangent", "B=1"] if verb == "vjp" else []
+    command = [verb, "-e", "input A(M, N)", "-e", statement, "-e", "output B", "--at", at, *more]
+    ended = adcli(*command, "--status")
+    assert ended.out.splitlines()[-1] == f"status = {word}"
+    assert (ended.code, ended.err.splitlines()[0]) == (0, note)
+    assert adcli(*command, "--format", "json").records[0]["status"] == word
+    assert (adcli(*command, "--strict", "-q").code, adcli(*command, "-q").err) == (4, "")
+
+
+def test_a_result_that_overflows_is_smooth_and_fails_strictly() -> None:
+    ended = adcli("eval", "-e", "input A(N)", "-e", "z +=! exp(A(i))", "--at", "A=[1000]", "--status", "--strict")
+    assert (ended.code, ended.out, ended.err) == (4, "z = inf\nstatus = smooth\n", "note: z = inf is not finite\n")
+
+
+PAIRS = [
+    ("B(i) = sqrt(A(i))\nC(i) = A(i) > 0.5 ? B(i) : A(i)\nz +=! C(i)", "z = (a > 0.5 ? sqrt(a) : a) + (b > 0.5 ? sqrt(b) : b)"),
+    ("z max=! A(i) * A(i)", "z = max(a*a, b*b)"),
+    ("z min=! abs(A(i))", "z = min(abs(a), abs(b))"),
+    ("y +=! A(i)\nz = sqrt(y) * y", "y = a + b\nz = sqrt(y) * y"),
+    ("z +=! log(A(i)) / A(i)", "z = log(a)/a + log(b)/b"),
+    ("y *=! A(i)\nz = 1 / y", "y = a*b\nz = 1 / y"),
+    ("y max=! A(i)\nz +=! relu(A(i) - 1) * y", "y = max(a, b)\nz = relu(a - 1)*y + relu(b - 1)*y"),
+    ("y = sqrt(A(0))\nz +=! A(i) > 1 ? y : A(i)", "y = sqrt(a)\nz = (a > 1 ? y : a) + (b > 1 ? y : b)"),
+    ("z +=! fmax(A(i), 1) ^ A(i)", "z = fmax(a, 1)^a + fmax(b, 1)^b"),
+    ("z +=! A(i) > 0 ? log(A(i)) : A(i) < -2 ? 1 / A(i) : 0",
+     "z = (a > 0 ? log(a) : a < -2 ? 1/a : 0) + (b > 0 ? log(b) : b < -2 ? 1/b : 0)"),
+    ("y +=! A(i) > 1 ? A(i) : 0\nz = sqrt(y)", "y = (a > 1 ? a : 0) + (b > 1 ? b : 0)\nz = sqrt(y)"),
+    ("B(i) = 1 / A(i)\nB(i) = 2 where i in 0:1\nz +=! B(i) * A(i)", "z = 2*a + 1/b*b"),
+]
+"""The same function of two numbers with tensors and without."""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("tensors", "scalars"), PAIRS)
+def test_gradients_and_status_are_those_of_the_scalars(tensors: str, scalars: str) -> None:
+    program, other = parse(f"input A(2)\n{tensors}\noutput z"), parse(f"input a, b\n{scalars}\noutput z")
+    kernel = native(with_status(gradient(program), program, ["A"]))
+    expected = simplify(with_status(gradient(other), other, ["a", "b"]))
+    for a, b in itertools.product((0.0, -1.0, 1.0, 4.0, INF, NAN), repeat=2):
+        got, want = kernel({"A": np.array([a, b])}), evaluate(expected, {"a": a, "b": b})
+        np.testing.assert_allclose([*got["dz_dA"], got["z"], got["status"]],
+                                   [want["dz_da"], want["dz_db"], want["z"], want["status"]], 1e-13, err_msg=f"{a}, {b}")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("tensors", "scalars"), PAIRS[:-1])
+def test_tangents_and_status_are_those_of_the_scalars(tensors: str, scalars: str) -> None:
+    """Without products of zero directions with infinite values, which stay NaN (README)."""
+    program, other = parse(f"input A(2)\n{tensors}\noutput z"), parse(f"input a, b\n{scalars}\noutput z")
+    kernel = native(with_status(simplify(tangents(program)), program, ["A"]))
+    expected = drop_zero_seeds(with_status(simplify(tangents(other)), other, ["a", "b"]))
+    for a, b, da, db in itertools.product((0.0, -1.0, 1.0, 4.0), (0.0, -1.0, 1.0, 4.0), (0.0, 1.0), (0.0, 1.0)):
+        got = kernel({"A": np.array([a, b]), "dA": np.array([da, db])})
+        want = evaluate(expected, {"a": a, "b": b, "da": da, "db": db})
+        np.testing.assert_allclose([got["dz"], got["status"]], [want["dz"], want["status"]], 1e-13, err_msg=f"{a} {b} {da} {db}")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("text", [
+    "input A(N), x\ny = sqrt(x)\nz +=! A(i) > 1 ? y : A(i)\noutput z",
+    "input A(N), x\ny = sqrt(x)\nC +=! A(i) > 1 ? y * x : A(i)\nz = exp(C)\noutput z",
+    "input A(N), x\nY(j) = sqrt(x * A(j))\nz +=! A(i) > 1 ? Y(j) : A(i) where i in 0:N, j in 0:N\noutput z",
+    "input A(N), x\nY(j) = log(x * A(j))\nV(i) +=! A(i) > 1 ? Y(j) : A(j)\nz +=! V(i)\noutput z"])
+def test_what_no_term_of_a_sum_takes_has_no_derivative(text: str) -> None:
+    """An infinite derivative in an arm that is not taken anywhere: the same in both modes, and smooth."""
+    assert words(text, {"A": [0.5, 0.25], "x": 0.0}) == {"smooth"}
+    program = parse(text)
+    back = native(gradient(program))({"A": np.array([0.5, 0.25]), "x": np.array(0.0)})
+    assert back["dz_dx"] == 0 and np.isfinite(back["dz_dA"]).all()
