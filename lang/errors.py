@@ -18,10 +18,11 @@ WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with the name it goes by in messages."""
+    """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one."""
 
     name: str
     text: str
+    definition: str | None = None
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def place(self, offset: int) -> tuple[int, int]:

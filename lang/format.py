@@ -1,4 +1,4 @@
-"""The source tree back to text: the canonical form of `fmt`, in infix or prefix notation, and the flat form.
+"""The source tree back to text: the canonical form of `fmt`, in infix or prefix notation.
 
 Canonical: one statement a line, the fewest parentheses that keep the order of every operation, at most one blank line
 in a row, number literals as written, every comment kept (one that stood inside a statement moves above it). Text is
@@ -11,9 +11,26 @@ from dataclasses import dataclass
 
 from lang.collector import paused
 from lang.constants import NAMED
-from lang.notation import ATOM, COMPARISON, INFIX, NOT, OR, POWER, TERNARY, UNARY
-from lang.scope import ALIASES, Context
-from lang.tree import Assign, Call, Declare, Def, Group, Item, Node, Op, Output, Statement, Token, Tree, bare, postorder
+from lang.notation import ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
+from lang.scope import ALIASES
+from lang.tree import (
+    Assign,
+    Call,
+    Clause,
+    Compute,
+    Declare,
+    Def,
+    Group,
+    Item,
+    Node,
+    Op,
+    Output,
+    Statement,
+    Token,
+    Tree,
+    Typed,
+    tensor_names,
+)
 
 INDENT = "    "
 COUNTS = {**dict.fromkeys(INFIX, 2), "neg": 1, "not": 1, "select": 3}
@@ -26,7 +43,7 @@ Part = str | tuple[Node, int]
 @paused()
 def format_tree(tree: Tree, style: str = "infix") -> str:
     """The canonical text of a tree. `style` is "infix" or "prefix" (operations as calls)."""
-    writer = Writer(style, {s.name.text for s in tree.statements if isinstance(s, Def)})
+    writer = Writer(style, {s.name.text for s in tree.statements if isinstance(s, Def)} | tensor_names(tree))
     return merged(tree, [e for s in tree.statements for e in writer.statement(s, "")])
 
 
@@ -91,6 +108,8 @@ class Writer:
         match statement:
             case Assign():
                 return [joined(statement.targets, tuple_of=len(statement.targets) > 1), " = ", *self.values(statement)]
+            case Compute():
+                return self.compute(statement)
             case Declare():
                 return [statement.keyword, " ", ", ".join(self.item(i) for i in statement.items)]
             case Output():
@@ -101,7 +120,8 @@ class Writer:
         return []
 
     def block(self, d: Def, indent: str) -> list[Line]:
-        head = f"def {d.name.text}({joined(d.params)}) -> ({joined(d.results)}) {{"
+        params, results = (", ".join(self.typed(t) for t in names) for names in (d.params, d.results))
+        head = f"def {d.name.text}({params}) -> ({results}) {{"
         inner = [line for s in d.body for line in self.statement(s, indent + INDENT)]
         return [Line(d.start, d.brace + 1, indent, head, opens=True), *inner,
                 Line(d.end - 1, d.end, indent, "}", closes=True)]
@@ -120,11 +140,42 @@ class Writer:
         """An input; its constants are always written with operators, as only those are allowed there."""
         infix = Writer("infix", self.own)
         text = item.name.text
+        if type(item.name) is Typed:
+            extents = self.listed(item.name.extents) if item.name.extents is not None else ""
+            text = (f"{item.name.element.text} " if item.name.element else "") + text + extents
         if item.default is not None:
             text += f" = {''.join(infix.expression(item.default))}"
         if item.low is not None and item.high is not None:
             text += f" in [{''.join(infix.expression(item.low))}, {''.join(infix.expression(item.high))}]"
         return text
+
+    # Tensors.
+
+    def compute(self, s: Compute) -> list[str]:
+        subscripts = self.listed(s.subscripts) if s.subscripts is not None else ""
+        pieces = [f"{s.target.text}{subscripts} {s.symbol} ", *self.expression(s.value)]
+        if s.same is not None:
+            pieces += [" <=> ", *self.expression(s.same)]
+        for position, clause in enumerate(s.clauses):
+            pieces += [", " if position else " where ", *self.clause(clause)]
+        return pieces
+
+    def clause(self, c: Clause) -> list[str]:
+        values = ["".join(self.expression(n)) for n in c.nodes]
+        if c.name is None:
+            return [f"exists {values[0]}" if c.kind == "exists" else values[0]]
+        if c.kind == "shape":
+            return [self.typed(c.name)]
+        return [f"{c.name.text} in {values[0]}:{values[1]}" if c.kind == "range" else f"{c.name.text} = {values[0]}"]
+
+    def typed(self, token: Token) -> str:
+        """A name, with its type before it where it has one."""
+        if type(token) is not Typed or token.element is None:
+            return token.text
+        return f"{token.element.text}{self.listed(token.extents) if token.extents is not None else ''} {token.text}"
+
+    def listed(self, nodes: list[Node]) -> str:
+        return f"({', '.join(''.join(self.expression(n)) for n in nodes)})"
 
     # Expressions.
 
@@ -155,13 +206,13 @@ class Writer:
         operator = type(node) is Op or (COUNTS.get(name) == len(args) and name not in self.own)
         if name == "neg" and operator:
             return self.negation(node)
-        if not operator or (self.prefix and name not in self.own):
+        if not operator or (self.prefix and name not in self.own and name != "rem"):
             return called(name, args), NOT if name == "not" and operator else ATOM
         if name == "select":
             return [(args[0], OR), " ? ", (args[1], OR), " : ", (args[2], TERNARY)], TERNARY
         if name == "not":
             return ["not ", (args[0], NOT)], NOT
-        symbol, level = INFIX[name]
+        symbol, level = INFIX.get(name, ("%", PRODUCT))   # a remainder has no other spelling
         left = {POWER: ATOM, COMPARISON: COMPARISON + 1}.get(level, level)
         right = UNARY if level == POWER else level + 1
         return [(args[0], left), "**" if level == POWER else f" {symbol} ", (args[1], right)], level
@@ -200,132 +251,3 @@ def called(name: str, args: list[Node]) -> list[Part]:
 def joined(tokens: list[Token], tuple_of: bool = False) -> str:
     text = ", ".join(t.text for t in tokens)
     return f"({text})" if tuple_of else text
-
-
-@paused()
-def flatten(tree: Tree) -> Tree:
-    """The same program with every nested operation assigned to a temporary of its own."""
-    flat = Flattener(tree)
-    statements = [piece for statement in tree.statements for piece in flat.statement(statement)]
-    return Tree(tree.source, statements, tree.comments, tree.names)
-
-
-class Flattener:
-    """Takes statements apart; temporaries are numbered through the whole text.
-
-    Undeclared inputs come in the order in which they are first read. Where taking a statement apart would change it, as
-    in x/exp(y), the first input is copied into a temporary before the second is read; `known` are the names that have
-    been read, assigned or declared so far.
-    """
-
-    def __init__(self, tree: Tree) -> None:
-        self.fresh = Context(tree).fresh
-        self.known: set[str] = set()
-
-    def statement(self, statement: Statement) -> list[Statement]:
-        if isinstance(statement, Assign):
-            pieces = self.assignment(statement)
-            last = pieces[-1]
-            assert isinstance(last, Assign)
-            self.known.update(t.text for t in (*last.values, *last.targets) if type(t) is Token)
-            return pieces
-        if isinstance(statement, Declare):
-            self.known.update(item.name.text for item in statement.items)
-        return [self.function(statement)] if isinstance(statement, Def) else [statement]
-
-    def assignment(self, s: Assign) -> list[Statement]:
-        pieces: list[Statement] = []
-        if len(s.values) == 1:
-            value = self.operation(s.values[0], s, pieces)
-            return [*pieces, Assign(s.targets, [value], s.start, s.end)]
-        values: list[Node] = []
-        for v in s.values:
-            if not is_atom(v):
-                self.settle(values, list(range(len(values))), s, pieces)
-            values.append(self.atom(v, s, pieces))
-        return [*pieces, Assign(s.targets, values, s.start, s.end)]
-
-    def function(self, d: Def) -> Def:
-        outside, self.known = self.known, {p.text for p in d.params}
-        flat = self.body(d)
-        self.known = outside
-        return flat
-
-    def body(self, d: Def) -> Def:
-        if d.value is None:
-            body = [piece for s in d.body for piece in self.statement(s)]
-            return Def(d.name, d.params, d.results, body, None, d.brace, d.start, d.end)
-        pieces: list[Statement] = []
-        span = Assign([], [], d.start, d.end)
-        value = self.operation(d.value, span, pieces)
-        if not pieces:
-            return Def(d.name, d.params, [], [], value, d.brace, d.start, d.end)
-        result = Token("NAME", self.fresh(), d.start, d.end)
-        pieces.append(Assign([result], [value], d.start, d.end))
-        return Def(d.name, d.params, [result], pieces, None, d.brace, d.start, d.end)
-
-    def atom(self, root: Node, s: Assign, pieces: list[Statement]) -> Node:
-        """The name or constant that an expression becomes."""
-        value = self.operation(root, s, pieces)
-        return value if is_atom(value) else self.named(value, s, pieces)
-
-    def settle(self, nodes: list[Node], places: list[int], s: Assign, pieces: list[Statement]) -> None:
-        """Read the inputs at `places` now, where this is their first reading."""
-        for i in places:
-            node = nodes[i]
-            if type(node) is Token and self.first(node):
-                nodes[i] = self.named(node, s, pieces)
-                self.known.add(node.text)
-
-    def first(self, token: Token) -> bool:
-        """Whether a token is the first mention of an input."""
-        return token.type == "NAME" and token.text not in self.known and token.text not in NAMED
-
-    def named(self, value: Node, s: Assign, pieces: list[Statement]) -> Token:
-        name = Token("NAME", self.fresh(), s.start, s.end)
-        pieces.append(Assign([name], [value], s.start, s.end))
-        return name
-
-    def operation(self, root: Node, s: Assign, pieces: list[Statement]) -> Node:
-        """The last operation of an expression; the ones inside it go to `pieces`."""
-        top = core(root)
-        stack: list[Node] = []
-        constants: set[int] = set()
-        waiting: list[int] = []   # places in `stack` of inputs not read yet
-        for node in postorder(top):
-            if type(node) is Token:
-                if node.type == "NUMBER" or node.text in NAMED:
-                    constants.add(id(node))
-                elif self.first(node):
-                    waiting.append(len(stack))
-                stack.append(node)
-                continue
-            assert isinstance(node, Op | Call)
-            split = len(stack) - len(node.args)
-            args = stack[split:]
-            if type(node) is Op and node.name == "pos":
-                continue
-            made: Node = type(node)(node.name, args, node.start, node.end)
-            if type(node) is Op and node.name == "neg" and id(args[0]) in constants:
-                constants.add(id(made))
-            elif node is not top:
-                consumed = [a.text for a in args if type(a) is Token]
-                while waiting and waiting[-1] >= split:
-                    waiting.pop()
-                self.settle(stack, waiting, s, pieces)
-                waiting.clear()
-                self.known.update(consumed)
-                made = self.named(made, s, pieces)
-            stack[split:] = [made]
-        result = stack[0]
-        if isinstance(result, Op | Call):
-            self.known.update(a.text for a in result.args if type(a) is Token)
-        return result
-
-
-def is_atom(node: Node) -> bool:
-    """Whether a node is a name, a number or a number with its sign."""
-    node = bare(node)
-    while type(node) is Op and node.name == "neg":
-        node = bare(node.args[0])
-    return type(node) is Token

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lang.collector import paused
-from lang.constants import FIXED, NAMED, evaluated
+from lang.constants import NAMED, evaluated
 from lang.errors import AdError
 from lang.inline import Template, expand
 from lang.ir import Atom, Param, Program, Result, Var
 from lang.primitives import TABLE
-from lang.scope import POISON, Body, Context, Function, Scope
-from lang.tree import Assign, Broken, Call, Declare, Def, Item, Output, Statement, Token, Tree, bare
+from lang.scope import POISON, Context, Function
+from lang.statements import assignment, check_name, check_signature
+from lang.tensor_body import counted
+from lang.tensor_scope import TensorFunction, TensorScope, declared
+from lang.tree import Assign, Broken, Compute, Declare, Def, Item, Output, Statement, Token, Tree, Typed, postorder
 
 MOST = 20
 """Faults reported in one run."""
@@ -28,7 +32,7 @@ def lower(tree: Tree, faults: Sequence[AdError] = ()) -> Program:
     from lang.parse import together
     main = Main(tree)
     main.faults += faults
-    program = main.function() if is_function(tree) else main.program()
+    program = main.program() if not is_function(tree) else main.tensor_function() if is_tensors(tree) else main.function()
     if main.faults:
         raise together(main.faults)
     assert program is not None
@@ -49,13 +53,16 @@ def is_function(tree: Tree) -> bool:
     return len(tree.statements) == 1 and isinstance(tree.statements[0], Def) and tree.statements[0].value is None
 
 
+def is_tensors(tree: Tree) -> bool:
+    """Whether the one function that a text is works on tensors."""
+    definition = tree.statements[0]
+    return isinstance(definition, Def) and definition.tensors
+
+
 def lower_function(context: Context, definition: Def) -> Template:
     """The template of a definition."""
     name = definition.name
-    unique(context, definition.params, "parameter")
-    unique(context, definition.results, "result")
-    for token in (*definition.params, *definition.results):
-        check_name(context, token)
+    check_signature(context, definition)
     scope = Function(context, definition)
     if definition.value is not None:
         return scope.template([(name.text, scope.value(definition.value))])
@@ -71,58 +78,7 @@ def lower_function(context: Context, definition: Def) -> Template:
     return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
 
 
-def unique(context: Context, tokens: list[Token], what: str) -> None:
-    seen: set[str] = set()
-    for token in tokens:
-        if token.text in seen:
-            raise context.fault(f"{what} '{token.text}' is named twice", token)
-        seen.add(token.text)
-
-
-def check_name(context: Context, token: Token) -> None:
-    if token.text in FIXED:
-        raise context.fault(f"'{token.text}' is a constant and cannot be a name", token, "choose another name")
-
-
-def assignment(scope: Scope, statement: Assign) -> list[tuple[Token, Atom]]:
-    """Emit a statement; returns which target gets which value. Nothing is bound yet."""
-    targets, values, context = statement.targets, statement.values, scope.context
-    for token in targets:
-        check_name(context, token)
-    wanted = [t for t in targets if t.text != "_"]
-    unique(context, wanted, "target")
-    names = [None if t.text == "_" else t.text for t in targets]
-    if len(targets) == len(values):
-        atoms = [scope.value(v, n) for v, n in zip(values, names, strict=True)]
-    elif len(values) == 1:
-        atoms = results(scope, statement, names)
-    else:
-        raise count_fault(context, statement)
-    return list(zip(targets, atoms, strict=True))
-
-
-def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[Atom]:
-    """The values of a call with several results."""
-    node = bare(statement.values[0])
-    if type(node) is not Call:
-        raise count_fault(scope.context, statement)
-    args = [scope.value(a) for a in node.args]
-    if node.name != "dup" or "dup" in scope.context.functions:
-        return scope.call(node, args, names)
-    scope.check_count(node, 1, 1)
-    scope.check_results(node, 2, len(names))
-    scope.require("r", args[0], node.args[0])
-    return list(scope.emit(TABLE["dup"], tuple(args), (node.start, node.end), tuple(names)))
-
-
-def count_fault(context: Context, statement: Assign) -> AdError:
-    given, wanted = len(statement.values), len(statement.targets)
-    span = (statement.start, statement.end)
-    return AdError(f"{wanted} names on the left, {given} value{'s' * (given != 1)} on the right", span,
-                   "use _ for a value that is not wanted" if given > wanted else None, context.source)
-
-
-class Main(Body):
+class Main(TensorScope):
     """The program's own statements."""
 
     def __init__(self, tree: Tree) -> None:
@@ -179,6 +135,23 @@ class Main(Body):
         return Program(tuple(Param(v, v.name or "") for v in params), tuple(self.equations), tuple(results),
                        self.tree.source, tuple(self.context.notes))
 
+    def tensor_function(self) -> Program | None:
+        """The program that a single function of tensors is."""
+        definition, source = self.tree.statements[0], self.tree.source
+        assert isinstance(definition, Def)
+        function = TensorFunction(self.context, definition, self.equations, {})
+        try:
+            check_signature(self.context, definition)
+            params = function.program()
+            for token in definition.results:
+                self.check_real(token, function.env[token.text])
+        except AdError as fault:
+            self.faults.append(fault)
+            return None
+        results = tuple(Result(t.text, function.env[t.text]) for t in definition.results)
+        return Program(tuple(params), tuple(self.equations), results, replace(source, definition=definition.name.text),
+                       tuple(self.context.notes))
+
     def fail(self, statement: Statement, fault: AdError) -> None:
         """Record a fault; what the statement would have defined is no further fault."""
         self.faults.append(fault)
@@ -187,6 +160,10 @@ class Main(Body):
                 self.unread.pop(token.text, None)
                 self.assigned.add(token.text)
                 self.env[token.text] = POISON
+        elif isinstance(statement, Compute):
+            self.unread.pop(statement.target.text, None)
+            self.assigned.add(statement.target.text)
+            self.env[statement.target.text] = POISON
         elif isinstance(statement, Declare):
             for item in statement.items:
                 self.env.setdefault(item.name.text, POISON)
@@ -197,8 +174,10 @@ class Main(Body):
         if type(statement) is Assign:
             for token in statement.targets:
                 self.check_target(token)
-            for token, atom in assignment(self, statement):
+            for token, atom in self.assigned_values(statement):
                 self.bind(token, atom)
+        elif type(statement) is Compute:
+            self.tensor_statement(statement)
         elif isinstance(statement, Declare):
             for item in statement.items:
                 self.declare(item, statement.keyword == "input")
@@ -208,6 +187,25 @@ class Main(Body):
             for name in statement.names:
                 self.env[name] = POISON
                 self.unread.pop(name, None)
+
+    def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
+        if not self.shaped and not self.context.tensors:
+            return assignment(self, statement)
+        return self.tensor_results(statement) or assignment(self, self.scalars(statement))
+
+    def tensor_statement(self, statement: Compute) -> None:
+        token = statement.target
+        check_name(self.context, token)
+        self.check_target(token)
+        if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
+            name, sign = token.text, statement.symbol[0]
+            at = self.context.source.text.index(statement.symbol, token.end)
+            raise AdError(f"there is no '{statement.symbol}'", (at, at + 2), f"write {name} = {name} {sign} ...",
+                          self.context.source)
+        atom = self.compute(statement)
+        if not statement.symbol.endswith("!"):
+            self.unread.pop(token.text, None)   # what it starts from is read
+        self.bind(token, atom)
 
     # Names.
 
@@ -230,9 +228,14 @@ class Main(Body):
                                      f"call it, {token.text}(...), or choose another name")
 
     def check_target(self, token: Token) -> None:
+        self.check_no_size(token)
         if token.text in self.declared and token.text not in self.output_names:
             raise self.context.fault(f"'{token.text}' is an input and cannot be assigned", token,
                                      f"choose another name, or declare it as an output too: output {token.text}")
+
+    def check_no_size(self, token: Token) -> None:
+        if token.text in self.tensors.sizes:
+            raise self.context.fault(f"'{token.text}' is a size and cannot be assigned", token, "choose another name")
 
     def bind(self, token: Token, atom: Atom) -> None:
         name = token.text
@@ -253,6 +256,8 @@ class Main(Body):
         name = token.text
         check_name(context, token)
         self.check_no_function(token)
+        if name in self.tensors.sizes:
+            raise context.fault(f"'{name}' is a size and cannot be an input too", token, "choose another name for one of them")
         if name in self.declared:
             raise context.fault(f"input '{name}' is declared twice", token)
         if name in self.found or name in self.assigned:
@@ -270,17 +275,35 @@ class Main(Body):
             outside = default is not None and not math.isnan(default) and not low <= default <= high
             if outside and item.default is not None:
                 raise context.fault(f"the default of '{name}' is outside its range", item.default)
-        var = Var(name)
+        var = self.declared_input(token)
         self.declared[name] = Param(var, name, default, low, high, active)
         self.env[name] = var
+
+    def declared_input(self, token: Token) -> Var:
+        if type(token) is not Typed:
+            return Var(token.text)
+        self.shaped = True
+        var = declared(self.context, self.tensors, token, self.env)
+        for node in token.extents or ():
+            for inner in postorder(node):
+                known = type(inner) is Token and (inner.text in self.env or inner.text == token.text) and inner.type == "NAME"
+                if known and isinstance(inner, Token) and counted(self.env, inner.text) is None:
+                    raise self.context.fault(f"'{inner.text}' is an input or a value and cannot be a size too", inner,
+                                             "choose another name for one of them")
+        return var
 
     def define(self, definition: Def) -> None:
         token, context = definition.name, self.context
         name = token.text
-        if name in context.functions:
+        if name in context.functions or name in context.tensors:
             raise context.fault(f"function '{name}' is defined twice", token)
         if name in self.declared or name in self.found:
             raise context.fault(f"'{name}' is an input and cannot be a function too", token, "choose another name")
+        if definition.tensors:
+            check_signature(context, definition)
+            TensorFunction(context, definition, [], {}).program()
+            context.tensors[name] = definition
+            return
         template = lower_function(context, definition)
         if name in TABLE and name != "pown":
             context.note(f"'{name}' hides the function of that name", token)

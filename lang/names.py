@@ -20,10 +20,14 @@ class Names:
 
     @classmethod
     def of(cls, program: Program) -> Names:
-        """The names that a program's interface has taken."""
+        """The names that a program's interface has taken, sizes among them."""
         names = cls()
         names.taken.update(p.name for p in program.params)
         names.taken.update(r.name for r in program.results)
+        extents = [x for p in program.params for x in p.var.shape]
+        if extents:   # programs of scalars, which start fast, do without the import
+            from lang.affine import atoms
+            names.taken.update(a for x in extents for a in atoms(x) if isinstance(a, str))
         return names
 
     def fresh(self, hint: str, first: int | None = None) -> str:

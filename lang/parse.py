@@ -2,33 +2,24 @@
 
 lark has made the LALR tables (`lang.grammar`); tokens are read one by one, and every rule's callback builds its part of
 the source tree at once, so no parse tree exists and nothing recurses. A text without faults is read in one go.
-Only after a fault is it read again statement by statement (`lang.recover`), so that all faults are reported together.
+Where that fails, tensor comprehensions that go on over several lines are put together (`lang.layout`); only after a fault is a
+text read statement by statement (`lang.recover`), so that all faults are reported together.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from lang.chain import BINARY, OPEN, OUTER, PREFIX, Chain, Chained, finished, open_chain, operand
 from lang.collector import paused
 from lang.errors import AdError, Source
 from lang.ir import Program
-from lang.notation import AND, COMPARISON, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from lang.notation import NOT, OR, POWER, TERNARY
 from lang.scan import scan
 from lang.source import normal
 from lang.tables import END, RULES, STATES
-from lang.tree import Assign, Call, Declare, Def, Group, Item, Node, Op, Output, Statement, Token, Tree
-
-BINARY = {
-    "||": ("or", OR), "or": ("or", OR), "&&": ("and", AND), "and": ("and", AND),
-    "<": ("lt", COMPARISON), "<=": ("le", COMPARISON), ">": ("gt", COMPARISON), ">=": ("ge", COMPARISON),
-    "==": ("eq", COMPARISON), "!=": ("ne", COMPARISON),
-    "+": ("add", SUM), "-": ("sub", SUM), "*": ("mul", PRODUCT), "/": ("div", PRODUCT),
-    "**": ("pow", POWER), "^": ("pow", POWER),
-}
-PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("not", NOT)}
-COMPARISONS = frozenset(name for name, level in BINARY.values() if level == COMPARISON)
-OPEN = -1
-"""The level of a `?` whose `:` has not come yet: nothing folds across it."""
+from lang.tensor_parse import TensorActions
+from lang.tree import Assign, Call, Compute, Declare, Def, Group, Item, Node, Output, Statement, Token, Tree, Typed
 
 
 def parse(text: str, name: str = "<text>") -> Program:
@@ -66,8 +57,17 @@ def read(source: Source) -> tuple[Tree, list[AdError]]:
     try:
         statements = Reader(source).read(tokens)
     except (AdError, Unexpected):
+        from lang.layout import laid_out
         from lang.recover import recover
-        statements, faults = recover(source)
+        tensors = laid_out(tokens)
+        if tensors is not None:
+            names |= {t.text for t in tensors if t.type == "NAME"}
+        try:
+            if tensors is None:
+                raise
+            statements = Reader(source).read(tensors)
+        except (AdError, Unexpected):
+            statements, faults = recover(source)
     return Tree(source, statements, comments, names), faults
 
 
@@ -124,73 +124,10 @@ def statements(tokens: list[Token]) -> list[Statement]:
     raise AssertionError("the tables accept no end")
 
 
-class Chained(AdError):
-    """a < b < c."""
-
-    def __init__(self, operands: list[Node], symbols: tuple[str, str], span: tuple[int, int]) -> None:
-        super().__init__("comparisons do not chain", span)
-        self.operands, self.symbols = operands, symbols
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return AdError, (self.message, self.span, self.help, self.source, self.more)
-
-
-class Chain:
-    """Operands and the operators that wait for their right operand, with their levels."""
-
-    __slots__ = ("nodes", "ops")
-
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
-        self.ops: list[tuple[int, str, Token]] = []
-
-    def fold(self) -> None:
-        """Apply the last operator."""
-        level, name, token = self.ops.pop()
-        nodes = self.nodes
-        right = nodes.pop()
-        if level == TERNARY:
-            middle, left = nodes.pop(), nodes.pop()
-            nodes.append(Op("select", [left, middle, right], left.start, right.end))
-        elif level == OPEN:
-            raise AdError("'?' without its ':'", (token.start, token.end), "write c ? a : b")
-        elif level in (UNARY, NOT):
-            nodes.append(Op(name, [right], token.start, right.end))
-        else:
-            left = nodes.pop()
-            if level == COMPARISON and type(left) is Op and left.name in COMPARISONS:
-                symbol = next(s for s, (n, _) in BINARY.items() if n == left.name)
-                raise Chained([*left.args, right], (symbol, token.text), (left.start, right.end))
-            nodes.append(Op(name, [left, right], left.start, right.end))
-
-    def down_to(self, level: int) -> None:
-        """Apply the operators that bind at least as tightly as `level`."""
-        while self.ops and self.ops[-1][0] >= level:
-            self.fold()
-
-
-def finished(chain: Any) -> Node:
-    """The expression that a chain is once its last operand is there."""
-    if type(chain) is not Chain:
-        return chain
-    while chain.ops:
-        chain.fold()
-    return chain.nodes[0]
-
-
-def operand(chain: Chain, node: Node) -> Chain:
-    chain.nodes.append(node)
-    return chain
-
-
-def open_chain(node: Any) -> Chain:
-    return node if type(node) is Chain else Chain([node])
-
-
 Parts = list[Any]
 
 
-class Actions:
+class Actions(TensorActions):
     """The callbacks of the grammar, named as the rules are; each receives its parts in order."""
 
     def start(self, p: Parts) -> list[Statement]:
@@ -245,6 +182,8 @@ class Actions:
     def declare(self, p: Parts) -> Declare:
         last = p[1][-1]
         end = max(n.end for n in (last.name, last.default, last.low, last.high) if n is not None)
+        if type(last.name) is Typed:
+            end = max(end, last.name.close)
         return Declare(p[0].text, p[1], p[0].start, end)
 
     def output(self, p: Parts) -> Output:
@@ -256,7 +195,7 @@ class Actions:
 
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
-            if not isinstance(inner, Assign):
+            if not isinstance(inner, Assign | Compute):
                 raise AdError("inside a function there are only assignments", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
@@ -316,6 +255,10 @@ class Actions:
 
     def operator(self, p: Parts) -> Chain:
         chain, token = open_chain(p[0]), p[1]
+        if token.text == "<=>":
+            chain.down_to(OPEN)
+            chain.ops.append((OUTER, "<=>", token))
+            return chain
         name, level = BINARY[token.text]
         chain.down_to(level + (level == POWER))
         chain.ops.append((level, name, token))
@@ -330,8 +273,9 @@ class Actions:
     def colon(self, p: Parts) -> Chain:
         chain, token = open_chain(p[0]), p[1]
         chain.down_to(TERNARY)
-        if not chain.ops:
-            raise AdError("':' without its '?'", (token.start, token.end), "write c ? a : b")
+        if not chain.ops or chain.ops[-1][0] != OPEN:
+            chain.ops.append((OUTER, ":", token))
+            return chain
         chain.ops[-1] = (TERNARY, "select", token)
         return chain
 

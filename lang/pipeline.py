@@ -1,6 +1,7 @@
 """The passes in order, as flat lists; `check` sees the result of each where it is asked to.
 
-`STAGES` names what `adcli show --stage` can print. `parsed` and `anf` are source trees; the others are Programs.
+`STAGES` names what `adcli show --stage` can print. `parsed` and `anf` are source trees; the others are Programs. `ranges` is
+the program with the range of every index and where it comes from, as comments.
 """
 from __future__ import annotations
 
@@ -41,6 +42,7 @@ STAGES: dict[str, Pass | None] = {
     "parsed": None,
     "anf": None,
     "ssa": lambda program: program,
+    "ranges": lambda program: program,
     "dup": lambda program: run(program, [duplicate]),
     "forward": tangents,
     "reverse": adjoints,

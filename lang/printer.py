@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from lang.elementwise import has_tensors
 from lang.ir import Atom, Equation, Lit, Param, Program, Var
 from lang.names import name_table
 from lang.notation import ATOM, Piece, call, constant, infix, number
@@ -26,8 +27,11 @@ LONGEST = 100
 """Characters of an expression beyond which a temporary keeps a line of its own."""
 
 
-def print_program(program: Program, style: str = "nested", header: Sequence[str] = ()) -> str:
-    """The text of a program; `header` lines become comments in front of it."""
+def print_program(program: Program, style: str = "nested", header: Sequence[str] = (), explained: bool = False) -> str:
+    """The text of a program; `header` lines become comments in front of it, with `explained` ranges of indices too."""
+    if has_tensors(program):
+        from lang.tensor_print import print_tensors
+        return print_tensors(program, style, header, explained)
     body = list(_Writer(program, style).statements())
     lines = [f"# {line}".rstrip() for line in header] + declarations(program, body) + body
     return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ name that only the fault made disappear.
 from __future__ import annotations
 
 from lang.errors import AdError, Source
+from lang.layout import laid_out, starts_target
 from lang.parse import Reader, Unexpected
 from lang.scan import OPERAND_END, scan, wrong_character
 from lang.tree import Broken, Statement, Token
@@ -16,7 +17,7 @@ MOST = 20
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())
 DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
-WORDS = frozenset((*DECLARATIONS, "IN"))
+WORDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ALONE = "an expression by itself does nothing"
 CARRY = "inside parentheses an expression may go on over several lines"
 SHORT = 40
@@ -34,7 +35,8 @@ FOREIGN = {
 
 def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
     """The statements that can be read, Broken ones for the others, and the faults."""
-    tokens, _, _ = scan(source.text, newlines=True)
+    tokens = scan(source.text, newlines=True)[0]
+    tokens = laid_out(tokens) or tokens
     statements: list[Statement] = []
     faults: list[AdError] = []
     carried = False
@@ -122,6 +124,8 @@ def starts_statement(tokens: list[Token], index: int) -> bool:
     """Whether a line here can only be a new statement, not the continuation of an expression."""
     if tokens[index].type in DECLARATIONS:
         return True
+    if [t.type for t in tokens[index:index + 2]] == ["NAME", "LPAR"]:
+        return starts_target(tokens, index)
     index += tokens[index].type == "LPAR"
     while tokens[index].type == "NAME" and tokens[index + 1].type == "COMMA":
         index += 2
@@ -132,6 +136,8 @@ def starts_statement(tokens: list[Token], index: int) -> bool:
 
 def given(unit: list[Token]) -> set[str]:
     """The names that a statement that cannot be read would have defined."""
+    if [t.type for t in unit[:2]] == ["NAME", "LPAR"]:
+        return {unit[0].text}   # an element of a tensor: the others are indices
     equals = next((i for i, t in enumerate(unit) if t.type in ("EQUAL", "AUGMENT", "REDUCE")), 1)
     return {t.text for t in (unit if unit[0].type in DECLARATIONS else unit[:equals]) if t.type == "NAME"}
 
@@ -144,7 +150,7 @@ def read_unit(unit: list[Token], source: Source) -> tuple[list[Statement], list[
         return [], [fault]
     except Unexpected as stop:
         index = stop.index
-    if unit[0].type == "DEF" and any(t.type == "LBRACE" for t in unit) and not is_tensor(unit):
+    if unit[0].type == "DEF" and any(t.type == "LBRACE" for t in unit):
         return [], read_block(unit, source)
     return [], [diagnose(unit, index, source)]
 
@@ -175,23 +181,6 @@ def read_block(unit: list[Token], source: Source) -> list[AdError]:
     return faults
 
 
-def is_tensor(unit: list[Token]) -> bool:
-    """Whether a statement is written in the notation of tensor comprehensions."""
-    if any(t.type == "REDUCE" for t in unit):
-        return True
-    kinds = [t.type for t in unit]
-    for i, token in enumerate(unit[:-1]):
-        if token.type == "NAME" and token.text in ("float", "double") and kinds[i + 1] in ("LPAR", "NAME"):
-            return True
-    if kinds[0] in ("INPUT", "PARAM"):
-        return any(kinds[i:i + 2] == ["NAME", "LPAR"] and kinds[i - 1] in ("INPUT", "PARAM", "COMMA")
-                   for i in range(1, len(kinds)))
-    if kinds[:2] == ["NAME", "LPAR"] and "RPAR" in kinds:
-        after = kinds.index("RPAR") + 1
-        return kinds[after:after + 1] in (["EQUAL"], ["AUGMENT"]) or kinds[after:after + 3] == ["NAME", "EQUAL", "NOT"]
-    return False
-
-
 def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     """What is wrong with a statement whose token `index` cannot follow the ones before it."""
     def fault(message: str, help: str | None = None, at: Token | None = None) -> AdError:
@@ -202,9 +191,6 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         text = source.text[unit[first].start:unit[last].end]
         return text if len(text) <= SHORT and "\n" not in text else "..."
 
-    if is_tensor(unit):
-        return AdError("tensor comprehensions are not available in this version", (unit[0].start, unit[-1].end),
-                       "write the elements out as scalars", source)
     kinds = {t.type for t in unit}
     if unit[0].type not in WORDS and not kinds & {"EQUAL", "AUGMENT"} and unit[0].text not in FOREIGN:
         expression = as_expression(unit, source)
@@ -246,6 +232,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return fault("unexpected ','", "several values go to several names: (a, b) = (x, y)")
     if token.type in ("LBRACE", "ARROW"):
         return fault(f"unexpected '{token.text}'", "a function is def f(x) = ... or def f(x) -> (u, v) { ... }")
+    if token.type == "LBRACK" and before.type == "NAME":
+        return fault("unexpected '['", f"elements and extents are written with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
 
 

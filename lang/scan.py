@@ -14,19 +14,19 @@ from lang.errors import AdError, Source
 from lang.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
-            "and": "OP", "or": "OP", "not": "NOT"}
+            "where": "WHERE", "exists": "EXISTS", "and": "OP", "or": "OP", "not": "NOT"}
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
 TERMINALS = r"""
 [ \t\f\v]*(?:
-  (?P<NAME>[A-Za-z_{starts}][A-Za-z0-9_{rest}]*)
+  (?P<NAME>(?!m(?:in|ax)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*)
 | (?P<NUMBER>0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?
                     |\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?
            |(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?)
-| (?P<REDUCE>[-+*/]=!)
-| (?P<AUGMENT>(?:\*\*|[-+*/^])=(?!=))
-| (?P<ARROW>->)
-| (?P<OP>\*\*|<=|>=|==|!=|&&|\|\||[*/^<>])
+| (?P<REDUCE>(?:[-+*/]|m(?:in|ax))=!)
+| (?P<AUGMENT>(?:\*\*|[-+*/^]|m(?:in|ax))=(?!=))
+| (?P<ARROW>->|→)
+| (?P<OP>\*\*|<=>|<=|>=|==|!=|&&|\|\||[*/^<>%])
 | (?P<SIGN>[-+])
 | (?P<LPAR>\()
 | (?P<RPAR>\))
@@ -43,6 +43,10 @@ TERMINALS = r"""
 | (?P<RBRACE>\}})
 | (?P<BAD>[^ \t\f\v])
 )"""
+
+
+ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w")
+"""A further word on the line, and anywhere."""
 
 
 @lru_cache(maxsize=8)
@@ -69,10 +73,12 @@ def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], s
         start, end = match.span(kind)
         word = text[start:end]
         if kind == "NAME":
-            if word in KEYWORDS and not is_call(word, before, text, end):
+            if word in KEYWORDS and is_word(word, before, tokens, text, end):
                 kind = keyword(word, kind)
             else:
                 names.add(word)
+        elif kind in PLAIN:
+            pass
         elif kind in BRACKETS:
             depth = max(0, depth + BRACKETS[kind])
             if kind == "RBRACE" and before != "SEP":
@@ -80,17 +86,37 @@ def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], s
         elif kind == "COMMENT":
             comments.append(Token(kind, word.rstrip(), start, end))
             continue
-        elif kind == "SEP" and depth and word != ";":
-            if newlines:
-                append(Token("NEWLINE", word, start, end))
-            continue
+        elif kind == "SEP":
+            if depth and word != ";":
+                if newlines:
+                    append(Token("NEWLINE", word, start, end))
+                continue
+        elif word[0] == "m" and before not in OPERAND_END:   # `max=` is no operator where a statement starts: max=3
+            names.add(word[:3])
+            tokens += [Token("NAME", word[:3], start, start + 3), Token("EQUAL", "=", start + 3, start + 4)]
+            if kind == "AUGMENT":
+                before = "EQUAL"
+                continue
+            kind, word, start = "NOT", "!", start + 4
         append(Token(kind, word, start, end))
         before = kind
     append(Token("SEP", "", len(text), len(text)))
     return tokens, comments, names
 
 
+PLAIN = frozenset(("NUMBER", "OP", "SIGN", "COMMA", "EQUAL"))
 BRACKETS = {"LPAR": 1, "RPAR": -1, "LBRACK": 1, "RBRACK": -1, "LBRACE": 0, "RBRACE": 0}
+
+
+def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) -> bool:
+    """Whether a word that the language has is meant as one, and not as a name."""
+    if word == "where":   # behind a statement, on its line or the next; elsewhere a value may have this name
+        if before in OPERAND_END:
+            return tokens[-1].text != "dup" and FOLLOWED.match(text, end) is not None
+        return before == "SEP" and ANOTHER.match(text, end) is not None
+    if word == "exists":
+        return before in ("WHERE", "COMMA") and ANOTHER.match(text, end) is not None
+    return not is_call(word, before, text, end)
 
 
 def is_call(word: str, before: str, text: str, end: int) -> bool:
@@ -100,7 +126,7 @@ def is_call(word: str, before: str, text: str, end: int) -> bool:
 
 TYPE_INSTEAD = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "•": "*",
-    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "->", "√": "sqrt(...)", "∞": "inf",
+    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≥": ">=", "≠": "!=", "⇒": "->", "√": "sqrt(...)", "∞": "inf",
     "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
 }
 QUOTES = "\"'`´“”„‟‘’‚‛«»"
@@ -116,7 +142,7 @@ def is_bare_expression(text: str) -> bool:
         tokens.pop()
     kinds = {t.type for t in tokens}
     return bool(tokens) and kinds.isdisjoint(
-        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE"))
+        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE", "WHERE"))
 
 
 def wrong_character(token: Token, source: Source) -> AdError:

@@ -17,7 +17,7 @@ from lang.errors import AdError, Note, Source, Span, nearest
 from lang.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from lang.ir import Atom, Equation, Lit, Primitive, Var
 from lang.primitives import TABLE
-from lang.tree import Assign, Call, Declare, Def, Node, Op, Token, Tree, bare, postorder
+from lang.tree import Assign, Call, Compute, Declare, Def, Node, Op, Token, Tree, bare, postorder
 
 ALIASES = {"negate": "neg"}
 HIDDEN = ("pown", "dup")
@@ -33,6 +33,7 @@ class Context:
 
     tree: Tree
     functions: dict[str, Template] = field(default_factory=dict)
+    tensors: dict[str, Def] = field(default_factory=dict)
     below: dict[str, Def] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
@@ -144,6 +145,8 @@ class Scope:
             return args[0]
         if node.name == "neg" and id(args[0]) in self.written:
             return self.literal(-args[0].value)  # type: ignore[union-attr]  # `written` holds Lits
+        if node.name == "rem":
+            raise self.remainder(node)
         return self.operation(TABLE[node.name], node, args, name)
 
     def operation(self, row: Primitive, node: Op | Call, args: list[Atom], name: str | None) -> Var:
@@ -171,6 +174,12 @@ class Scope:
         if wanted == "r":
             return self.context.fault("a truth value used as a number", node, f"write {text} ? 1 : 0")
         return self.context.fault("a number used as a truth value", node, f"compare it, for example {text} != 0")
+
+    def remainder(self, node: Op | Call) -> AdError:
+        """`%` is an operator of tensor comprehensions only."""
+        from lang.scan import wrong_character
+        at = self.context.source.text.find("%", node.args[0].end)
+        return wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
 
     # Calls.
 
@@ -217,6 +226,9 @@ class Scope:
             raise self.context.fault(f"'{node.name}' gives {results}, {wanted} wanted here", node, help)
 
     def too_early(self, node: Call) -> AdError:
+        if node.name in self.context.tensors:
+            return self.context.fault(f"'{node.name}' is a function of tensors and cannot stand in this expression",
+                                      node_name(node), f"give its result a name first: C = {node.name}(...)")
         return self.context.fault(f"function '{node.name}' is called above its definition", node_name(node),
                                   "move its def up; a function may call only functions defined above it")
 
@@ -238,7 +250,8 @@ def node_name(node: Call) -> Token:
 
 
 def assigned_names(tree: Tree) -> set[str]:
-    return {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
+    targets = {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
+    return targets | {s.target.text for s in tree.statements if type(s) is Compute}
 
 
 def value_names(tree: Tree) -> set[str]:

@@ -20,6 +20,19 @@ class Token:
         self.type, self.text, self.start, self.end = type, text, start, end
 
 
+class Typed(Token):
+    """A name that is declared with the type of its elements and its extents: `float(M, N) A`; `extents` is None for a scalar.
+
+    The declaration ends at `close`; the name itself, as for every token, is at `start`..`end`.
+    """
+
+    __slots__ = ("close", "element", "extents")
+
+    def __init__(self, name: Token, element: Token | None, extents: list[Node] | None, close: int) -> None:
+        super().__init__(name.type, name.text, name.start, name.end)
+        self.element, self.extents, self.close = element, extents, close
+
+
 class Op:
     """An operator applied: `name` is the operation's prefix name, `pos` for a unary plus."""
 
@@ -60,8 +73,40 @@ class Assign:
 
 
 @dataclass(slots=True)
+class Clause:
+    """A part of `where`, told apart by `kind`.
+
+    "range": name in low:high. "let": name = value. "guard": a condition. "exists": a read that only restricts ranges.
+    "shape": `float(M, N) C`, the shape of the tensor that the statement writes.
+    """
+
+    kind: str
+    name: Token | None
+    nodes: list[Node]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Compute:
+    """A tensor comprehension: `target(subscripts) symbol value where clauses`; a scalar target has subscripts None.
+
+    `same` is what stands behind `<=>`.
+    """
+
+    target: Token
+    subscripts: list[Node] | None
+    symbol: str
+    value: Node
+    same: Node | None
+    clauses: list[Clause]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
 class Item:
-    """One input of a declaration."""
+    """One input of a declaration; a Typed name is that of a tensor, or of a scalar with its type."""
 
     name: Token
     default: Node | None = None
@@ -99,6 +144,11 @@ class Def:
     start: int
     end: int
 
+    @property
+    def tensors(self) -> bool:
+        """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
+        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is Compute for s in self.body)
+
 
 @dataclass(slots=True)
 class Broken:
@@ -109,7 +159,7 @@ class Broken:
     end: int
 
 
-Statement = Assign | Declare | Output | Def | Broken
+Statement = Assign | Compute | Declare | Output | Def | Broken
 
 
 @dataclass(slots=True)
@@ -140,3 +190,20 @@ def postorder(root: Node) -> list[Token | Op | Call]:
         order.append(node)  # type: ignore[arg-type]  # `bare` leaves no Group
     order.reverse()
     return order
+
+
+def tensor_names(tree: Tree) -> set[str]:
+    """The names that stand before subscripts, and those of functions of tensors."""
+    names: set[str] = set()
+    for s in tree.statements:
+        if type(s) is Compute and s.subscripts is not None:
+            names.add(s.target.text)
+        elif isinstance(s, Declare):
+            names |= {i.name.text for i in s.items if type(i.name) is Typed}
+        elif isinstance(s, Def) and s.tensors:
+            names |= {s.name.text, *(t.text for t in (*s.params, *s.results))}
+            names |= {b.target.text for b in s.body if type(b) is Compute}
+        elif type(s) is Assign and type(value := bare(s.values[0])) is Call:
+            copied = value.name == "dup" and any(type(a) is Token and a.text in names for a in value.args)
+            names |= {t.text for t in s.targets} if copied or value.name in names else set()
+    return names

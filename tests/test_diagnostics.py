@@ -633,10 +633,10 @@ f.ad:1:6: error: the invisible character U+0000 does not belong here
          ^
 help: remove it
 ---
-def f(a) → (u) { u = a }
+def f(a) ⇒ (u) { u = a }
 =>
-f.ad:1:10: error: '→' (U+2192 RIGHTWARDS ARROW) does not belong here
-    def f(a) → (u) { u = a }
+f.ad:1:10: error: '⇒' (U+21D2 RIGHTWARDS DOUBLE ARROW) does not belong here
+    def f(a) ⇒ (u) { u = a }
              ^
 help: type ->
 ---
@@ -646,35 +646,6 @@ f.ad:1:7: error: '·' (U+00B7 MIDDLE DOT) does not belong here
     v = 2 · x
           ^
 help: type *
----
-C(i) +=! A(i, j) * B(j)
-=>
-f.ad:1:1: error: tensor comprehensions are not available in this version
-    C(i) +=! A(i, j) * B(j)
-    ^^^^^^^^^^^^^^^^^^^^^^^
-help: write the elements out as scalars
----
-input A(M, N)
-v = x
-=>
-f.ad:1:1: error: tensor comprehensions are not available in this version
-    input A(M, N)
-    ^^^^^^^^^^^^^
-help: write the elements out as scalars
----
-def mv(float(M, N) A, float(N) B) -> (C) { C(i) +=! A(i, j) * B(j) }
-=>
-f.ad:1:1: error: tensor comprehensions are not available in this version
-    def mv(float(M, N) A, float(N) B) -> (C) { C(i) +=! A(i, j) * B(j) }
-    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-help: write the elements out as scalars
----
-C(i) = A(i, i)
-=>
-f.ad:1:1: error: tensor comprehensions are not available in this version
-    C(i) = A(i, i)
-    ^^^^^^^^^^^^^^
-help: write the elements out as scalars
 """
 
 

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lang.errors import Source
-from lang.format import flatten, format_tree
+from lang.flatten import flatten
+from lang.format import format_tree
 from lang.ir import equal
 from lang.parse import parse, parse_tree
 

@@ -1,0 +1,493 @@
+"""What tensor notation means: layout of statements, names, types, calls, and what is said of texts that mean nothing."""
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
+
+from lang.affine import text
+from lang.check import check
+from lang.comprehension import Comprehension
+from lang.errors import AdError
+from lang.evaluate import evaluate, numpy_arithmetic
+from lang.ir import Program, Var, equal
+from lang.parse import parse
+
+
+def said(text: str) -> str:
+    with pytest.raises(AdError) as caught:
+        parse(text, "f.ad")
+    return str(caught.value)
+
+
+def comprehensions(program: Program) -> list[Comprehension]:
+    return [e.op for e in program.equations if isinstance(e.op, Comprehension)]
+
+
+def shapes(program: Program) -> dict[str, tuple[str, ...]]:
+    return {r.name: tuple(map(text, r.atom.shape)) for r in program.results if isinstance(r.atom, Var)}
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d["id"])
+def test_every_definition_is_a_program_or_is_refused_with_a_reason(definition):
+    if definition["id"] in REFUSED:
+        assert REFUSED[definition["id"]] in said(definition["text"]).splitlines()[0]
+    elif definition["parsed"]:
+        program = check(parse(definition["text"]))
+        assert program.source is not None and program.source.definition == definition["text"].split("(")[0].split()[1]
+        assert comprehensions(program)
+    else:
+        assert ": error: " in said(definition["text"])
+
+
+def test_what_is_refused_is_not_affine_or_was_refused_before_or_has_no_meaning():
+    by_id = {d["id"]: d for d in DEFINITIONS}
+    meant = [i for i in REFUSED if by_id[i]["affine_indices"] and "expected_error" not in by_id[i]]
+    # No range that could be inferred, a range that is data, no statements, and a function without a derivative.
+    assert len(meant) == 7 and len(ACCEPTED) == 117
+
+
+ONE_LINE = "def f(float(M) A, float(M) B) -> (C, D) { C(i) = A(i) * B(i); D +=! C(i) + A(i) where i in 0:M }"
+
+
+@pytest.mark.parametrize("broken", [
+    "def f(float(M) A, float(M) B) -> (C, D)\n{\nC(i)\n=\nA(i) *\n\n B(i)\nD +=!\nC(i)\n+ A(i)\nwhere i in\n0:\nM\n}",
+    "def f(float(M) A, float(M) B) -> (C, D) { C(i) = A(i) * B(i) D +=! C(i) + A(i) where i in 0:M }",
+    "def f(float\n(M\n) A, float(M) B)\n-> (C,\nD) { C(\ni) = A(i)\n* B(i)\n\n\nD +=! C(i) + A(i)   # comment\n"
+    "   where i in 0:M\n}\n\n",
+    "\n\n# comment\ndef f(double(M) A, float(M) B) → (C, D) {\n  C(i) = A(i) * B(i) # one\n  # two\n  D +=! C(i)\n"
+    " + A(i) where i in 0:M ; }",
+])
+def test_statements_go_on_over_lines_and_share_lines(broken):
+    assert equal(parse(broken), parse(ONE_LINE))
+
+
+def test_a_top_level_comprehension_goes_on_over_lines_and_scalar_statements_do_not():
+    assert equal(parse("input A(M, N)\nC(i) +=!\n  A(i, j)\n  * 2\n  where j in 0:2\nv = C(0)"),
+                 parse("input A(M, N)\nC(i) +=! A(i, j) * 2 where j in 0:2\nv = C(0)"))
+    assert "an expression is missing after '+'" in said("input A(M)\nv = A(0) +\n1")
+
+
+def test_words_are_names_where_a_function_of_tensors_uses_them():
+    program = parse("def f(float(N) input, float(N) output, float exists) -> (sum) { sum(i) = input(i) + output(i) * exists }")
+    assert [p.name for p in program.params] == ["input", "output", "exists"]
+    got = evaluate(program, {"input": [1.0, 2.0], "output": [10.0, 20.0], "exists": 0.5})
+    assert np.array_equal(got["sum"], [6.0, 12.0])
+
+
+def test_min_and_max_are_operators_only_behind_a_target():
+    program = parse("max=3\nmin = max*2\ninput A(N)\nv max=! A(i)\nw min=!A(i)\nx = max(min, 2)")
+    assert {r.name for r in program.results} == {"v", "w", "x"}
+    assert [op.reduction for op in comprehensions(program)] == ["max", "min"]
+
+
+def test_where_and_exists_are_names_elsewhere():
+    assert evaluate(parse("where = x + 1\nexists = where * 2\nv = exists"), {"x": 2.0})["v"] == 6.0
+
+
+def test_types_of_elements():
+    program = parse("input float A(M), int32 I(B, L), uint8 n\nparam double(3) k\nC(b) +=! A(I(b, l)) * k(0) + n")
+    assert [(p.name, len(p.var.shape), p.var.integer, p.active) for p in program.params] == [
+        ("A", 1, False, True), ("I", 2, True, True), ("n", 0, True, True), ("k", 1, False, False)]
+
+
+def test_values_of_indices_sizes_elements_and_casts():
+    program = parse("input A(M, N), x\nC(i, j) = A(i, j) + i - 2*j + N*i + float(x) + int32(x)\nv = A(0, 1) * N + M\n")
+    a = np.arange(6.0).reshape(2, 3)
+    got = evaluate(program, {"A": a, "x": 2.75})
+    i, j = np.indices(a.shape)
+    assert np.array_equal(got["C"], a + i - 2 * j + 3 * i + 2.75 + 2)
+    assert got["v"] == 1.0 * 3 + 2
+
+
+def test_let_and_equivalence():
+    program = parse("input A(M)\nC(i) = t * s <=> sq(A(i)) where t = 2 * A(i), s = t + i")
+    assert np.array_equal(evaluate(program, {"A": [1.0, 2.0]})["C"], [4.0, 20.0])
+    assert "'<=>' is not used" in str(program.notes[0])
+
+
+def test_reductions_onto_a_value():
+    text = "input A(M, N)\n{first}\nC(i) {symbol} A(i, j)"
+    a = np.array([[1.0, 2.0, 3.0], [-4.0, 5.0, 6.0]])
+    for symbol, fold in (("+=", np.add), ("*=", np.multiply), ("min=", np.minimum), ("max=", np.maximum)):
+        got = evaluate(parse(text.format(first="C(i) = 2 + i where i in 0:M", symbol=symbol)), {"A": a})["C"]
+        assert np.array_equal(got, fold(np.array([2.0, 3.0]), fold.reduce(a, axis=1))), symbol
+        fresh = parse(text.format(first="", symbol=symbol))
+        assert np.array_equal(evaluate(fresh, {"A": a})["C"], fold.reduce(a, axis=1))
+        assert "'C' has no value yet" in str(fresh.notes[0])
+
+
+def test_an_update_without_reduction_is_one_comprehension():
+    (first, second) = comprehensions(parse("input A(M)\nC(i) = A(i)\nC(i) *= A(i) + 1"))
+    assert (second.reduction, second.onto, [e.op.name for e in second.body.equations]) == ("=", None, ["add", "mul"])
+    got = evaluate(parse("input A(M)\nC(i) = A(i)\nC(i) *= 10 where i in 1:2"), {"A": [1.0, 2.0, 3.0]})
+    assert np.array_equal(got["C"], [1.0, 20.0, 3.0])
+    assert first.onto is None
+
+
+def test_assignment_keeps_what_it_does_not_write():
+    got = evaluate(parse("input A(M)\nC(i) = A(i)\nC(2*i) = 0 where i in 0:2\nD(i + 1) = A(i)"), {"A": [1.0, 2.0, 3.0]})
+    assert np.array_equal(got["C"], [0.0, 2.0, 0.0]) and np.array_equal(got["D"], [0.0, 1.0, 2.0, 3.0])
+
+
+def test_a_choice_that_guards_a_read_is_taken_apart():
+    text = "input A(N)\nC(i) {} (i - K >= 0 ? A(i - K) : 5) + A(i) where i in 0:N\ninput Z(K)\n"
+    a = np.array([1.0, 2.0, 4.0])
+    program = parse("input A(N), Z(K)\n" + text.format("=").splitlines()[1])
+    assert [op.reduction for op in comprehensions(program)] == ["=", "="] and all(op.guards for op in comprehensions(program))
+    assert np.array_equal(evaluate(program, {"A": a, "Z": np.zeros(2)})["C"], [6.0, 7.0, 5.0])
+    reduced = parse("input A(N), Z(K)\nv +=! i - K >= 0 ? A(i - K) : 5 where i in 0:N")
+    assert evaluate(reduced, {"A": a, "Z": np.zeros(1)})["v"] == 5 + 1 + 2
+
+
+def test_calls_of_functions_of_tensors_are_inlined_with_their_sizes():
+    mv = "def mv(float(M,N) A, float(N) B) -> (C) { C(i) +=! A(i,j) * B(j) }\n"
+    called = parse(mv + "input P(R, S), q(S)\nu = mv(P, q)\nw = mv(P, q)\nv +=! u(i) * w(i)")
+    plain = parse("input P(R, S), q(S)\nu(i) +=! P(i, j) * q(j)\nw(i) +=! P(i, j) * q(j)\nv +=! u(i) * w(i)")
+    assert equal(called, plain)
+    assert [e.outs[0].name for e in called.equations] == ["u", "w", "v"]
+    nested = ("def dot(float(N) a, float(N) b) -> (d) { d +=! a(i) * b(i) }\n"
+              "def two(float(K) a) -> (x, y) { x = dot(a, a)\n y(i) = 2 * a(i) }\n")
+    program = parse(nested + "input a(N)\n(x, y) = two(a)\nz = x + 2 * dot(a, y)")
+    assert evaluate(program, {"a": [1.0, 2.0]})["z"] == 5 + 2 * 10
+
+
+def test_calls_are_arguments_of_calls():
+    text = ("input A(N)\ndef total(float(N) u) -> (s) { s +=! u(i) }\ndef twice(float(N) u) -> (v) { v(i) = 2 * u(i) }\n"
+            "def four(float(N) u) -> (v) { v = twice((twice(u))) }\ndef scaled(float(N) u, float a) -> (v) { v(i) = a * u(i) }\n")
+    assert evaluate(parse(text + "y = 1 + 2 * total(twice(four(A)))"), {"A": [1.0, 2.0]})["y"] == 1 + 2 * 24
+    assert evaluate(parse(text + "y = total(scaled(A, total(A) - 1))"), {"A": [1.0, 2.0]})["y"] == 6
+    assert len(parse(text + "y = " + "twice(" * 2_000 + "A" + ")" * 2_000).equations) == 2_000
+    assert "parameter 'u' of 'twice' has 1 dimension, and no dimensions are given" in said(text + "y = twice(total(A))")
+    assert "'two' gives 2 results, 1 wanted here" in said(
+        text + "def two(float(N) u) -> (v, w) { v(i) = u(i)\nw(i) = u(i) }\ny = twice(two(A))")
+
+
+def test_sizes_of_arguments_must_agree():
+    mv = "def mv(float(M,N) A, float(N) B) -> (C) { C(i) +=! A(i,j) * B(j) }\n"
+    (op,) = comprehensions(parse(mv + "input P(R, S), q(T)\nu = mv(P, q)"))
+    assert ("T", "S") in [(text(a.left), text(a.right)) for a in op.agreements]
+    assert "dimension 0 of 'B' in 'mv' has 4 elements, and 3 are wanted" in said(mv + "input P(2, 3), q(4)\nu = mv(P, q)")
+
+
+def test_a_function_is_used_in_bodies():
+    got = evaluate(parse("def sq(a) = a * a\ninput A(N)\nC(i) = sq(A(i)) + sigmoid(0) + sq(i + 1)"), {"A": [3.0, 4.0]})
+    assert np.array_equal(got["C"], [10.5, 20.5])
+
+
+def test_results_are_the_tensors_that_nothing_reads():
+    program = parse("input A(M)\nB(i) = A(i)\nC(i) = B(i) + 1\nv +=! A(i)")
+    assert shapes(program) == {"C": ("M",), "v": ()}
+
+
+def test_a_tensor_is_copied_and_named():
+    program = parse("input A(M)\n(B, C) = dup(A)\nD = B\nv = C(0)\noutput D, v")
+    assert shapes(program) == {"D": ("M",), "v": ()}
+
+
+FAULTS = """
+input A(M, N)
+C(i) = A(i, j)
+=>
+f.ad:2:13: error: index 'j' on the right is not on the left of '='
+    C(i) = A(i, j)
+                ^
+help: to reduce over it write C(i) +=! ..., *=!, min=! or max=!
+---
+input A(M, N)
+C(i) = A(i)
+=>
+f.ad:2:8: error: 'A' has 2 dimensions, not 1
+    C(i) = A(i)
+           ^^^^
+---
+input A(M)
+v = A + 1
+=>
+f.ad:2:5: error: 'A' is a tensor
+    v = A + 1
+        ^
+help: tensors are written by elements: C(i) = A(i) ...
+---
+input A(3, N), B(4, N)
+C(i) +=! A(i, j)*B(i, j)
+=>
+f.ad:2:20: error: index 'i' runs over dimension 0 of A, which has 3 elements, and over dimension 0 of B, which has 4
+    C(i) +=! A(i, j)*B(i, j)
+                       ^
+---
+input A(M)
+C(i) = A(i*j) where j in 0:2
+=>
+f.ad:2:10: error: dimension 0 of 'A' is not affine: i*j (index 'i', 'j')
+    C(i) = A(i*j) where j in 0:2
+             ^^^
+help: a subscript is a sum of indices and sizes with whole-number factors
+---
+input A(M)
+C(i/2) = A(i)
+=>
+f.ad:2:3: error: dimension 0 of 'C': a quotient by 2 that is not always exact (index 'i')
+    C(i/2) = A(i)
+      ^^^
+help: a subscript is a sum of indices and sizes with whole-number factors
+---
+input A(M)
+C(i) = A(i) where i in 0:M+1
+=>
+f.ad:2:10: error: index 'i': subscript i of A goes up to M, and dimension 0 has extent M
+    C(i) = A(i) where i in 0:M+1
+             ^
+help: the last element read can be M - 1
+---
+input A(M)
+C(i-1) = A(i)
+=>
+f.ad:2:3: error: index 'i': subscript i - 1 of C goes down to -1
+    C(i-1) = A(i)
+      ^^^
+help: subscripts start at 0
+---
+input A(M)
+C(i) = A(i)
+C(i,j) = A(i)*A(j)
+=>
+f.ad:3:1: error: 'C' has 1 dimension, and is written here with 2
+    C(i,j) = A(i)*A(j)
+    ^
+---
+input A(3), B(4)
+C(i) = A(i)
+C(i) +=! B(i)
+=>
+f.ad:3:1: error: dimension 0 of 'C' has 4 elements here, and had 3 before
+    C(i) +=! B(i)
+    ^
+---
+input A(M)
+C(i + j) = A(i) * A(j)
+=>
+f.ad:2:1: error: two points write the same element of 'C'
+    C(i + j) = A(i) * A(j)
+    ^
+help: write +=! to add them up, or give each point an element of its own
+---
+input A(M), M
+v = A(0)
+=>
+f.ad:1:13: error: 'M' is a size and cannot be an input too
+    input A(M), M
+                ^
+help: choose another name for one of them
+---
+input A(M)
+A(i) = 2
+=>
+f.ad:2:1: error: 'A' is an input and cannot be assigned
+    A(i) = 2
+    ^
+help: choose another name, or declare it as an output too: output A
+---
+input A(M) = 3
+v = A(0)
+=>
+f.ad:1:12: error: the tensor 'A' cannot have a default
+    input A(M) = 3
+               ^^^
+help: only scalars have one
+---
+i = 3
+input A(M)
+C(i) = A(i)
+=>
+f.ad:3:3: error: 'i' is a value and cannot be an index too
+    C(i) = A(i)
+      ^
+help: choose another name for the index
+---
+input A(M)
+C(i) -= A(i)
+=>
+f.ad:2:6: error: there is no '-='
+    C(i) -= A(i)
+         ^^
+help: a tensor is made by =, +=!, *=!, min=!, max=!, and changed by +=, *=, min=, max=
+---
+input A(M)
+C(i) = A(i) : 2
+=>
+f.ad:2:13: error: ':' without its '?'
+    C(i) = A(i) : 2
+                ^
+help: write c ? a : b
+---
+C(i) = B(i)
+=>
+f.ad:1:8: error: unknown function 'B'
+    C(i) = B(i)
+           ^
+help: a tensor is declared: input B(M)
+---
+input A(M)
+C(i) = (A(i) > 2)
+=>
+f.ad:2:8: error: a truth value used as a number
+    C(i) = (A(i) > 2)
+           ^^^^^^^^^^
+help: write A(i) > 2 ? 1 : 0
+---
+input A(M), int32 I(B)
+O(b) = A(I(b) + 1)
+P(b) = A(A(b))
+=>
+f.ad:2:10: error: dimension 0 of 'A' is not affine: I(b) + 1
+    O(b) = A(I(b) + 1)
+             ^^^^^^^^
+help: a subscript that is read from a tensor stands alone: LUT(I(b), j)
+f.ad:3:10: error: dimension 0 of 'A' is read from 'A', which is no tensor of integers
+    P(b) = A(A(b))
+             ^^^^
+help: declare it as one: int32 A(N)
+---
+input A(M)
+C(i) = A(i) * (2
+D(i) = A(i) + C(i)
+E(i) = A(i, i)
+=>
+f.ad:2:15: error: '(' is never closed
+    C(i) = A(i) * (2
+                  ^
+help: a ')' is missing
+f.ad:4:8: error: 'A' has 1 dimension, not 2
+    E(i) = A(i, i)
+           ^^^^^^^
+---
+input A(M)
+def f(float(N) x) -> (z) { z +=! x(i) }
+C(i) = A(i) * f(A)
+D(i) = A(i) where i in 0:99999999999999999999
+=>
+f.ad:3:15: error: 'f' is a function of tensors and cannot stand in this expression
+    C(i) = A(i) * f(A)
+                  ^
+help: give its result a name first: C = f(...)
+f.ad:4:26: error: the range of index 'i': '99999999999999999999' is too large
+    D(i) = A(i) where i in 0:99999999999999999999
+                             ^^^^^^^^^^^^^^^^^^^^
+---
+def f(float(N) x) -> (z) { z +=! x(i) }
+def g(a) = a * f(a)
+v = g(2)
+=>
+f.ad:2:16: error: 'f' is a function of tensors and cannot stand in this expression
+    def g(a) = a * f(a)
+                   ^
+help: give its result a name first: C = f(...)
+---
+def f(float(N) x) -> (y, z) { y(i) = x(i) }
+=>
+f.ad:1:26: error: result 'z' of function 'f' is never assigned
+    def f(float(N) x) -> (y, z) { y(i) = x(i) }
+                             ^
+---
+def f(float(N) x) -> (y) { y(i) = x(i) x(i) = 3 }
+=>
+f.ad:1:40: error: 'x' is an input and cannot be assigned
+    def f(float(N) x) -> (y) { y(i) = x(i) x(i) = 3 }
+                                           ^
+help: choose another name
+---
+def f(foo(N) x) -> (y) { y(i) = x(i) }
+=>
+f.ad:1:7: error: 'foo' is no type of elements
+    def f(foo(N) x) -> (y) { y(i) = x(i) }
+          ^^^
+help: float and double mean double, int32 and the like are whole numbers
+"""
+
+
+@pytest.mark.parametrize("case", FAULTS.strip("\n").split("\n---\n"), ids=lambda case: case.split("\n=>")[0])
+def test_faults_name_index_tensor_and_extents(case: str) -> None:
+    text, expected = case.split("\n=>\n")
+    assert said(text) == expected
+
+
+def test_random_programs_compute_what_plain_loops_compute():
+    """Values equal, and a subscript outside of its tensor is an error before anything is computed."""
+    r, same, refused = random.Random(3), 0, 0
+    while same < 120:
+        text = random_text(r)
+        sizes = {name: r.randint(2, 6) for name in "MNPQRS"}
+        declared = re.findall(r"(\w)(?:\(([^)]*)\))?(?=,|$)", text.splitlines()[0].removeprefix("input "))
+        rng = np.random.default_rng(r.randrange(10**6))
+        values = {n: rng.uniform(0.5, 1.5, [sizes[x] for x in shape.split(", ")] if shape else ()) for n, shape in declared}
+        try:
+            with np.errstate(all="ignore"):
+                expected = looped(text, values, sizes)
+        except Outside:
+            expected = None
+        if expected is None:
+            with pytest.raises(AdError):
+                evaluate(parse(text), values, numpy_arithmetic())
+            refused += 1
+            continue
+        try:
+            program = parse(text)
+        except AdError as fault:
+            assert "two points" in str(fault) or "goes" in str(fault), fault
+            continue
+        with np.errstate(all="ignore"):
+            got = evaluate(program, values, numpy_arithmetic())
+        for result in program.results:
+            assert np.shape(got[result.name]) == expected[result.name].shape, text
+            np.testing.assert_allclose(got[result.name], expected[result.name], rtol=1e-10, atol=1e-10, err_msg=text)
+        same += 1
+    assert refused > 20
+
+
+def test_texts_with_errors_in_them_are_refused_by_nothing_but_an_error():
+    """Words of tensor programs dropped, repeated and exchanged: a program or an AdError, and nothing else."""
+    word = re.compile(r"\s+|\w+|[^\w\s]")
+    texts = [word.findall(t) for t in (*NAMED.values(), *(d["text"] for d in ACCEPTED[::4]))]
+    pieces = [w for t in texts for w in t]
+    r, programs, refused = random.Random(5), 0, 0
+    for _ in range(400):
+        words = list(r.choice(texts))
+        for _ in range(r.choice([1, 1, 2, 3])):
+            at = r.randrange(len(words))
+            words[at] = r.choice(["", r.choice(pieces), words[at] * 2, words[r.randrange(len(words))]])
+        try:
+            check(parse("".join(words)))
+            programs += 1
+        except AdError as fault:
+            assert ": error: " in str(fault)
+            refused += 1
+    assert programs > 40 and refused > 40
+
+
+@pytest.mark.parametrize("text", [
+    "input A(M)\nC(i) = " + "(" * 20_000 + "A(i)" + ")" * 20_000,
+    "input A(M)\nC(i) = A(" + "(" * 20_000 + "i" + ")" * 20_000 + ")",
+    "input A(M)\nC(i) = " + " + ".join(["A(i)"] * 5_000),
+    "input A(M)\nv +=! A(" + " + ".join(["i"] * 3_000) + ")",
+    "input A(M)\nC(i) = A(i) where i in 0:M - " + "-" * 5_000 + "2",
+    "def f(float(M) A) -> (C) {" + "\n" * 20_000 + "C(i) = A(i)\n" + "\n" * 20_000 + "}",
+])
+def test_deep_and_long_expressions(text):
+    assert len(parse(text).equations) == 1
+
+
+def test_choices_are_taken_apart_up_to_a_number():
+    choices = " + ".join(f"(i >= {k} ? A(i - {k}) : 0)" for k in range(1, 9))
+    assert "more than 64 comprehensions" in said(f"input A(N)\nv +=! {choices} where i in 0:N")
+
+
+def test_bounds_are_no_larger_than_allowed():
+    assert "more than 100 products" in said("input A(M)\nC(i) = A(i) where i in 0:" + "*".join(["M"] * 200))
+
+
+def test_gathers_are_no_deeper_than_allowed():
+    assert "more than 30 deep" in said("input A(M), int32 I(N)\nv = A(" + "I(" * 40 + "0" + ")" * 40 + ")")

@@ -1,0 +1,221 @@
+"""The text of programs with tensors: it reads back, it is readable, and `fmt` keeps what was written."""
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from command import adcli
+from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, random_text
+
+from lang.comprehension import Comprehension
+from lang.errors import AdError, Source
+from lang.flatten import flatten
+from lang.format import format_tree
+from lang.ir import Program, equal
+from lang.parse import parse, parse_tree
+from lang.pipeline import adjoints, tangents
+from lang.printer import STYLES, print_program
+from lang.simplify import simplify
+
+MV = "def mv(float(M,N) A, float(N) B) → (C) {\n  C(i) +=! A(i,j) * B(j)\n}"
+
+
+def reads_back(program: Program) -> None:
+    for style in STYLES:
+        text = print_program(program, style)
+        assert equal(parse(text), program), text
+
+
+def fmt(text: str) -> str:
+    return format_tree(parse_tree(Source("t", text)))
+
+
+@pytest.mark.parametrize("definition", ACCEPTED, ids=lambda d: d["id"])
+def test_every_definition_and_its_derivatives_read_back(definition):
+    program = parse(definition["text"])
+    reads_back(program)
+    for derivative in (tangents, adjoints):
+        reads_back(derivative(program))
+        reads_back(simplify(derivative(program)))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_second_derivatives_read_back(name):
+    program = parse(NAMED[name])
+    reads_back(program)
+    for first in (tangents, adjoints):
+        for second in (tangents, adjoints):
+            reads_back(simplify(second(simplify(first(program)))))
+
+
+def test_the_adjoint_of_mv_is_two_lines():
+    assert print_program(simplify(adjoints(parse(MV)))) == """\
+def mv(float(M, N) A, float(N) B, float(M) d_dC) -> (C, d_dA, d_dB) {
+    C(i) +=! A(i, j) * B(j)
+    d_dA(i, j) = d_dC(i) * B(j)
+    d_dB(j) +=! A(i, j) * d_dC(i)
+}
+"""
+
+
+def test_the_adjoint_of_sgemm_is_four_lines():
+    lines = print_program(simplify(adjoints(parse(SGEMM)))).splitlines()
+    assert lines[0] == ("def sgemm(float a, float b, float(N, M) A, float(M, Q) B, float(N, Q) d_dC) -> "
+                        "(C, d_da, d_db, d_dA, d_dB) {")
+    assert lines[1:3] == ["    C(i, j) = b where i in 0:N, j in 0:Q", "    C(i, j) += a * A(i, k) * B(k, j)"]
+    assert {line.split(" +=! ")[0].strip() for line in lines[3:-1]} == {"d_dA(i, k)", "d_dB(k, j)", "d_da", "d_db"}
+
+
+def test_a_result_is_declared_with_its_shape_where_subscripts_would_ask_for_another():
+    head = print_program(simplify(adjoints(parse(MAXPOOL)))).splitlines()[0]
+    assert head.endswith("float(B, C, H / 2, W / 2) d_dOUT) -> (OUT, float(B, C, H, W) d_dIN) {")
+    assert "    d_dLUT(I(i, k), j) +=! d_dO(i, j)\n" in print_program(simplify(adjoints(parse(LUT))))
+    assert "(O, float(E, D) d_dLUT) {" in print_program(simplify(adjoints(parse(LUT))))
+    program = parse("input A(N)\nT(i) = 1 where i in 0:2, float(N) T\nv +=! T(i) * A(i)")
+    assert print_program(program) == "input A(N)\nT(i) = 1 where float(N) T, i in 0:2\nv +=! T(i) * A(i)\noutput v\n"
+
+
+def test_text_at_the_top_level():
+    assert print_program(parse(TOP)) == """\
+input A(M, N), x, int32 I(B, L)
+input s in [0, 1]
+param k = 3
+input LUT(E, D), B1(N)
+C(i) +=! A(i, j) * B1(j)
+p(i) = 2 * C(i)
+q +=! C(i)
+y = A(0, 1) * x + N * k + exp(s)
+O(b, d) +=! LUT(I(b, l), d)
+Z(i, j) = A(i, j) + y + i - 2*j
+Z(i, j) = Z(i, j) * 2 where i in 1:M, i >= j
+w() = y
+t = p
+output C, p, q, y, O, Z, w, t
+"""
+
+
+@pytest.mark.parametrize(("given", "where"), [
+    ("C(i, j) = A(i, j) where i in 0:M, j in 0:N", None), ("C(i, j) = A(i, j) where i in 0:2", "i in 0:2"),
+    ("C(i) +=! A(i, j) where j in 0:i+1", "j in 0:M, i >= j"), ("C(i, j) = 1 where i in 0:M, j in 0:N", "i in 0:M, j in 0:N"),
+    ("C(i, j) = A(0, j) where i in 0:3", "i in 0:3"), ("C(i) = t * t + t where t = A(i, 0) + 1", "t1 = A(i, 0) + 1"),
+    ("C(i) +=! A(i, j) where 2*i >= 3*j", "2*i >= 3*j"),
+])
+def test_where_is_written_only_where_it_is_needed(given, where):
+    program = parse(f"input A(M, N)\n{given}")
+    line = print_program(program).splitlines()[1]
+    assert line.partition(" where ")[2] == (where or "")
+    reads_back(program)
+
+
+@pytest.mark.parametrize("text", [
+    "input A(M), x\nx1 = 2 * x\nC(i) = A(i) * x1",                  # a scalar that a body reads keeps its statement
+    "def add1(a) = a + 1\ninput A(M)\nC(i) = A(i) * add1(i) - add1(2)",   # 1 + i that was not written as a sum of indices
+    "input A(M)\nC(i) = -(i + 1) * A(i) / (2*i - M)",
+    "input A(M), i1\nC(i) = A(i) * i1\nD(j) = C(j) + A(j)",
+    "input B(N), A(M)\nD(i) = B(i)\nC(i) = A(i)\nC(i) += D(i) where i in 0:2\nE(i) = C(i) * D(i)",
+    "input A(M)\nB = A\nx = A(0)\ny = x\noutput B, y, x",
+    "input A(M), x\nx() = 2 * x\noutput x",
+    "input A(M, M)\nt +=! A(i, i)\nC(i) = t < A(i, 0) and not (t > 3) ? t : A(0, i)",
+    "input A(M)\n(B, C) = dup(A)\nv +=! B(i) * C(i)",
+    "input A(M), int32 I(M, L), int32 J(L)\nC(i) +=! A(I(J(i), k)) + I(i, k) * J(0)",
+    "input A(N), s\nv = s\nv += " + " + ".join(f"(i >= {k} ? A(i - {k}) : s)" for k in range(1, 4)) + " where i in 0:N",
+    "param A(M)\nparam int32 k\ninput x\nv +=! A(i) * x + k",
+])
+def test_programs_that_take_care(text):
+    reads_back(parse(text))
+
+
+def test_random_programs_read_back_and_keep_their_format():
+    r, programs = random.Random(11), 0
+    while programs < 120:
+        text = random_text(r)
+        try:
+            program = parse(text)
+        except AdError as fault:
+            assert re.search("goes|same element|elements, and|empty", str(fault)), (text, fault)
+            continue
+        programs += 1
+        reads_back(program)
+        if programs % 4 == 0:
+            for derivative in (tangents, adjoints):
+                reads_back(simplify(derivative(program)))
+        assert equal(parse(fmt(text)), program) and fmt(fmt(text)) == fmt(text)
+
+
+@pytest.mark.parametrize("text", [*NAMED.values(), *(d["text"] for d in ACCEPTED)])
+def test_the_source_tree_reads_back_in_every_form(text):
+    tree = parse_tree(Source("t", text))
+    program = parse(text)
+    for written in (format_tree(tree), format_tree(tree, "prefix"), format_tree(flatten(tree))):
+        assert equal(parse(written), program), written
+    assert fmt(format_tree(tree)) == format_tree(tree)
+    assert format_tree(tree).count("#") == text.count("#")
+
+
+def test_fmt_writes_one_statement_a_line_and_keeps_comments():
+    assert fmt("""def  f( double(M,N) A,int32(M) I , float s)→(float(M) C,D){ # head
+  # first
+  C(i)+=!A(i,j)*s   # sum
+     where j in 0 : N , k in i:M , exists A(i,k),2*k>=i, t=A(i,0)*2
+
+  D(i)=A( int32(I(i)),0 )+ t <=> foo(A(i,0)) where t=-i % 3, float(M) D }
+input float(3)  B , int32 J(K)
+v  max=!B(i)""") == """\
+def f(double(M, N) A, int32(M) I, float s) -> (float(M) C, D) {  # head
+    # first
+    # sum
+    C(i) +=! A(i, j) * s where j in 0:N, k in i:M, exists A(i, k), 2 * k >= i, t = A(i, 0) * 2
+
+    D(i) = A(int32(I(i)), 0) + t <=> foo(A(i, 0)) where t = -i % 3, float(M) D
+}
+input float B(3), int32 J(K)
+v max=! B(i)
+"""
+
+
+def test_tensors_may_have_the_names_of_operations():
+    text = "input add(M, N), select(M)\nsub(i, j) = add(i, j) - select(i)\nv +=! sub(i, j) * max(select(i), 2)\n"
+    assert fmt(text) == text
+    reads_back(parse(text))
+
+
+TWO = " where i in 0:2, j in 0:2, k in 0:2"
+SAME = [
+    ("C(i, j) +=! A(i, k) * B(k, j)", "C(p, q) +=! A(p, r) * B(r, q)", True),
+    ("C(i, j) +=! A(i, k) * B(k, j)", "C(j, i) +=! A(j, k) * B(k, i) where k in 0:N", True),
+    ("C(i, j) +=! A(i, k) * B(k, j)", "C(i, j) +=! A(k, i) * B(k, j)", False),
+    ("C(i, j) +=! A(i, k) * B(k, j)", "C(i, j) +=! B(k, j) * A(i, k)", False),
+    ("C(i, j) +=! A(i, k) * B(k, j)", "C(i, j) max=! A(i, k) * B(k, j)", False),
+    ("C(i) +=! A(i + j, k + j)" + TWO, "C(k) +=! A(k + i, j + i)" + TWO, True),
+    ("C(i) +=! A(i + j, k + j)" + TWO, "C(k) +=! A(k + i, j + k)" + TWO, False),
+    ("v +=! A(i + j, 0) where i in 0:2, j in 0:2", "v +=! A(j + i, 0) where j in 0:2, i in 0:2", True),
+    ("v +=! A(i + j, 0) where i in 0:2, j in 0:3", "v +=! A(j + i, 0) where j in 0:2, i in 0:3", True),
+    ("v +=! A(i + 2*j, 0) where i in 0:2, j in 0:3", "v +=! A(i + 2*j, 0) where i in 0:3, j in 0:2", False),
+    ("v +=! A(i, j) where i >= j", "v +=! A(k, l) where k >= l", True),
+    ("v +=! A(i, j) where i >= j", "v +=! A(k, l) where l >= k", False),
+    ("C(i) = A(i, 0)\nD(i) = B(i, 0)", "D(i) = B(i, 0)\nC(i) = A(i, 0)\noutput C, D", True),
+    ("C(i) = A(i, 0)\nD(i) = A(i, 0)", "C(i) = A(i, 0)\nD(i) = B(i, 0)", False),
+    ("C(i) = A(i, 0) * A(i, 0)", "C(i) = t * t where t = A(i, 0)", True),
+    ("C(i) = A(i, 0)", "C(i) = A(i, 0) where float(4) C, i in 0:4", False),
+    ("C(i) = A(i, 0) * B(i, 0)", "C(i) = A(i, 0) + B(i, 0)", False),
+    ("C(i) = sin(A(i, 0)) * A(i, 0)", "C(i) = sin(A(i, 0)) * sin(A(i, 0))", False),
+    ("C(i) = 2 where i in 0:M", "C(i) = 3 where i in 0:M", False),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "same"), SAME)
+def test_equality_is_up_to_names_of_indices_and_order(one, other, same):
+    first, second = (parse(f"input A(M, N), B(N, P)\n{text}") for text in (one, other))
+    assert equal(first, second) is same and equal(second, first) is same
+
+
+def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
+    (tmp_path / "mv.ad").write_text(MV, encoding="utf-8")
+    first = adcli("vjp", tmp_path / "mv.ad", "--emit", "text")
+    assert first.code == 0 and "d_dA(i, j) = d_dC(i) * B(j)" in first.out
+    (tmp_path / "first.ad").write_text(first.out, encoding="utf-8")
+    again = adcli("jvp", tmp_path / "first.ad", "--emit", "text")
+    program = parse(again.out)
+    assert again.code == 0 and all(isinstance(e.op, Comprehension) for e in program.equations)
+    assert adcli("fmt", tmp_path / "first.ad", "--check").code == 0
