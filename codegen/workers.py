@@ -1,0 +1,81 @@
+"""Threads that wait for work, and share a list of parts with the thread that has them.
+
+Starting a thread takes as long as it takes the system to run it, which on a busy machine is many times the work it is for. These
+threads are there already, and whoever is free takes the next part: one that is never run takes none, and nobody waits for it.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+
+
+class _Work:
+    """Parts under way. `busy` counts those who are at one."""
+
+    def __init__(self, function: Callable[[int], None], parts: Sequence[int]) -> None:
+        self.function, self.left, self.busy = function, iter(parts), 0
+        self.changed = threading.Condition()
+
+    def take(self) -> None:
+        """Do parts until there are none."""
+        while True:
+            with self.changed:
+                part = next(self.left, None)
+                if part is None:
+                    return
+                self.busy += 1
+            try:
+                self.function(part)
+            finally:
+                with self.changed:
+                    self.busy -= 1
+                    self.changed.notify_all()
+
+    def finish(self) -> None:
+        """Wait for the parts that others are at."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.busy)
+
+
+class Workers:
+    """Threads, as many as were ever asked for at once."""
+
+    def __init__(self) -> None:
+        self.offers: SimpleQueue[_Work] = SimpleQueue()
+        self.count, self.lock = 0, threading.Lock()
+
+    def share(self, function: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
+        """function(part) for all parts, in at most `jobs` threads of which this is one."""
+        work, helpers = _Work(function, parts), min(jobs, len(parts)) - 1
+        with self.lock:
+            for _ in range(helpers - self.count):
+                threading.Thread(target=self.run, daemon=True).start()
+            self.count = max(self.count, helpers)
+        for _ in range(helpers):
+            self.offers.put(work)
+        work.take()
+        work.finish()
+
+    def run(self) -> None:
+        while True:
+            self.offers.get().take()
+
+
+_workers = Workers()
+
+
+def share(function: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
+    """See `Workers.share`, by the workers of this process."""
+    _workers.share(function, parts, jobs)
+
+
+def _start_again() -> None:
+    """A process made by fork has none of the threads."""
+    global _workers
+    _workers = Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_again)
