@@ -3,13 +3,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from codegen.arrays import Overlap, compute, empty_columns
 from codegen.kernel import Kernel
 from lang.errors import AdError, nearest
+from lang.ir import Program
+
+if TYPE_CHECKING:
+    from codegen.tensors import TensorKernel
 
 DOUBLE = np.dtype(np.float64)
 
@@ -33,6 +37,31 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
     if out is None and not shape:
         return {name: float(t) for name, t in zip(outputs, targets, strict=True)}
     return dict(zip(outputs, targets, strict=True))
+
+
+def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,
+               jobs: int | None) -> dict[str, Any]:
+    """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
+    given = {}
+    for p, v in zip(program.params, values, strict=True):
+        if type(v) is not np.ndarray or v.dtype is not DOUBLE or p.var.integer:
+            from adcli.tensors import conformed
+            v = conformed(p, v)
+        given[p.name] = v
+    targets = {} if out is None else tensor_targets(out, [r.name for r in program.results])
+    found = kernel(given, targets or None, jobs)
+    return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}
+
+
+def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np.ndarray]:
+    """The arrays that results are to be computed into; the floats of an earlier result are none, and are made anew."""
+    refuse_unknown(out, names)
+    for name, target in out.items():
+        if isinstance(target, np.ndarray) and not (target.dtype == DOUBLE and target.flags.writeable):
+            raise AdError(f"out['{name}'] must be a writeable float64 array")
+        if not isinstance(target, np.ndarray | float):
+            raise AdError(f"out['{name}'] is no array")
+    return {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
 
 
 def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]:
@@ -74,13 +103,17 @@ def raveled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return array if array.ndim == 1 else array.reshape(-1)
 
 
-def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
-    """The arrays that the results are to be computed into; AdError where one does not fit."""
+def refuse_unknown(out: object, names: Sequence[str]) -> None:
     if type(out) is not dict and not isinstance(out, Mapping):
         raise AdError("out= is a dictionary of arrays, as a call returns it")
     for name in out:
         if name not in names:
             raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
+
+
+def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The arrays that the results are to be computed into; AdError where one does not fit."""
+    refuse_unknown(out, names)
     found = [out.get(name) for name in names]
     for name, array in zip(names, found, strict=True):
         if not (isinstance(array, np.ndarray) and array.dtype == DOUBLE and array.shape == shape and array.flags.carray):

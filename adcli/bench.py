@@ -55,9 +55,11 @@ def bench_command(program: str | None, expressions: tuple[str, ...], wrt: str | 
 def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float) -> dict[str, Any]:
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds."""
     from adcli.function import Function
+    from adcli.shapes import refuse_tensors
     from codegen.kernel import processors
     from lang.parse import parse_source
     f = Function(parse_source(source))
+    refuse_tensors(f.program, "bench")
     timed = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows

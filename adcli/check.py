@@ -46,11 +46,13 @@ def check_command(program: str | None, expressions: tuple[str, ...], wrt: str | 
     """
     from adcli.check_methods import Check
     from adcli.derive import chosen
+    from adcli.shapes import refuse_tensors
     from lang.derivatives import inputs_to_differentiate
     from lang.parse import parse_source
     if at and "samples" in given():
         raise AdError("--samples is for points that are drawn, and --at gives them", help="leave one of the two out")
     primal = chosen(parse_source(read_source(program, expressions)), names(of, "--of"))
+    refuse_tensors(primal, "check")
     inputs = inputs_to_differentiate(primal, names(wrt, "--wrt"))
     if not inputs:
         raise AdError("there is no input to differentiate with respect to",

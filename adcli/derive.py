@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from lang import derivatives
 from lang.derivatives import Step, inputs_to_differentiate, outputs_to_differentiate, requested
+from lang.elementwise import shape_of
 from lang.errors import AdError
 from lang.ir import Program
 from lang.parse import parse_source
@@ -34,6 +35,9 @@ def derivative(request: Request, primal: Program, inputs: list[str], steps: list
     match request.verb:
         case "grad":
             return derivatives.gradient(primal, inputs, of, mode, request.order, steps)
+        case "jacobian" if swept(primal, mode):
+            from adcli.tensor_jacobian import outline
+            return outline(primal, inputs)
         case "jacobian":
             return derivatives.jacobian(primal, inputs, None, mode, zeros, steps)
         case "hessian":
@@ -44,13 +48,21 @@ def derivative(request: Request, primal: Program, inputs: list[str], steps: list
             from lang.taylor import taylor
             return taylor(primal, inputs, None, request.order, request.scaled)
         case "propagate":
+            from adcli.shapes import refuse_tensors
             from lang.uncertainty import propagation
+            refuse_tensors(primal, "propagate")
             return propagation(primal, inputs, request.order, request.correlations)
         case "jvp":
             return simplify(tangents(primal, inputs))
         case "vjp":
             return simplify(adjoints(primal, inputs))
     raise AdError(f"'{request.verb}' derives nothing")
+
+
+def swept(primal: Program, mode: str) -> bool:
+    """Whether a Jacobian is of tensors in a way that no program has as its results, and takes a sweep for each element."""
+    inputs = any(p.var.shape for p in primal.params)
+    return any(shape_of(r.atom) for r in primal.results) or (inputs and mode == "forward")
 
 
 def along(request: Request, primal: Program, program: Program, wrt: list[str], seeds: Mapping[str, float]) -> Program:

@@ -18,34 +18,36 @@ OPERANDS = ("u", "v", "w")
 
 def note(primal: Program, program: Program, at: Mapping[str, float], level: int) -> Note:
     """One note for a result of this status level. `program` is the derivative of `primal`, or is `primal`."""
-    word = LEVELS[level]
     for p in primal.params:
         if at[p.name] != at[p.name]:
-            return Note(f"{p.name} is nan: {word}", None, primal.source)
+            return Note(f"{p.name} is nan: {LEVELS[level]}", None, primal.source)
     values = every_value(primal, at, FLOAT)
     worst, place = 0, None
-    for e in _taken(primal, values):
-        found = _level(e, values)
+    for e in taken(primal, values):
+        found = level_of(e, values)
         if found > worst:
             worst, place = found, e
-    reason = f"{word} (0·inf)" if level == INDETERMINATE else word
     if place is None:
-        return _in_derivative(program, at, reason, primal.source)
+        return _in_derivative(program, at, reason(level), primal.source)
     prime = "'" if program is not primal and worst != DOMAIN else ""
     made = f" is {shown(values[place.outs[0]])}" if worst == DOMAIN and not place.op.truth else ""
-    return Note(f"{described(place, prime)} at {operands(place, values)}{made}: {reason}", place.span, primal.source)
+    return Note(f"{described(place, prime)} at {operands(place, values)}{made}: {reason(level)}", place.span, primal.source)
 
 
-def _in_derivative(program: Program, at: Mapping[str, float], reason: str, source: Source | None) -> Note:
+def reason(level: int) -> str:
+    return f"{LEVELS[level]} (0·inf)" if level == INDETERMINATE else LEVELS[level]
+
+
+def _in_derivative(program: Program, at: Mapping[str, float], word: str, source: Source | None) -> Note:
     """The note where every operation of the program itself is smooth: the operation of its derivative that makes a NaN."""
     values = every_value(program, at, FLOAT)
     for e in program.equations:
         if values[e.outs[0]] != values[e.outs[0]] and all((x := read(values, a, FLOAT)) == x for a in e.args):
-            return Note(f"the derivative has {described(e, '')} at {operands(e, values)}: {reason}", e.span, source)
-    return Note(reason, None, source)
+            return Note(f"the derivative has {described(e, '')} at {operands(e, values)}: {word}", e.span, source)
+    return Note(word, None, source)
 
 
-def _taken(program: Program, values: Mapping[Var, Any]) -> Iterator[Equation]:
+def taken(program: Program, values: Mapping[Var, Any]) -> Iterator[Equation]:
     """The equations that the results really depend on at this point, in order: arms not taken are left out."""
     needed: set[Atom] = {r.atom for r in program.results}
     taken = []
@@ -59,7 +61,7 @@ def _taken(program: Program, values: Mapping[Var, Any]) -> Iterator[Equation]:
     return reversed(taken)
 
 
-def _level(e: Equation, values: Mapping[Var, Any]) -> int:
+def level_of(e: Equation, values: Mapping[Var, Any]) -> int:
     """The worst level that an operation meets at its operands; a NaN counts where it is made."""
     args = [read(values, a, FLOAT) for a in e.args]
     out = values[e.outs[0]]

@@ -32,6 +32,8 @@ def emit(task: Task, options: Mapping[str, Any]) -> None:
     """Write the task's program for a target."""
     from codegen.targets import TARGETS, Options
     check_options(options["emit"])
+    if task.tensors:
+        check_tensors(task, options["emit"])
     target = TARGETS[options["emit"]]
     program = bound(task.program, task.seeds)
     how = Options(options["style"] or "nested", int(options["lanes"] or 1), f"adcli_{task.verb}", options["fast_math"])
@@ -50,6 +52,15 @@ def check_options(target: str) -> None:
         refuse(["style"], f"is not for --emit {target}")
 
 
+def check_tensors(task: Task, target: str) -> None:
+    """AdError where a program with tensors is not written."""
+    if target != "text":
+        raise AdError(f"--emit {target} is for programs of scalars, and this one has tensors", help="write --emit text")
+    if not task.program.equations and task.verb == "jacobian":
+        raise AdError("a Jacobian of tensors is computed by sweeps, and is no program",
+                      help="jvp --emit text and vjp --emit text are the programs of the sweeps")
+
+
 def bound(program: Program, seeds: Mapping[str, float]) -> Program:
     """The program with seeds that were given as constants."""
     env: dict[Atom, Atom] = {p.var: Lit(seeds[p.name]) for p in program.params if p.name in seeds}
@@ -60,6 +71,7 @@ def bound(program: Program, seeds: Mapping[str, float]) -> Program:
 
 def header(task: Task, program: Program) -> list[str]:
     """What stands in front of everything emitted."""
+    from adcli.shapes import shaped
     what = {"eval": "the outputs", "grad": "the outputs and their partial derivatives",
             "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs",
             "jacobian": "the outputs and their Jacobian", "hessian": "the output, its gradient and its Hessian",
@@ -69,8 +81,8 @@ def header(task: Task, program: Program) -> list[str]:
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
     return [f"adcli {__version__}: {what} of {source}{mode}",
-            f"outputs: {', '.join(r.name for r in program.results)}",
-            f"inputs: {', '.join(p.name for p in program.params) or 'none'}",
+            f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
+            f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
             f"made by: {' '.join(map(typed, command()))}"]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adcli.points import complete
 from lang import derivatives, pipeline
 from lang.derivatives import inputs_to_differentiate
+from lang.elementwise import has_tensors
 from lang.errors import AdError
 from lang.ir import Atom, Equation, Param, Program, Result, Var
 from lang.printer import print_program
@@ -47,20 +48,22 @@ def compile(text: str, name: str = "<text>") -> Function:
 class Function:
     """Outputs of a program as a function of its inputs, in native code.
 
+    Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.
     `f(x=2.0, y=5.0)` gives a dictionary with a float for each output; with arrays (anything NumPy broadcasts) it gives float64
     arrays of the common shape. `f({"x": 2.0, "y": 5.0})` is the same. Inputs with a default may be left out. `out=` takes
     an earlier result and computes into its arrays; `jobs=` is the number of threads (default: one for each processor where
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program", "_tensors")
 
     def __init__(self, program: Program, matrix: Matrix | None = None) -> None:
         self._program = program
         self._matrix = matrix
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
-        self._kernel: Kernel | None = None
+        self._kernel: Any = None
+        self._tensors = has_tensors(program)
         self._lock = threading.Lock()
 
     @property
@@ -81,7 +84,11 @@ class Function:
         return self._outputs
 
     def __repr__(self) -> str:
-        return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
+        if not self._tensors:
+            return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
+        from adcli.shapes import shaped
+        inputs = [shaped(p.name, p.var) for p in self._program.params]
+        return f"<adcli.Function ({_some(inputs)}) -> ({_some([shaped(r.name, r.atom) for r in self._program.results])})>"
 
     # -- derivatives
 
@@ -131,6 +138,7 @@ class Function:
 
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
+        self._of_scalars("a sparse matrix")
         from adcli.scientific import sparse
         return sparse(self, at, values)
 
@@ -143,6 +151,7 @@ class Function:
         entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG take;
         for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`.
         """
+        self._of_scalars("scipy()")
         from adcli.scientific import solver
         return solver(self, _names(order), _names(of), fixed)
 
@@ -160,6 +169,7 @@ class Function:
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
+        self._of_scalars("llvm()")
         from codegen.targets import Options, llvm
         return llvm(self._program, [], Options(lanes=lanes))
 
@@ -171,6 +181,9 @@ class Function:
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="an input called jobs is given as f({'jobs': …})")
         columns = self._columns(_together(at, values))
+        if self._tensors:
+            from adcli.arguments import on_tensors
+            return on_tensors(self._made(), self._program, columns, out, jobs)
         if out is None and all(type(c) in (float, int) for c in columns):
             from codegen.kernel import run
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
@@ -189,14 +202,24 @@ class Function:
         return list(complete(self._program.params, given).values())
 
     def kernel(self) -> Kernel:
-        """The native code of the program, compiled at the first call."""
+        """The native code of a program of scalars, compiled at the first call."""
+        self._of_scalars("a kernel on columns")
+        kernel: Kernel = self._made()
+        return kernel
+
+    def _made(self) -> Any:
+        """The native code of the program: a Kernel, or a TensorKernel where it has tensors."""
         if self._kernel is None:
             with self._lock:
                 if self._kernel is None:
-                    from codegen.expand import for_machine
-                    from codegen.jit import compile_program
-                    self._kernel = compile_program(for_machine(self._program))
+                    self._kernel = _compiled(self._program, self._tensors)
         return self._kernel
+
+    def _of_scalars(self, what: str) -> None:
+        """AdError where the program has tensors and `what` is of scalars."""
+        if self._tensors:
+            from adcli.shapes import refuse_tensors
+            refuse_tensors(self._program, what)
 
     # -- travel
 
@@ -235,6 +258,15 @@ def _restore(text: str, name: str, matrix: Matrix | None, seeds: list[str | None
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
     return Function(Program(params, tuple(equations), results, program.source), matrix)
+
+
+def _compiled(program: Program, tensors: bool) -> Any:
+    if tensors:
+        from adcli.tensor_code import native
+        return native(program)
+    from codegen.expand import for_machine
+    from codegen.jit import compile_program
+    return compile_program(for_machine(program))
 
 
 # -- arguments

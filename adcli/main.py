@@ -19,7 +19,7 @@ import click
 
 from adcli import __version__
 from adcli.output import discard_unfinished, say
-from adcli.usage import NobodyReads, said, unknown
+from adcli.usage import NobodyReads, Unfit, said, unknown
 from lang.errors import AdError
 
 VERBS = {"eval": "verbs", "grad": "verbs", "jacobian": "verbs", "hessian": "verbs", "jvp": "verbs", "vjp": "verbs",
@@ -80,7 +80,7 @@ def run(args: list[str]) -> int:
         return 2
     except AdError as error:
         say(str(error) if error.source else f"adcli: {error}")
-        return 3 if error.source else 2
+        return 3 if error.source and not isinstance(error, Unfit) else 2
     except (NobodyReads, BrokenPipeError):
         _abandon_stdout()
         return 0

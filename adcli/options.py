@@ -52,6 +52,13 @@ def wrt_option(command: Command) -> Command:
                         help="Inputs to differentiate with respect to (default: all but params).")(command)
 
 
+def seed_option(kind: str) -> Callable[[Command], Command]:
+    """--tangent or --cotangent."""
+    what, example = ("Direction; inputs", "x=1,…") if kind == "tangent" else ("Weights; outputs", "v=1,…")
+    return click.option(f"--{kind}", metavar=example, help=f"{what} not named have 0. One scalar alone has 1 by default."
+                        " Tensors as in --at, or a number.")
+
+
 def mode_option(command: Command) -> Command:
     """--mode, and --explain, which says what auto chose."""
     command = click.option("--explain", is_flag=True,
@@ -78,7 +85,8 @@ def result_options(command: Command, formats: tuple[str, ...] = ("text", "json",
     """How and where results are written."""
     for option in reversed((
         click.option("--at", "at", multiple=True, metavar="POINT",
-                     help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable."),
+                     help="x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; "
+                          "@inputs.npz; repeatable."),
         click.option("--data", metavar="ROWS",
                      help="A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data"
                           " where an input has no default."),
@@ -95,7 +103,7 @@ def result_options(command: Command, formats: tuple[str, ...] = ("text", "json",
         click.option("--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
                      help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
         click.option("--format", "form", type=OneOf("format", formats), default="text", show_default=True,
-                     help="Format of the numbers; on rows the default is that of the table."),
+                     help="Format of the numbers; on rows the default is that of the table. Tensors also go to -o FILE.npz."),
         click.option("--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
         click.option("--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
         click.option("--digits", is_flag=True, help="Say how many decimal digits of every number are right."),

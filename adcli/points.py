@@ -46,10 +46,11 @@ class Range(Sequence[Point]):
         return {self.name: (self.low * (n - i) + self.high * i) / self.scale}
 
 
-def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Iterator[Point]:
+def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None],
+           read: Callable[[str], list[Sequence[Point]]] | None = None) -> Iterator[Point]:
     """All points that the `--at` options give, complete: defaults are filled in. Every name is checked before the first
-    point comes out, so a bad point loses no results."""
-    grids = [axes(spec) for spec in specs]
+    point comes out, so a bad point loses no results. `read` gives the axes of one `--at` where `axes` does not."""
+    grids = [(read or axes)(spec) for spec in specs]
     spare: set[str] = set()
     for spec, grid in zip(specs, grids, strict=True):
         for kinds in product(*[shapes(axis) for axis in grid]):
@@ -161,6 +162,8 @@ def value(name: str, text: str) -> float:
         return float(text)
     if not text:
         raise AdError(f"{name}= has no value", help=f"write {name}=2")
+    if text[0] in "[@":
+        raise AdError(f"{name}={text}: a tensor, where a number belongs")
     from lang.constants import constant_text
     try:
         return constant_text(text)
@@ -171,10 +174,15 @@ def value(name: str, text: str) -> float:
 
 # ---------------------------------------------------------------- points from a file
 
-def file_points(path: str) -> list[Point]:
-    """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`."""
+def file_points(path: str, read: Callable[[str, str, object], Any] | None = None) -> list[Point]:
+    """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`.
+
+    `read` makes a value of what stands at a name, with what to say before it; by default it must be a number.
+    """
     if not path:
         raise AdError("'@' without a file", help="write --at @points.json")
+    if path.lower().endswith((".npy", ".npz")):
+        raise AdError(f"{path}: arrays for a program of tensors, each with the name of an input", help=f"write A=@{path}")
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read()
@@ -182,7 +190,7 @@ def file_points(path: str) -> list[Point]:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
-    return [object_point(path, i, o) for i, o in enumerate(objects(path, text), 1)]
+    return [object_point(path, i, o, read or json_named) for i, o in enumerate(objects(path, text), 1)]
 
 
 def objects(path: str, text: str) -> list[object]:
@@ -223,12 +231,16 @@ def malformed(path: str, line: int, error: json.JSONDecodeError) -> AdError:
     return AdError(f"{path}:{line}:{error.colno}: not JSON: {error.msg}")
 
 
-def object_point(path: str, number: int, item: object) -> Point:
+def object_point(path: str, number: int, item: object, read: Callable[[str, str, object], Any]) -> Point:
     if isinstance(item, dict) and isinstance(item.get("at"), dict):
         item = item["at"]
     if not isinstance(item, dict):
         raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}')
-    return {name: json_number(f"{path}: item {number}: '{name}'", x) for name, x in item.items()}
+    return {name: read(f"{path}: item {number}: ", name, x) for name, x in item.items()}
+
+
+def json_named(where: str, name: str, x: object) -> float:
+    return json_number(f"{where}'{name}'", x)
 
 
 def json_number(what: str, x: object) -> float:

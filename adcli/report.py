@@ -74,10 +74,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Row:
-    """One point with its results: the outputs, then the derivatives, and the status level."""
+    """One point with its results: the outputs, then the derivatives, and the status level (-1 where it is not known)."""
 
-    at: dict[str, float]
-    results: Sequence[float]
+    at: dict[str, Any]
+    results: Sequence[Any]
     level: int
 
 
@@ -140,10 +140,10 @@ def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[s
         yield json_text(json_record(layout, row, number)) + "\n"
 
 
-def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
-    """One point with its results as an object."""
-    def written(x: float) -> object:
-        return json_value(x, number)
+def json_record(layout: Layout, row: Row, number: Number, value: Callable[[Any, Number], object] | None = None) -> dict[str, Any]:
+    """One point with its results as an object; `value` writes what is not just a number. A level below 0 is no status."""
+    def written(x: Any) -> object:
+        return (value or json_value)(x, number)
 
     record: dict[str, Any] = {"at": {k: written(row.at[k]) for k in layout.inputs}}
     if layout.seeds:
@@ -155,7 +155,8 @@ def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
     if layout.verb != "eval":
         record.update(nested([path for _, path in layout.derived], [written(x) for x in derivatives]))
         record.setdefault(layout.verb, {})
-    record["status"] = LEVELS[row.level]
+    if row.level >= 0:
+        record["status"] = LEVELS[row.level]
     return record
 
 

@@ -25,6 +25,8 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
     watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
     for remark in task.primal.notes:
         watch.say(remark)
+    if options.get("explain") and task.tensors:
+        raise AdError("--explain counts operations on scalars, and this program has tensors")
     if options.get("explain"):
         from adcli.plans import explanation
         text = explanation(task)
@@ -38,6 +40,9 @@ def carry_out(task: Task, options: Mapping[str, Any]) -> int:
         emit(task, options)
         return 0
     refuse(["style", "lanes"], "is for --emit")
+    if task.tensors:
+        from adcli.tensor_results import carry_out_tensors
+        return carry_out_tensors(task, options)
     if options["form"] in MATRICES:
         refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
     if options["enclose"]:

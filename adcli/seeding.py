@@ -12,6 +12,9 @@ from lang.ir import Param, Program
 
 def seeded(task: Task, spec: str | None, kind: str, options: Mapping[str, Any]) -> Task:
     """The task at its seeds."""
+    if task.tensors:
+        from adcli.tensor_results import seeded_tensors
+        return seeded_tensors(task, spec, kind, options)
     return task.at(seed_values(task.program, spec, kind, needed=not options["emit"]), derive=bool(options["emit"]))
 
 

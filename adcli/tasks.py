@@ -59,7 +59,13 @@ class Task:
                  steps: Sequence[Step] = (), slot: Slot | None = None) -> None:
         self.request, self.primal, self.program, self.wrt, self.slot = request, primal, program, wrt, slot
         self.steps = steps
-        self.seeds: dict[str, float] = {}
+        self.seeds: dict[str, Any] = {}
+
+    @property
+    def tensors(self) -> bool:
+        """Whether this is about a program with tensors. No code is kept of those, so they are never without equations."""
+        from lang.elementwise import has_tensors
+        return has_tensors(self.primal)
 
     @property
     def verb(self) -> str:
@@ -109,6 +115,10 @@ class Task:
 
 class Kept(Task):
     """A Task from the cache: its programs have no equations."""
+
+    @property
+    def tensors(self) -> bool:
+        return False
 
     def whole(self) -> Task:
         return made(self.request, None)

@@ -14,6 +14,7 @@ from lang.printer import STYLES, print_program
 
 if TYPE_CHECKING:
     from lang.errors import Source
+    from lang.ir import Program
 
 
 @click.command("show", cls=Verb, short_help="The program at a stage of the compiler.",
@@ -22,18 +23,21 @@ if TYPE_CHECKING:
 @derivative_options
 @click.option("--stage", type=OneOf("stage", STAGES), default="parsed", show_default=True, help="Which stage of the compiler.")
 @click.option("--style", type=OneOf("style", STYLES), help="Nested expressions, one operation a line (anf), or prefix calls.")
+@click.option("--shapes", is_flag=True, help="Begin with a comment that says the shapes of everything.")
 @output_option
 def show_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, stage: str,
-                 style: str | None, output: str | None) -> int:
+                 style: str | None, shapes: bool, output: str | None) -> int:
     """The program at a stage of its way to a derivative; the text of every stage is a program again."""
-    text = stage_text(read_source(program, expressions), stage, style, names(wrt, "--wrt"), names(of, "--of"))
+    text = stage_text(read_source(program, expressions), stage, style, names(wrt, "--wrt"), names(of, "--of"), shapes)
     with destination(output) as stream:
         stream.write(text.encode())
     return 0
 
 
-def stage_text(source: Source, stage: str, style: str | None, wrt: list[str] | None, of: list[str] | None) -> str:
-    from lang.format import flatten, format_tree
+def stage_text(source: Source, stage: str, style: str | None, wrt: list[str] | None, of: list[str] | None,
+               shapes: bool = False) -> str:
+    from lang.flatten import flatten
+    from lang.format import format_tree
     from lang.lower import lower
     from lang.parse import read
     tree, faults = read(source)
@@ -43,9 +47,20 @@ def stage_text(source: Source, stage: str, style: str | None, wrt: list[str] | N
         refuse(["wrt", "of"], "is for the stages forward and reverse")
     if make is None:
         check_style(stage, style)
-        return format_tree(flatten(tree) if stage == "anf" else tree, "prefix" if style == "prefix" else "infix")
+        text = format_tree(flatten(tree) if stage == "anf" else tree, "prefix" if style == "prefix" else "infix")
+        return "".join(f"# {line}\n" for line in told(program, shapes)) + text
     derived = {"forward": tangents, "reverse": adjoints}.get(stage)
-    return print_program(derived(program, wrt, of) if derived else make(program), style or "anf")
+    made = derived(program, wrt, of) if derived else make(program)
+    explained = stage == "ranges"
+    return print_program(made, style or ("nested" if explained else "anf"), told(made, shapes), explained)
+
+
+def told(program: Program, shapes: bool) -> list[str]:
+    """The comment that --shapes asks for."""
+    if not shapes:
+        return []
+    from adcli.shapes import shape_lines
+    return shape_lines(program)
 
 
 def check_style(stage: str, style: str | None) -> None:

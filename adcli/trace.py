@@ -77,11 +77,18 @@ def prepared(source: Source, of: list[str] | None, wrt: list[str] | None, seeds:
     """What is evaluated beside the trace for its status: the forward and the reverse derivative at the given seeds, or the
     program alone."""
     from adcli.seeding import seeded
-    found = [seeded(made(Request(verb, source, of, wrt), None), spec, SEED[verb], {"emit": None})
+    found = [seeded(task(Request(verb, source, of, wrt)), spec, SEED[verb], {"emit": None})
              for verb, spec in seeds.items() if spec is not None]
     if not found and wrt is not None:
         raise AdError("--wrt is for --tangent and --cotangent")
-    return found or [made(Request("eval", source, of), None)]
+    return found or [task(Request("eval", source, of))]
+
+
+def task(request: Request) -> Task:
+    from adcli.shapes import refuse_tensors
+    found = made(request, None)
+    refuse_tensors(found.primal, "trace")
+    return found
 
 
 class Tables:

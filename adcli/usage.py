@@ -17,6 +17,10 @@ class NobodyReads(Exception):
     """The pipe that results go to is closed. click would make an exit code of its own out of the plain error."""
 
 
+class Unfit(AdError):
+    """Values do not fit a program: a fault of the point, although it has a place in the program."""
+
+
 class Verb(click.Command):
     """A command whose help ends with an example, and which refuses options given twice."""
 

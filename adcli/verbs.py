@@ -17,6 +17,7 @@ from adcli.options import (
     program_options,
     read_source,
     result_options,
+    seed_option,
 )
 from adcli.points import complete
 from adcli.results import MATRICES, carry_out
@@ -93,43 +94,45 @@ def matrix(verb: str, program: str | None, expressions: tuple[str, ...], options
     return carry_out(prepared(request, options), options)
 
 
+def product(verb: str, program: str | None, expressions: tuple[str, ...], options: dict[str, Any]) -> int:
+    """A derivative times a direction, or times weights of the outputs."""
+    request = Request(verb, read_source(program, expressions), names(options["of"], "--of"), names(options["wrt"], "--wrt"),
+                      fast=options["fast_math"])
+    kind = "cotangent" if verb == "vjp" else "tangent"
+    return carry_out(seeded(prepared(request, options), options[kind], kind, options), options)
+
+
 @click.command("jvp", cls=Verb, short_help="The outputs and their tangents: forward mode.",
                example="adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1")
 @program_options
 @derivative_options
-@click.option("--tangent", metavar="x=1,…", help="Direction; inputs not named have 0. One input alone has 1 by default.")
+@seed_option("tangent")
 @result_options
-def jvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, tangent: str | None,
-                **options: Any) -> int:
+def jvp_command(program: str | None, expressions: tuple[str, ...], **options: Any) -> int:
     """The outputs and their tangents along a direction: forward mode."""
-    request = Request("jvp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
-    return carry_out(seeded(prepared(request, options), tangent, "tangent", options), options)
+    return product("jvp", program, expressions, options)
 
 
 @click.command("vjp", cls=Verb, short_help="The outputs and the adjoints of the inputs: reverse mode.",
                example="adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1")
 @program_options
 @derivative_options
-@click.option("--cotangent", metavar="v=1,…", help="Weights; outputs not named have 0. One output alone has 1 by default.")
+@seed_option("cotangent")
 @result_options
-def vjp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, cotangent: str | None,
-                **options: Any) -> int:
+def vjp_command(program: str | None, expressions: tuple[str, ...], **options: Any) -> int:
     """The outputs and the adjoints of the inputs for weights of the outputs: reverse mode."""
-    request = Request("vjp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
-    return carry_out(seeded(prepared(request, options), cotangent, "cotangent", options), options)
+    return product("vjp", program, expressions, options)
 
 
 @click.command("hvp", cls=Verb, short_help="One output and its Hessian times a direction.",
                example="adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1")
 @program_options
 @one_output_options
-@click.option("--tangent", metavar="x=1,…", help="Direction; inputs not named have 0. One input alone has 1 by default.")
+@seed_option("tangent")
 @result_options
-def hvp_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, tangent: str | None,
-                **options: Any) -> int:
+def hvp_command(program: str | None, expressions: tuple[str, ...], **options: Any) -> int:
     """One output and the product of its Hessian with a direction: forward mode over reverse mode."""
-    request = Request("hvp", read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), fast=options["fast_math"])
-    return carry_out(seeded(prepared(request, options), tangent, "tangent", options), options)
+    return product("hvp", program, expressions, options)
 
 
 @click.command("taylor", cls=Verb, short_help="Taylor coefficients along a direction.",

@@ -51,9 +51,11 @@ def why_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
     made it. Where a rewrite is known that mends it here, it is shown, checked at the point.
     """
     from adcli.derive import chosen
+    from adcli.shapes import refuse_tensors
     from lang.derivatives import inputs_to_differentiate
     from lang.parse import parse_source
     primal = chosen(parse_source(read_source(program, expressions)), names(of, "--of"))
+    refuse_tensors(primal, "why")
     inputs = inputs_to_differentiate(primal, names(wrt, "--wrt"))
     def note(remark: object) -> None:
         if not quiet:

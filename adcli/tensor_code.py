@@ -1,0 +1,33 @@
+"""Native code for programs with tensors.
+
+What LLVM makes of a program takes the longest, and is kept in the cache where there is one, by the name of what LLVM is given.
+The rest, which knows the program's shapes, is made anew: it takes milliseconds.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adcli.tasks import Slot, linked
+from codegen import cache, jit, veclib
+from codegen.tensor_module import emit
+from codegen.tensors import TensorKernel
+from lang.collector import paused
+from lang.seeds import drop_zero_seeds
+from lang.simplify import simplify
+
+if TYPE_CHECKING:
+    from lang.ir import Program
+
+
+def native(program: Program, slot: Slot | None = None) -> TensorKernel:
+    """A program made callable: elements of seeds that are zero drop what they would have caused."""
+    with paused():
+        module = emit(simplify(drop_zero_seeds(program)), veclib.lanes(), veclib.host())
+    if slot is None:
+        return TensorKernel(module, linked(jit.object_code(module.text), module.entry))
+    name = cache.key(["tensors", module.text, *cache.surroundings()])
+    code = slot.store.get(name)
+    if code is None:
+        code = jit.object_code(module.text)
+        slot.store.put(name, code)
+    return TensorKernel(module, linked(code, module.entry))

@@ -1,0 +1,188 @@
+"""Tensors from Python: arrays and lists in, arrays of the right shapes out, derivatives as Functions, faults, travel."""
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import adcli
+
+MV = adcli.compile("def mv(float(M,N) A, float(N) B) -> (C) { C(i) +=! A(i,j) * B(j) }")
+LOSS = adcli.compile("""
+input A(M, N), B(N), s
+param k = 3
+C(i) +=! A(i,j) * B(j)
+L +=! s * sin(C(i)) + k
+output L
+""")
+PICK = adcli.compile("def pick(float(E,D) LUT, int32(B) I) -> (O) { O(b,d) = LUT(I(b), d) }")
+
+r = np.random.default_rng(5)
+A, B = r.normal(size=(4, 3)), r.normal(size=3)
+
+
+def test_arrays_in_and_arrays_out():
+    out = MV(A=A, B=B)
+    assert list(out) == ["C"] and out["C"].shape == (4,) and out["C"].dtype == np.float64
+    np.testing.assert_allclose(out["C"], A @ B, rtol=1e-14)
+    np.testing.assert_array_equal(MV({"A": A.tolist(), "B": tuple(B)})["C"], out["C"])
+    np.testing.assert_array_equal(MV(A=np.asfortranarray(A), B=B[::-1][::-1])["C"], out["C"])
+    np.testing.assert_allclose(MV(A=A[::2, ::-1], B=B[::-1])["C"], (A @ B)[::2], rtol=1e-14)
+    ints = MV(A=[[1, 2], [3, 4]], B=np.array([True, False]))["C"]
+    assert ints.tolist() == [1, 3]
+    assert MV(A=A.astype(np.float32), B=B)["C"].tolist() == MV(A=A.astype(np.float32).astype(float), B=B)["C"].tolist()
+
+
+def test_scalars_are_floats_and_defaults_hold():
+    out = LOSS(A=A, B=B, s=2)
+    assert type(out["L"]) is float
+    np.testing.assert_allclose(out["L"], 2 * np.sin(A @ B).sum() + 4 * 3, rtol=1e-14)
+    np.testing.assert_allclose(LOSS(A=A, B=B, s=np.array(2.0), k=0)["L"], 2 * np.sin(A @ B).sum(), rtol=1e-14)
+
+
+def test_one_function_serves_all_sizes():
+    for m, n in [(1, 1), (2, 7), (0, 3), (3, 0), (40, 50)]:
+        a, b = r.normal(size=(m, n)), r.normal(size=n)
+        np.testing.assert_allclose(MV(A=a, B=b)["C"], a @ b, rtol=1e-13)
+
+
+def test_results_go_into_arrays_that_are_there():
+    first = MV(A=A, B=B)
+    expected = first["C"].copy()
+    first["C"][:] = 0
+    again = MV(A=A, B=B, out=first, jobs=1)
+    assert again["C"] is first["C"]
+    np.testing.assert_array_equal(first["C"], expected)
+    g = LOSS.grad()
+    first = g(A=A, B=B, s=2)
+    again = g(A=2 * A, B=B, s=2, out=first)
+    assert list(again) == list(first) and again["dL_dA"] is first["dL_dA"] and type(again["L"]) is float
+    assert again["L"] == g(A=2 * A, B=B, s=2)["L"] != first["L"]
+
+
+@pytest.mark.parametrize("out, message", [
+    ({"D": A}, "out has 'D', which is no output"), ({"C": np.zeros(3)}, "'C' has shape"), ({"C": "x"}, r"out\['C'\] is no array"),
+    ({"C": np.zeros(4, int)}, "must be a writeable float64 array"), ([A], "out= is a dictionary of arrays"),
+])
+def test_arrays_that_no_result_fits_into(out, message):
+    with pytest.raises(adcli.AdError, match=message):
+        MV(A=A, B=B, out=out)
+
+
+def test_derivatives_are_functions():
+    out = LOSS.grad()(A=A, B=B, s=2)
+    y = A @ B
+    assert list(out) == ["L", "dL_dA", "dL_dB", "dL_ds"] and type(out["dL_ds"]) is float
+    np.testing.assert_allclose(out["dL_dA"], 2 * np.outer(np.cos(y), B), rtol=1e-13)
+    np.testing.assert_allclose(out["dL_dB"], 2 * A.T @ np.cos(y), rtol=1e-13)
+    assert LOSS.grad(wrt="B").outputs == ("L", "dL_dB")
+    w = r.normal(size=4)
+    back = MV.vjp()(A=A, B=B, d_dC=w)
+    np.testing.assert_allclose(back["d_dA"], np.outer(w, B), rtol=1e-14)
+    np.testing.assert_allclose(back["d_dB"], A.T @ w, rtol=1e-13)
+    da, db = r.normal(size=A.shape), r.normal(size=B.shape)
+    there = MV.jvp()(A=A, B=B, dA=da, dB=db)
+    np.testing.assert_allclose(there["dC"], da @ B + A @ db, rtol=1e-13)
+    np.testing.assert_allclose(w @ there["dC"], (back["d_dA"] * da).sum() + back["d_dB"] @ db, rtol=1e-13)
+
+
+def test_second_derivatives():
+    da, db, y = r.normal(size=A.shape), r.normal(size=B.shape), A @ B
+    out = LOSS.hvp(wrt=["A", "B"])(A=A, B=B, s=2, dA=da, dB=db)
+    dy = da @ B + A @ db
+    np.testing.assert_allclose(out["hvp_A"], 2 * (np.outer(-np.sin(y) * dy, B) + np.outer(np.cos(y), db)), rtol=1e-12)
+    np.testing.assert_allclose(out["hvp_B"], 2 * (da.T @ np.cos(y) - A.T @ (np.sin(y) * dy)), rtol=1e-12)
+    composed = LOSS.grad(wrt=["A", "B"]).jvp(wrt=["A", "B"])(A=A, B=B, s=2, dA=da, dB=db)
+    np.testing.assert_allclose(composed["ddL_dA"], out["hvp_A"], rtol=1e-12)
+
+
+def test_an_element_of_a_seed_that_is_zero_causes_nothing():
+    f = adcli.compile("input x(N)\ny(i) = sqrt(x(i))")
+    assert f.vjp()(x=[0, 4], d_dy=[0, 1])["d_dx"].tolist() == f.jvp()(x=[0, 4], dx=[0, 1])["dy"].tolist() == [0, 0.25]
+    assert f.vjp()(x=[0, 4], d_dy=[1, 0])["d_dx"].tolist() == [np.inf, 0]
+
+
+def test_integers_are_read_and_never_rounded():
+    table = r.normal(size=(5, 2))
+    for index in ([3, 0, 3], np.array([3, 0, 3], np.int32), np.array([3.0, 0.0, 3.0]), np.array([3, 0, 3], np.uint8)):
+        np.testing.assert_array_equal(PICK(LUT=table, I=index)["O"], table[[3, 0, 3]])
+    out = PICK.vjp()(LUT=table, I=[3, 0, 3], d_dO=np.ones((3, 2)))
+    np.testing.assert_array_equal(out["d_dLUT"], [[1, 1], [0, 0], [0, 0], [2, 2], [0, 0]])
+    with pytest.raises(adcli.AdError, match=r"I\(1\) = 2\.5 is no integer"):
+        PICK(LUT=table, I=[0, 2.5])
+    with pytest.raises(adcli.AdError, match=r"5 is no subscript of dimension 0 of 'LUT'"):
+        PICK(LUT=table, I=[0, 5])
+    with pytest.raises(adcli.AdError, match="tensor of integers"):
+        PICK.grad(wrt=["I"])
+
+
+@pytest.mark.parametrize("given, message", [
+    ({"A": A}, "no value for B"),
+    ({"A": A, "B": B, "C": B}, "no input 'C'"),
+    ({"A": A, "B": B[:2]}, "'B' has 2 elements along dimension 0"),
+    ({"A": B, "B": B}, "'A' has 2 dimensions, and the value given has 1"),
+    ({"A": 2.0, "B": B}, "'A' has 2 dimensions, and the value given has 0"),
+    ({"A": [[1, 2], [3]], "B": B}, r"'A' is ragged along dimension 1: A\(0\) has 2 elements, and A\(1\) has 1 element"),
+    ({"A": [[1, 2], 3], "B": B}, r"'A' is ragged along dimension 1: A\(0\) has 2 elements, and A\(1\) is a number"),
+    ({"A": [["a", "b"]], "B": B}, "input 'A' is not real numbers but of type list"),
+    ({"A": A + 1j, "B": B}, "input 'A' is not real numbers but an array of complex128"),
+    ({"A": None, "B": B}, "input 'A' is not real numbers but of type NoneType"),
+])
+def test_faults(given, message):
+    with pytest.raises(adcli.AdError, match=message):
+        MV(given)
+
+
+def test_a_scalar_is_no_tensor():
+    with pytest.raises(adcli.AdError, match="'s' is a scalar, and the value given has 1 dimension"):
+        LOSS(A=A, B=B, s=[1, 2])
+
+
+def test_what_is_of_scalars_says_so():
+    for make in (lambda: MV.llvm(), lambda: MV.scipy(), lambda: LOSS.jacobian().sparse(A=A, B=B, s=1), lambda: MV.taylor(2)):
+        with pytest.raises(adcli.AdError, match="scalars"):
+            make()
+    with pytest.raises(adcli.AdError, match="vjp gives"):
+        MV.grad()
+
+
+def test_representations_show_shapes():
+    assert repr(MV) == "<adcli.Function (A(M, N), B(N)) -> (C(M))>"
+    assert repr(PICK) == "<adcli.Function (LUT(E, D), int32 I(B)) -> (O(B, D))>"
+    assert repr(LOSS.grad()) == "<adcli.Function (A(M, N), B(N), s, k) -> (L, dL_dA(M, N), dL_dB(N), dL_ds)>"
+    assert MV.inputs == ("A", "B") and MV.vjp().inputs == ("A", "B", "d_dC")
+
+
+@pytest.mark.parametrize("f", [MV, LOSS, PICK, MV.vjp(), LOSS.grad(), LOSS.hvp(), LOSS.grad().jvp(), MV.jvp().vjp()],
+                         ids=["mv", "loss", "pick", "vjp", "grad", "hvp", "second", "third"])
+def test_functions_travel(f):
+    from lang.ir import equal
+    g = pickle.loads(pickle.dumps(f))
+    assert repr(g) == repr(f) and equal(g.program, f.program) and g.text() == f.text()
+    assert [p.seed for p in g.program.params] == [p.seed for p in f.program.params]
+    assert [(x.of, x.wrt) for x in g.program.results] == [(x.of, x.wrt) for x in f.program.results]
+    assert copy.copy(f) is f and copy.deepcopy(f) is f
+
+
+def test_text_compiles_to_the_same_function():
+    for f, at in [(MV.vjp(), {"A": A, "B": B, "d_dC": A[:, 0]}), (LOSS.grad(), {"A": A, "B": B, "s": 2.0})]:
+        expected, found = f(at), adcli.compile(f.text())(at)
+        assert list(expected) == list(found)
+        for name in expected:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-14)
+
+
+def test_calls_from_several_threads():
+    g, results = LOSS.grad(), [None] * 8
+    def work(i):
+        results[i] = g(A=A * i, B=B, s=1.0)["dL_dB"]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for i, x in enumerate(results):
+        np.testing.assert_allclose(x, i * A.T @ np.cos(i * A @ B), rtol=1e-12)
