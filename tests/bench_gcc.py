@@ -7,7 +7,8 @@ For every program (a file, or a case of a file as in tests/data): the value and 
 of adcli and as a C loop with one `double vN = …;` an equation. Both run alone, in turn, on the same memory on one thread: a
 column an input and a result, at a distance that is no power of two. Points lie between those of a case, or in the declared
 ranges. gcc may change roundings and assume that there is no NaN; the column `agree` is the share of finite numbers that are
-the same to nine digits all the same. A ratio above 1 means that adcli is the faster.
+the same to nine digits all the same. A ratio above 1 means that adcli is the faster. Programs with tensors are passed over;
+tests/bench_tensors.py times such.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ from codegen.expand import for_machine
 from codegen.jit import compile_program
 from codegen.kernel import pointers
 from lang.derivatives import gradient
+from lang.elementwise import has_tensors
 from lang.ir import Atom, Equation, Lit, Program
 from lang.parse import parse
 
@@ -214,6 +216,8 @@ def main(arguments: list[str] | None = None) -> int:
     lines = []
     for path in args.files:
         for name, program, points in programs(path, args.most, args.only):
+            if has_tensors(program):
+                continue
             lines.append(compared(name, program, points, args.seconds))
             print(lines[-1], flush=True)
     if not lines:

@@ -1,0 +1,12 @@
+"""The programs in samples/, those of scalars and those with tensors."""
+from __future__ import annotations
+
+import pathlib
+
+from lang.elementwise import has_tensors
+from lang.parse import parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SAMPLES = sorted((ROOT / "samples").glob("*.ad"))
+TENSORS = [p for p in SAMPLES if has_tensors(parse(p.read_text(encoding="utf-8")))]
+SCALARS = [p for p in SAMPLES if p not in TENSORS]
