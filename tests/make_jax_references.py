@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Numbers of JAX for programs with tensors, in tests/data/jax_tensors.json: see tests/data/README.md.
+"""Numbers of JAX for programs with tensors, in tests/data/tensors/jax.json: see tests/data/README.md.
 
-    python tests/make_jax_references.py tests/data/jax_tensors.json
+    python tests/make_jax_references.py tests/data/tensors/jax.json
 
 A command, not run by the tests. It needs jax and nothing of this project: every program is written here once in the language
 and once with the operations of JAX. The numbers are those of forward over reverse mode: outputs, adjoints for random weights, and

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Numbers of PyTorch for the samples that have tensors, in tests/data/networks.json: see tests/data/README.md.
+"""Numbers of PyTorch for the samples that have tensors, in tests/data/tensors/networks.json: see tests/data/README.md.
 
-    python tests/make_torch_references.py tests/data/networks.json
+    python tests/make_torch_references.py tests/data/tensors/networks.json
 
 A command, not run by the tests. It needs torch 2.13.0 and nothing of this project: every program is written here again with
 the operations of PyTorch. Points of the two networks are those of the notebook they come from and random ones; all others are

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 DEFINITIONS: list[dict[str, Any]] = json.loads(
-    (pathlib.Path(__file__).parent / "data" / "tc_defs.json").read_text(encoding="utf-8"))["definitions"]
+    (pathlib.Path(__file__).parent / "data" / "tensors" / "definitions.json").read_text(encoding="utf-8"))["definitions"]
 
 REFUSED = {
     "tc/fun-b701bd1d": "index 'm' is in no read, so it has no range",

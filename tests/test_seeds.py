@@ -1,6 +1,6 @@
 """The programs that the project began with, as samples, against systems that are not this one.
 
-Networks, a mixture and single layers are compared with PyTorch's numbers in tests/data/networks.json, the mixture also with the
+Networks, a mixture and single layers are compared with PyTorch's numbers in tests/data/tensors/networks.json, the mixture also with the
 exact ones of tests/data/adbench.json, scalar formulas with what is found by hand.
 """
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lang.evaluate import evaluate, numpy_arithmetic
 from lang.pipeline import adjoints, tangents
 
 DATA = pathlib.Path(__file__).parent / "data"
-CASES: list[dict[str, Any]] = json.loads((DATA / "networks.json").read_text(encoding="utf-8"))["references"]
+CASES: list[dict[str, Any]] = json.loads((DATA / "tensors" / "networks.json").read_text(encoding="utf-8"))["references"]
 NOTEBOOK = [c for c in CASES if c["program"] in ("feed_forward", "recurrent")][::2]
 every_case = pytest.mark.parametrize("case", CASES, ids=[f"{i}-{c['program']}" for i, c in enumerate(CASES)])
 

@@ -15,7 +15,7 @@ import pytest
 import adcli as api
 
 CASES: list[dict[str, Any]] = json.loads(
-    (pathlib.Path(__file__).parent / "data" / "jax_tensors.json").read_text(encoding="utf-8"))["cases"]
+    (pathlib.Path(__file__).parent / "data" / "tensors" / "jax.json").read_text(encoding="utf-8"))["cases"]
 
 
 def agrees(f: api.Function, case: dict[str, Any]) -> None:
