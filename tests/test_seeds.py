@@ -1,7 +1,7 @@
 """The programs that the project began with, as samples, against systems that are not this one.
 
-Networks, a mixture and single layers are compared with the numbers of PyTorch in tests/data/tensors/networks.json, the mixture also
-with the exact ones of tests/data/adbench.json, scalar formulas with what is found by hand.
+Networks, a mixture and single layers are compared with the numbers of PyTorch in tests/data/tensors/networks.json, the mixture
+also with the exact ones of tests/data/adbench.json, scalar formulas with what is found by hand.
 """
 from __future__ import annotations
 
