@@ -222,7 +222,7 @@ class TensorKernel:
             limit = available()
         if needed > limit:
             raise AdError(f"this needs {amount(needed)} of memory, and {amount(limit)} are there",
-                          help="choose smaller tensors, or set the limit higher")
+                          help="choose smaller tensors")
 
     def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
         """AdError where a gather has nothing to choose from."""
