@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from lang.groups import union
 from lang.ir import Atom, Equation, Primitive, Program
 from lang.primitives import TABLE
 from lang.rules import Statics, map_rule, statics
@@ -97,9 +98,7 @@ def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], activ
     that depend on an input of interest."""
     masks, cost = dict(seeds), 0
     for e in reversed(equations):
-        mask = 0
-        for out in e.outs:
-            mask |= masks.get(out, 0)
+        mask = union(masks, e.outs)
         if not mask or e.outs[0] not in active:
             continue
         for i, a in enumerate(e.args):

@@ -5,11 +5,12 @@ it belongs to, so a value and its tangent can be dropped together.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from lang.build import Builder
 from lang.comprehension import Comprehension
 from lang.elementwise import shape_of
+from lang.groups import masks, positions, union
 from lang.guards import Term, contribution, result, total
 from lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from lang.names import Names
@@ -44,14 +45,10 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     inputs = {p.name: p.var for p in program.params}
     tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
     names = [f"d{{}}_d{group[0]}" if len(group) == 1 else f"d{{}}_c{i}" for i, group in enumerate(groups, 1)]
-    reach: dict[Atom, int] = {}
-    for i, seeded in enumerate(tangents):
-        reach.update({value: reach.get(value, 0) | 1 << i for value in seeded})
+    reach = masks(tangents)
     for e in program.equations:
         b.equations.append(e)
-        mask = 0
-        for a in e.args:
-            mask |= reach.get(a, 0)
+        mask = union(reach, e.args)
         if mask and not e.op.truth:
             reach.update(dict.fromkeys(e.outs, mask))
             for i in positions(mask):
@@ -59,14 +56,6 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
                 push_forward(b, e, tangents[i], names[i])
     return {(r.name, i): tangent(b, r.atom, tangents[i])
             for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
-
-
-def positions(mask: int) -> Iterator[int]:
-    """The positions of the bits of a mask, lowest first."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) -> None:

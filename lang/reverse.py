@@ -11,7 +11,8 @@ from lang.build import Builder
 from lang.comprehension import Comprehension
 from lang.duplicate import duplicate
 from lang.elementwise import shape_of
-from lang.forward import positions, seeded, strip_seeds
+from lang.forward import seeded, strip_seeds
+from lang.groups import masks, positions, union
 from lang.guards import Term, contribution, result, total
 from lang.ir import Atom, Equation, Lit, Program, Result, Var
 from lang.names import Names
@@ -40,8 +41,9 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     `program` is in explicit-duplication form. Returns the adjoint of every input in `wrt` for each group that it reaches: the
     sum of the partial derivatives of the group's results.
     """
-    active, results, found = active_values(program, wrt), {r.name: r.atom for r in program.results}, {}
-    inputs = [(p.name, p.var) for p in program.params if p.name in set(wrt)]
+    wanted, active, found = set(wrt), active_values(program, wrt), {}
+    inputs = [(p.name, p.var) for p in program.params if p.name in wanted]
+    results = {r.name: r.atom for r in program.results}
     seeds = [[results[name] for name in group] for group in groups]
     for i, equations in enumerate(reached(program, seeds, active)):
         adjoints: Adjoints = {atom: Term(b.expr(Lit(1.0))) for atom in seeds[i]}
@@ -52,16 +54,12 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
 
 def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]) -> list[list[Equation]]:
     """For each group of seeds the equations that its sweep goes through, in the order of the program."""
-    masks: dict[Atom, int] = {}
-    for i, atoms in enumerate(seeds):
-        masks.update({a: masks.get(a, 0) | 1 << i for a in atoms})
+    reach = masks(seeds)
     found: list[list[Equation]] = [[] for _ in seeds]
     for e in reversed(program.equations):
-        mask = 0
-        for out in e.outs:
-            mask |= masks.get(out, 0)
+        mask = union(reach, e.outs)
         if mask and not active.isdisjoint(e.outs):
-            masks.update({a: masks.get(a, 0) | mask for a in e.args if a in active})
+            reach.update({a: reach.get(a, 0) | mask for a in e.args if a in active})
             for i in positions(mask):
                 found[i].append(e)
     for equations in found:

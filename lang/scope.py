@@ -265,6 +265,16 @@ def value_names(tree: Tree) -> set[str]:
     return names
 
 
+def no_parameter(context: Context, definition: Def, token: Token) -> AdError:
+    """What is said of a name in a function that is none of its parameters."""
+    return context.fault(f"function '{definition.name.text}' has no parameter '{token.text}'", token,
+                         "a function sees only its parameters; pass the value as one")
+
+
+def calls_itself(context: Context, definition: Def, at: Node) -> AdError:
+    return context.fault(f"function '{definition.name.text}' calls itself", at, "recursion is not possible")
+
+
 class Function(Scope):
     """The body of a `def`: sees its parameters and nothing else; makes a Template."""
 
@@ -287,13 +297,11 @@ class Function(Scope):
     def unbound(self, token: Token) -> Atom:
         if token.text in self.context.broken:
             return POISON
-        raise self.context.fault(f"function '{self.definition.name.text}' has no parameter '{token.text}'", token,
-                                 "a function sees only its parameters; pass the value as one")
+        raise no_parameter(self.context, self.definition, token)
 
     def too_early(self, node: Call) -> AdError:
         if node.name == self.definition.name.text:
-            return self.context.fault(f"function '{node.name}' calls itself", node_name(node),
-                                      "recursion is not possible")
+            return calls_itself(self.context, self.definition, node_name(node))
         return super().too_early(node)
 
     def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:

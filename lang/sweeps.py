@@ -16,6 +16,7 @@ from lang.colouring import column_colours, row_colours, star_colours, star_reads
 from lang.cost import Paid, forward_cost, reverse_cost
 from lang.duplicate import duplicate
 from lang.elementwise import filled, has_tensors
+from lang.groups import masks
 from lang.ir import Atom, Equation, Program
 from lang.simplify import prune
 from lang.sparsity import Pattern, jacobian_pattern, symmetric, transposed
@@ -188,15 +189,6 @@ def cost(program: Program, plan: Plan) -> int:
         active = reverse.active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
         total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active, paid)
     return total
-
-
-def masks(groups: Sequence[Sequence[Atom]]) -> dict[Atom, int]:
-    """For each value the groups it belongs to, as bits."""
-    found: dict[Atom, int] = {}
-    for i, atoms in enumerate(groups):
-        for a in atoms:
-            found[a] = found.get(a, 0) | 1 << i
-    return found
 
 
 # ---------------------------------------------------------------- the sweeps

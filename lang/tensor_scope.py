@@ -14,7 +14,7 @@ from lang.errors import AdError, Span
 from lang.inline import LIMIT
 from lang.ir import Atom, Equation, Param, Program, Result, Var
 from lang.primitives import TABLE
-from lang.scope import POISON, Body, Context
+from lang.scope import POISON, Body, Context, calls_itself, no_parameter
 from lang.statements import assignment, check_name
 from lang.tensor_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
 from lang.tensor_lower import Statement
@@ -172,12 +172,11 @@ class TensorFunction(TensorScope):
     def unbound(self, token: Token) -> Atom:
         if token.text in self.context.broken:
             return POISON
-        raise self.context.fault(f"function '{self.definition.name.text}' has no parameter '{token.text}'", token,
-                                 "a function sees only its parameters; pass the value as one")
+        raise no_parameter(self.context, self.definition, token)
 
     def too_early(self, node: Call) -> AdError:
         if node.name == self.definition.name.text:
-            return self.context.fault(f"function '{node.name}' calls itself", node, "recursion is not possible")
+            return calls_itself(self.context, self.definition, node)
         return super().too_early(node)
 
     def program(self) -> list[Param]:
