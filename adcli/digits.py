@@ -11,6 +11,7 @@ from itertools import tee
 from typing import Any
 
 from adcli.output import destination, write_points
+from adcli.points import several
 from adcli.report import Layout, Number, Row, csv_text, json_record, json_text, nested, number_format, text
 from adcli.tasks import Task
 from lang.errors import AdError
@@ -26,7 +27,7 @@ Judged = tuple[Row, list[Digits]]
 
 def digits_report(task: Task, at: Iterable[dict[str, float]], options: Mapping[str, Any]) -> int:
     """Write the results at the points with their digits; returns the exit code."""
-    from adcli.results import Watch, evaluate, several
+    from adcli.results import Watch, evaluate
     if options["fast_math"]:
         raise AdError("--digits is about the program as it stands", help="leave out --fast-math")
     watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")

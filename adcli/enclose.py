@@ -16,9 +16,8 @@ from adcli.diagnose import described, letter
 from adcli.digits import shaped
 from adcli.options import ROWS, refuse
 from adcli.output import destination, say, write_points
-from adcli.points import points, within
+from adcli.points import points, several, within
 from adcli.report import Layout, Number, csv_text, json_text, json_value, number_format, shortest
-from adcli.results import several
 from adcli.spreads import SIGN, split
 from adcli.tasks import Task
 from lang.enclosure import Bounds, Enclosure, available, enclose

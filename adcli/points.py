@@ -68,6 +68,11 @@ def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str]
             for grid in grids for point in combined(grid))
 
 
+def several(specs: Sequence[str]) -> bool:
+    """Whether the points need a heading each: there may be more than one."""
+    return len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
+
+
 def components(params: Sequence[Param], names: Sequence[str]) -> set[str]:
     """The names that are no inputs but stand beside inputs of the same numbered family, as x0 beside x1 and x2: components
     of a vector that this formula happens not to use. They can hide no mistyped name, since no family member is left out."""

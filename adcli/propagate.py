@@ -17,9 +17,9 @@ from adcli import budgets
 from adcli.budgets import Budget, Correlations, Interval, Output, Sampling
 from adcli.options import names, program_options, read_source, refuse, result_options
 from adcli.output import destination, write_points
-from adcli.points import points, value, within
+from adcli.points import points, several, value, within
 from adcli.report import Row, number_format
-from adcli.results import Watch, carry_out, evaluate, several
+from adcli.results import Watch, carry_out, evaluate
 from adcli.spreads import split
 from adcli.tasks import Request, Task, prepared
 from adcli.usage import Verb

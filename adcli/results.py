@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from adcli.options import ROWS, refuse
 from adcli.output import destination, say, write_points
-from adcli.points import points, within
+from adcli.points import points, several, within
 from adcli.report import Layout, Number, Row, csv_rows, json_rows, number_format, text
 from adcli.tasks import Task
 from codegen.kernel import run
@@ -89,11 +89,6 @@ def matrices(form: str, task: Task, rows: Iterable[Row], number: Number, numbere
     matrix, places = matrix_among(task.program.results, task.wrt, task.verb)
     points = ((row.at, [row.results[k] for k in places]) for row in rows)
     return matrix_market(matrix, points, number) if form == "mtx" else coo(matrix, points, number, numbered)
-
-
-def several(specs: Sequence[str]) -> bool:
-    """Whether the points need a heading each: there may be more than one."""
-    return len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
 
 
 def written(form: str, layout: Layout, rows: Iterable[Row], number: Number, headed: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.options import derivative_options, names, output_option, program_options, read_source
-from adcli.points import points, within
+from adcli.points import points, several, within
 from adcli.report import Row, number_format
 from adcli.tasks import Request, made
 from adcli.usage import OneOf, Verb
@@ -54,7 +54,6 @@ def trace_command(program: str | None, expressions: tuple[str, ...], wrt: str | 
     there are two tables.
     """
     from adcli.output import destination, write_points
-    from adcli.results import several
     given = {"jvp": tangent, "vjp": cotangent}
     tables = Tables(prepared(read_source(program, expressions), names(of, "--of"), names(wrt, "--wrt"), given), options)
     params, watch = tables.primal.params, tables.watches[0]

@@ -8,7 +8,7 @@ import click
 
 from adcli.options import derivative_options, names, output_option, program_options, read_source
 from adcli.output import destination, say, write_points
-from adcli.points import points, within
+from adcli.points import points, several, within
 from adcli.report import json_text, shortest
 from adcli.usage import OneOf, Verb
 from lang.errors import AdError, excerpt
@@ -68,9 +68,9 @@ def why_command(program: str | None, expressions: tuple[str, ...], wrt: str | No
         raise AdError(f"no values for {', '.join(missing)}", help=f"give a point, --at {','.join(f'{n}=1' for n in missing[:3])}")
     given = within(primal.params, points(primal.params, at, note), note, primal.source)
     task = Asked(primal, inputs, mode == "forward", order, limit)
-    several = len(at) > 1 or any(c in spec for spec in at for c in ":@")
+    headed = several(at)
     with destination(output) as stream:
-        write_points(stream, as_json(task, given) if form == "json" else as_text(task, given, several))
+        write_points(stream, as_json(task, given) if form == "json" else as_text(task, given, headed))
     return 0
 
 
@@ -121,14 +121,14 @@ def rank(x: float) -> int:
 
 # ---------------------------------------------------------------- text
 
-def as_text(task: Asked, at: Iterable[Mapping[str, float]], several: bool) -> Iterator[str]:
+def as_text(task: Asked, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
         told: set[str] = set()
         paragraphs = ["\n".join(paragraph(g, told)) for g in groups(task, point)]
         if not paragraphs:
             paragraphs = ["nothing to explain: all values and derivatives here are finite and not zero"]
-        head = "\n" * bool(i) + f"# {', '.join(f'{k} = {shortest(x)}' for k, x in point.items())}\n" if several else ""
+        head = "\n" * bool(i) + f"# {', '.join(f'{k} = {shortest(x)}' for k, x in point.items())}\n" if headed else ""
         yield head + "\n\n".join(paragraphs) + "\n"
 
 

@@ -59,11 +59,11 @@ def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen:
         wrt = [x for _, along in chosen for x in along]
     if wrt is None:
         return [p.name for p in program.params if p.active and not p.var.integer]
-    known = [p.name for p in program.params]
+    known = {p.name: p for p in program.params}
     for name in wrt:
         if name not in known:
             raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
-        if program.param(name).var.integer:
+        if known[name].var.integer:
             raise AdError(f"'{name}' is a tensor of integers, and has no derivative")
     return list(dict.fromkeys(wrt))
 
@@ -199,8 +199,9 @@ def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> 
 
 def only_of_scalars(d: Derivation, entries: Entries) -> None:
     """AdError where a partial derivative of a tensor is asked for, or one by a tensor in forward mode."""
+    results = {r.name: r for r in d.program.results}
     for name in entries.rows:
-        result = d.program.result(name)
+        result = results[name]
         shape = shape_of(result.atom)
         if shape and result.of is not None:
             raise AdError(f"second derivatives by the tensor '{result.wrt[0]}' are no tensors of its shape",
@@ -209,7 +210,8 @@ def only_of_scalars(d: Derivation, entries: Entries) -> None:
             raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}, and a gradient is that of a scalar",
                           help="vjp gives the adjoints of the inputs for a cotangent, jvp the tangent along a direction; or "
                                "choose a scalar output with --of")
-    tensors = [x for x in entries.columns if d.program.param(x).var.shape]
+    shaped = {p.name for p in d.program.params if p.var.shape}
+    tensors = [x for x in entries.columns if x in shaped]
     if tensors and d.mode == "forward":
         raise AdError(f"'{tensors[0]}' is a tensor, and forward mode gives derivatives along one direction",
                       help="reverse mode gives the gradient; jvp the tangent along a direction")

@@ -26,7 +26,8 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     """
     names, b = Names.of(program), Builder()
     seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
-    tangents: Tangents = {program.param(s.seed or "").var: Term(b.expr(s.var)) for s in seeds}
+    inputs = {p.name: p.var for p in program.params}
+    tangents: Tangents = {inputs[s.seed or ""]: Term(b.expr(s.var)) for s in seeds}
     for e in program.equations:
         b.equations.append(e)
         b.group += 1

@@ -94,7 +94,8 @@ def tensor_plans(program: Program, entries: Entries) -> list[Plan]:
     """
     each = [(entries.rows[i], entries.columns[j]) for i, j in entries.positions()]
     back = Plan((), tuple((r,) for r in entries.rows), {(r, x): Read("reverse", r, x) for r, x in each}, len(entries.rows))
-    if any(program.param(x).var.shape for x in entries.columns):
+    columns = set(entries.columns)
+    if any(p.var.shape for p in program.params if p.name in columns):
         return [back]
     ahead = tuple((x,) for x in entries.columns)
     return [back, Plan(ahead, (), {(r, x): Read("forward", r, x) for r, x in each}, len(entries.columns))]
