@@ -12,7 +12,8 @@ from typing import Any
 import guarded
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from programs import law
 from tensor_checks import NUMPY, direction
 from tensor_data import Sample
 from tensor_ir import Tensors
@@ -59,13 +60,13 @@ def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any],
 
 # ---------------------------------------------------------------- random programs
 
-@settings(max_examples=300, deadline=None)
+@law(300)
 @given(SIZES)
 def test_values_are_those_of_plain_loops(sample: Sample) -> None:
     everywhere(sample.program(), sample.values, sample.meaning(), LANES[len(sample.shapes) % len(LANES)])
 
 
-@settings(max_examples=100, deadline=None)
+@law(100)
 @given(SIZES)
 def test_adjoints_are_those_of_the_reference(sample: Sample) -> None:
     r = random.Random(1)
@@ -74,7 +75,7 @@ def test_adjoints_are_those_of_the_reference(sample: Sample) -> None:
     everywhere(program, at, evaluate(program, {p.name: at[p.name] for p in program.params}, NUMPY))
 
 
-@settings(max_examples=100, deadline=None)
+@law(100)
 @given(SIZES)
 def test_tangents_are_those_of_the_reference(sample: Sample) -> None:
     r = random.Random(2)
