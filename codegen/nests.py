@@ -261,6 +261,8 @@ def _vectorises(op: Comprehension, v: Index, gathers: bool) -> bool:
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
         return False
+    if op.reduction == "*" and v not in determined(op.ranges, op.write):   # one lane could underflow and another overflow
+        return False
     values = [s for s in (*op.sources, *op.guards) if isinstance(s, Affine)]
     guarded = any(v in indices(g) for g in op.guards)
     return all(v not in indices(x) or linear(x) for x in values) and not (gathers and guarded)

@@ -19,6 +19,7 @@ from tensor_data import Sample
 from tensor_ir import Tensors
 from tensor_programs import tensor_samples
 
+import adcli
 from codegen import tensors, veclib
 from codegen.tensors import TensorKernel, compile_tensors
 from lang.errors import AdError
@@ -373,3 +374,9 @@ def test_a_kernel_is_called_by_several_threads_at_once() -> None:
     for t in threads:
         t.join()
     assert not faults
+
+
+def test_a_long_product_is_not_taken_apart():
+    """In parts, some would be 0 and some infinite, and the whole of them NaN."""
+    x = np.tile([1e-2] * 4 + [1e2] * 4, 2000)
+    assert adcli.compile("input x(N); p *=! x(i)")(x=x)["p"] == pytest.approx(1.0)
