@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from adcli.output.version import __version__
+
 __all__ = ["AdError", "Function", "__version__", "compile", "load"]
 
 if TYPE_CHECKING:
-    from adcli.function import Function, compile, load
-    from lang.errors import AdError
+    from adcli.api.function import Function, compile, load
+    from adcli.lang.ir.errors import AdError
 
 
 def __getattr__(name: str) -> Any:
     if name == "AdError":
-        from lang.errors import AdError
+        from adcli.lang.ir.errors import AdError
         return AdError
     if name in ("Function", "compile", "load"):
-        from adcli import function
+        from adcli.api import function
         return getattr(function, name)
     raise AttributeError(f"module 'adcli' has no attribute '{name}'")

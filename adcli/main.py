@@ -17,14 +17,14 @@ from importlib import import_module
 
 import click
 
-from adcli import __version__
-from adcli.output import discard_unfinished, say
-from adcli.usage import NobodyReads, Unfit, said, unknown
-from lang.errors import AdError
+from adcli.command.usage import NobodyReads, Unfit, said, unknown
+from adcli.lang.ir.errors import AdError
+from adcli.output.streams import discard_unfinished, say
+from adcli.output.version import __version__
 
-VERBS = {"eval": "verbs", "grad": "verbs", "jacobian": "verbs", "hessian": "verbs", "jvp": "verbs", "vjp": "verbs",
-         "hvp": "verbs", "taylor": "verbs", "show": "texts", "fmt": "texts",
-         "trace": "trace", "why": "why", "check": "check", "bench": "bench", "cache": "caching", "propagate": "propagate"}
+VERBS = {**dict.fromkeys(("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor"), "verbs.verbs"),
+         "show": "verbs.texts", "fmt": "verbs.texts", "trace": "trace.command", "why": "why.command", "check": "check.command",
+         "bench": "verbs.bench", "cache": "verbs.cache", "propagate": "propagate.command"}
 """Verb and the module of this package that has it."""
 
 STACK = 256 << 20

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lang.errors import AdError, nearest
-from lang.ir import Program
-from lang.printer import STYLES
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.syntax.printer import STYLES
 
 if TYPE_CHECKING:
-    from codegen.kernel import Entry
-    from codegen.llvm import Module
+    from adcli.codegen.machine.kernel import Entry
+    from adcli.codegen.rows.llvm import Module
 
 LANES = (1, 2, 4, 8)
 
@@ -54,12 +54,12 @@ class Target:
 
 
 def text(program: Program, header: Sequence[str], options: Options) -> str:
-    from lang.printer import print_program
+    from adcli.lang.syntax.printer import print_program
     return print_program(program, options.style, header)
 
 
 def llvm(program: Program, header: Sequence[str], options: Options) -> str:
-    from codegen import jit
+    from adcli.codegen.rows import jit
     module = compiled(program, options)
     written = commented([*header, *calling(module.entry)], ";") + module.text
     jit.verify(written)
@@ -67,7 +67,7 @@ def llvm(program: Program, header: Sequence[str], options: Options) -> str:
 
 
 def assembly(program: Program, header: Sequence[str], options: Options) -> str:
-    from codegen import jit
+    from adcli.codegen.rows import jit
     module = compiled(program, options)
     code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
     return commented([*header, *calling(module.entry)], "#") + code
@@ -75,8 +75,8 @@ def assembly(program: Program, header: Sequence[str], options: Options) -> str:
 
 def object_file(program: Program, header: Sequence[str], options: Options) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
-    from codegen import jit
-    from codegen.llvm import identification
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.llvm import identification
     module = compiled(program, options)
     marked = module.text + identification([*header, *calling(module.entry)])
     return jit.object_code(marked, jit.baseline(), jit.effort(module))
@@ -84,8 +84,8 @@ def object_file(program: Program, header: Sequence[str], options: Options) -> by
 
 def compiled(program: Program, options: Options) -> Module:
     """The program as LLVM IR."""
-    from codegen.expand import for_machine
-    from codegen.llvm import emit
+    from adcli.codegen.rows.expand import for_machine
+    from adcli.codegen.rows.llvm import emit
     return emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
 
 

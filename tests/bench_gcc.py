@@ -25,14 +25,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from codegen.expand import for_machine
-from codegen.jit import compile_program
-from codegen.kernel import pointers
-from lang.derivatives import gradient
-from lang.elementwise import has_tensors
-from lang.ir import Atom, Equation, Lit, Program
-from lang.parse import parse
+from adcli.codegen.machine.kernel import pointers
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Atom, Equation, Lit, Program
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.syntax.parse import parse
 
 ROWS = 1 << 15
 STRIDE = ROWS + 24

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.ir import Program
+from adcli.lang.ir.primitives import exp, log, relu, sigmoid
+from adcli.lang.passes.pipeline import adjoints
+from adcli.lang.passes.simplify import simplify
 from tensor_ir import Tensors
-
-from codegen.tensors import compile_tensors
-from lang.ir import Program
-from lang.pipeline import adjoints
-from lang.primitives import exp, log, relu, sigmoid
-from lang.simplify import simplify
 
 
 class Work(NamedTuple):

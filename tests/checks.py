@@ -10,25 +10,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import mpmath
+from adcli.codegen.machine import kernel as kernels
+from adcli.codegen.rows import expand, jit
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.sweep_plans import Plan, Read, carried_out
+from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
+from adcli.lang.ir import Equation, Primitive, Program, Result, Var
+from adcli.lang.ir.check import check, check_linear
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes import duplicate as duplication
+from adcli.lang.passes import pipeline
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.status import with_status
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
+from adcli.lang.syntax.parse import normal, parse, parse_tree
+from adcli.lang.syntax.printer import STYLES, print_program
 from run import MODES, alike, bits
-
-from codegen import expand, jit
-from codegen import kernel as kernels
-from lang import duplicate as duplication
-from lang import pipeline
-from lang.check import check, check_linear
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
-from lang.flatten import flatten
-from lang.format import format_tree
-from lang.ir import Equation, Primitive, Program, Result, Var, equal
-from lang.parse import normal, parse, parse_tree
-from lang.printer import STYLES, print_program
-from lang.seeds import drop_zero_seeds
-from lang.simplify import simplify
-from lang.status import with_status
-from lang.sweeps import Plan, Read, carried_out
 
 Point = Mapping[str, float]
 

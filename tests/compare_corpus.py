@@ -20,12 +20,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from adcli.lang.derive.derivatives import gradient, hessian, jacobian
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 from run import BACK_ENDS, MODES, values
-
-from lang.derivatives import gradient, hessian, jacobian
-from lang.errors import AdError
-from lang.ir import Program
-from lang.parse import parse
 
 LONGEST = 3000
 """Operations up to which the reference evaluator runs a case too."""

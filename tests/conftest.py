@@ -2,8 +2,7 @@
 import os
 
 import pytest
-
-from lang import check
+from adcli.lang.ir import check
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -28,12 +28,12 @@ from functools import cache
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+from adcli.lang.ir.errors import AdError  # noqa: E402
+from adcli.lang.syntax.parse import parse_source  # noqa: E402
+from adcli.lang.syntax.source import decode  # noqa: E402
 from programs import sample  # noqa: E402  # the tests' own helpers, beside this file
 
 from adcli import main  # noqa: E402
-from lang.errors import AdError  # noqa: E402
-from lang.parse import parse_source  # noqa: E402
-from lang.source import decode  # noqa: E402
 
 LIMIT = 10.0
 """Seconds an input may take."""

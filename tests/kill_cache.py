@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)] if __name__ == "__main__" else []
 
-from codegen import cache  # noqa: E402
+from adcli.codegen.machine import cache  # noqa: E402
 
 SLOW = """
 import os, time

@@ -5,8 +5,8 @@ import itertools
 import math
 import random
 
-from lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
-from lang.primitives import TABLE
+from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.primitives import TABLE
 
 REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
 """Every row with a real value."""

@@ -11,11 +11,10 @@ import math
 import random
 from dataclasses import dataclass
 
+from adcli.lang.ir import Program
+from adcli.lang.ir.primitives import TABLE
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-
-from lang.ir import Program
-from lang.primitives import TABLE
 
 TERNARY, OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY, POWER, ATOM = range(10)
 BINARY = {"or": (("or", "||"), OR, OR, AND), "and": (("and", "&&"), AND, AND, NOT),

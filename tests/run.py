@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 import struct
 
-from codegen.expand import for_machine
-from codegen.jit import compile_program, run
-from lang.derivatives import gradient
-from lang.evaluate import FLOAT, evaluate
-from lang.ir import LEVELS, Program
-from lang.status import with_status
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program, run
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.passes.status import with_status
 
 MODES = ("forward", "reverse")
 BACK_ENDS = ("reference", "native")

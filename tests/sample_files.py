@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pathlib
 
-from lang.elementwise import has_tensors
-from lang.parse import parse
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.syntax.parse import parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLES = sorted((ROOT / "samples").glob("*.ad"))

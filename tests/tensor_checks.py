@@ -10,12 +10,11 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.ir import Program
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
 from tensor_data import BIG, Sample
-
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
-from lang.ir import Program
-from lang.pipeline import adjoints, tangents
-from lang.simplify import simplify
 
 NUMPY, DIGITS = numpy_arithmetic(), 40
 STEP = mpmath.mpf(10) ** -14

@@ -15,12 +15,11 @@ from typing import Any
 
 import mpmath
 import numpy as np
-
-from lang.affine import Affine, Index, affine
-from lang.build import Builder, Expr, apply
-from lang.comprehension import Comprehension, Range, Read
-from lang.ir import Equation, Lit, Param, Program, Result, Var
-from lang.primitives import TABLE
+from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.build import Builder, Expr, apply
+from adcli.lang.ir.comprehension import Comprehension, Range, Read
+from adcli.lang.ir.primitives import TABLE
 
 # ---------------------------------------------------------------- the data
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lang.affine import Affine, Index, affine
-from lang.build import Builder, Expr
-from lang.comprehension import Comprehension, Range, Read
-from lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension, Range, Read
 
 
 class Tensors:

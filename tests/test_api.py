@@ -10,10 +10,10 @@ import threading
 
 import numpy as np
 import pytest
+from adcli.codegen.rows import jit
+from adcli.lang.syntax.printer import STYLES
 
 import adcli
-from codegen import jit
-from lang.printer import STYLES
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKED = ROOT / "samples" / "worked.ad"

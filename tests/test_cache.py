@@ -10,12 +10,13 @@ import threading
 import time
 
 import pytest
+from adcli.codegen.machine import cache, veclib
+from adcli.codegen.rows import jit
+from adcli.lang.ir.errors import Source
 from command import adcli, succeeds
 from kill_cache import ROOT, broken, kill_at_random
 
-from adcli import tasks
-from codegen import cache, jit, veclib
-from lang.errors import Source
+from adcli.task import tasks
 
 NAME, OTHER = "ab" * 32, "cd" * 32
 RUN = ("grad", "-e", "v = x*sin(y)", "--at", "x=2,y=5")
@@ -101,7 +102,8 @@ def test_notes_of_the_program_are_kept(folder, tmp_path):
 
 
 WATCH = ("import sys; from adcli.main import run; code = run(sys.argv[1:]);"
-         "heavy = {'lark', 'numpy', 'llvmlite', 'lang.primitives', 'lang.parse', 'codegen.jit', 'difflib', 'fractions'};"
+         "heavy = {'lark', 'numpy', 'llvmlite', 'adcli.lang.ir.primitives', 'adcli.lang.syntax.parse', 'adcli.codegen.rows.jit',"
+         " 'difflib', 'fractions'};"
          "print(sorted(heavy & set(sys.modules)), code, file=sys.stderr)")
 
 

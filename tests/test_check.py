@@ -8,21 +8,22 @@ import random
 
 import mpmath
 import pytest
+from adcli.codegen.rows.expand import expand
+from adcli.lang.analyse.differences import extrapolated, steps
+from adcli.lang.analyse.precise_differences import derivative
+from adcli.lang.analyse.rounding import Rounding
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate.complex import complex_step, continues, step
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from compare_corpus import cases
 from one import REAL, samples
 from one import program as one_operation
 
-from adcli import check_methods, check_subject
-from adcli.sampling import ranged
-from codegen.expand import expand
-from lang.continuation import complex_step, continues, step
-from lang.derivatives import gradient
-from lang.differences import extrapolated, steps
-from lang.evaluate import evaluate, mpmath_arithmetic
-from lang.parse import parse
-from lang.precise_differences import derivative
-from lang.rounding import Rounding
+from adcli.check import methods as check_methods
+from adcli.check import subject as check_subject
+from adcli.input.sampling import ranged
 
 METHODS = ["forward against reverse", "native against reference", "differences of the value", "complex step",
            "multiple precision", "program in multiple precision", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩",

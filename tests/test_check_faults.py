@@ -4,14 +4,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
+from adcli.lang.ir import check as checks
+from adcli.lang.ir.build import When
+from adcli.lang.ir.primitives import TABLE, cos
+from adcli.lang.passes import forward, reverse
 from command import adcli, succeeds
 from test_planted_faults import wrong_rule
 
-from adcli import check_methods, check_subject
-from lang import check as checks
-from lang import forward, reverse
-from lang.build import When
-from lang.primitives import TABLE, cos
+from adcli.check import methods as check_methods
+from adcli.check import subject as check_subject
 
 # The operation stands in the middle of each program, and on its second line.
 MIDDLE = {

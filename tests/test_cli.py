@@ -14,7 +14,7 @@ import pytest
 from command import adcli, succeeds
 
 from adcli.main import VERBS, cli
-from adcli.report import shortest
+from adcli.output.report import shortest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKED = ROOT / "samples" / "worked.ad"
@@ -333,8 +333,9 @@ def test_version():
 
 
 def test_the_targets_in_the_help_are_those_there_are():
-    from adcli import options
-    from codegen.targets import LANES, TARGETS
+    from adcli.codegen.targets import LANES, TARGETS
+
+    from adcli.command import options
     assert list(TARGETS) == list(options.TARGETS)
     emit = next(line for line in verb_help("grad").splitlines() if "--lanes" in line)
     assert f"[{'|'.join(map(str, LANES))}]" in emit

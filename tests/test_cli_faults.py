@@ -195,7 +195,7 @@ def test_an_expression_that_is_not_utf8():
 def test_a_defect_is_told_from_a_fault(monkeypatch):
     def broken(*args: object) -> None:
         raise AssertionError("two and two")
-    monkeypatch.setattr("adcli.results.points", broken)
+    monkeypatch.setattr("adcli.answers.results.points", broken)
     ended = adcli("eval", "-e", "x", "--at", "x=1")
     assert ended.code == 70
     assert ended.err.startswith("adcli 0.1.0: internal error: AssertionError: two and two\nhelp: this is a defect of adcli")
@@ -206,7 +206,7 @@ def test_a_defect_is_told_from_a_fault(monkeypatch):
 def test_memory_is_a_clean_fault(monkeypatch):
     def large(*args: object) -> None:
         raise MemoryError
-    monkeypatch.setattr("adcli.results.points", large)
+    monkeypatch.setattr("adcli.answers.results.points", large)
     assert adcli("eval", "-e", "x", "--at", "x=1")[:3] == (2, "", "adcli: error: not enough memory for this program\n")
 
 
@@ -224,7 +224,7 @@ def test_a_failure_halfway_keeps_the_old_file(folder, monkeypatch):
     def half(layout, rows, number, headed):
         yield "half\n"
         raise OSError(28, "No space left on device")
-    monkeypatch.setattr("adcli.results.text", half)
+    monkeypatch.setattr("adcli.answers.results.text", half)
     ended = adcli("eval", "f.ad", "--at", "x=1,y=2", "-o", "kept")
     assert ended[:3] == (2, "", "adcli: error: No space left on device\n")
     assert (folder / "kept").read_text() == "old"

@@ -12,16 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import mpmath
 import pytest
-
-from codegen import jit, llvm, veclib
-from codegen.arrays import run_arrays
-from codegen.expand import expand
-from codegen.parts import cut
-from codegen.targets import TARGETS, Options
-from lang.build import Builder
-from lang.evaluate import FLOAT, Arithmetic, every_value, read
-from lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from lang.primitives import TABLE
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.parts import cut
+from adcli.codegen.targets import TARGETS, Options
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.primitives import TABLE
 
 WIDTHS = sorted({1, 2, 4, veclib.lanes()})
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,

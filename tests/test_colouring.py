@@ -6,11 +6,10 @@ import random
 import numpy as np
 import programs
 import pytest
+from adcli.lang.derive.colouring import column_colours, row_colours, smallest_last, star_colours, star_reads
+from adcli.lang.derive.sparsity import Pattern, symmetric, transposed
 from hypothesis import given
 from hypothesis import strategies as st
-
-from lang.colouring import column_colours, row_colours, smallest_last, star_colours, star_reads
-from lang.sparsity import Pattern, symmetric, transposed
 
 
 def banded(n: int, width: int) -> Pattern:

@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate
+from adcli.lang.syntax.parse import parse
 from run import BACK_ENDS, MODES, alike, derivatives
 
 import adcli
-from lang.derivatives import gradient
-from lang.evaluate import evaluate
-from lang.parse import parse
 
 INF, NAN = math.inf, math.nan
 

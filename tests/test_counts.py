@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.check import check
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import print_program
 from command import adcli, succeeds
 from tensor_texts import DEFINITIONS
 
 import adcli as api
-from lang.check import check
-from lang.errors import AdError
-from lang.evaluate import evaluate
-from lang.ir import equal
-from lang.parse import parse
-from lang.pipeline import adjoints, tangents
-from lang.printer import print_program
-from lang.simplify import simplify
 
 BY_ID = {d["id"]: d["text"] for d in DEFINITIONS}
 WINDOW = BY_ID["tc/f-c3d21f0d"]

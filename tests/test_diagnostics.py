@@ -1,9 +1,8 @@
 """What is said about a wrong program: the exact text, for every kind of fault."""
 import pytest
-
-from lang.errors import AdError
-from lang.parse import parse
-from lang.source import decode
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.source import decode
 
 CASES = """\
 v = 2 * tahn(p)

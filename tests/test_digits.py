@@ -9,18 +9,17 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from adcli.lang.analyse.right_digits import EXACT, exact_results, right_digits
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.ir import Lit
+from adcli.lang.ir.rounded import Rounded, meant
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from compare_corpus import cases
 from one import REAL, special_points
 from one import program as program_of
-
-from lang.derivatives import gradient
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
-from lang.exact import Rounded, meant
-from lang.ir import Lit
-from lang.parse import parse
-from lang.right_digits import EXACT, exact_results, right_digits
-from lang.simplify import simplify
 
 DATA = pathlib.Path(__file__).parent / "data"
 LOSING = list(cases(DATA / "cancellation"))

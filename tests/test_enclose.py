@@ -9,6 +9,14 @@ from fractions import Fraction
 from statistics import median
 
 import pytest
+from adcli.lang.analyse import enclosure
+from adcli.lang.analyse.enclosure import enclose
+from adcli.lang.analyse.right_digits import exact_results
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, intervals, mpmath_arithmetic
+from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from compare_corpus import cases
 from hypothesis import given
@@ -16,15 +24,6 @@ from hypothesis import strategies as st
 from one import REAL
 from one import program as program_of
 from programs import Sample, law, samples
-
-from lang import enclosure, intervals
-from lang.derivatives import gradient
-from lang.enclosure import enclose
-from lang.errors import AdError
-from lang.evaluate import evaluate, mpmath_arithmetic
-from lang.interval_arithmetic import interval_arithmetic
-from lang.parse import parse
-from lang.right_digits import exact_results
 
 DATA = pathlib.Path(__file__).parent / "data"
 CASES = [*cases(DATA), *cases(DATA / "cancellation")]

@@ -1,13 +1,12 @@
 """The canonical form: its text, and that it changes no program and not itself."""
 import pytest
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import Source
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
+from adcli.lang.syntax.parse import parse, parse_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from lang.errors import Source
-from lang.flatten import flatten
-from lang.format import format_tree
-from lang.ir import equal
-from lang.parse import parse, parse_tree
 
 MESSY = """#!/usr/bin/env adcli
 # top

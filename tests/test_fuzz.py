@@ -6,16 +6,15 @@ import random
 import checks
 import fuzz_bytes
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Program
+from adcli.lang.ir.check import check
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import Sample, Scope, law, point, samples
 from run import MODES
-
-from lang.check import check
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.ir import Program
-from lang.parse import parse
 
 choices = st.randoms(use_true_random=False)
 programs = samples(24)

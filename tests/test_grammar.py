@@ -2,14 +2,13 @@
 import random
 
 import pytest
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax import grammar
+from adcli.lang.syntax.parse import Unexpected, statements
+from adcli.lang.syntax.scan import scan
+from adcli.lang.syntax.tree import Token
 from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
-
-from lang import grammar
-from lang.errors import AdError
-from lang.parse import Unexpected, statements
-from lang.scan import scan
-from lang.tree import Token
 
 WORDS = ["x", "y", "2", "1.5", "+", "-", "*", "/", "**", "(", ")", ",", "=", "\n", ";", "?", ":", "<", "and", "or", "not", "!",
          "def", "f", "->", "{", "}", "input", "param", "output", "in", "[", "]", "x = y\n", "f(x)", "(a, b) = dup x\n",

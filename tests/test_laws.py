@@ -6,17 +6,17 @@ import random
 
 import numpy as np
 import pytest
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program, run
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.simplify import simplify
 from checks import unsimplified
 from one import REAL, SPECIAL, program, samples, special_points
 from run import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
 
 import adcli
-from codegen.expand import for_machine
-from codegen.jit import compile_program, run
-from lang.derivatives import gradient
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
-from lang.primitives import TABLE
-from lang.simplify import simplify
 
 every_primitive = pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 both_back_ends = pytest.mark.parametrize("back_end", BACK_ENDS)

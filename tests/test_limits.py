@@ -6,17 +6,16 @@ import random
 from fractions import Fraction
 
 import pytest
+from adcli.lang.analyse.limits import limits
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate.asymptotic import Beyond
+from adcli.lang.evaluate.asymptotic_arithmetic import Expansions, literal
+from adcli.lang.evaluate.exact_reals import PI, Number, Undecided, constant, exponential, logarithm, number
+from adcli.lang.ir import Lit
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
-
-from lang.derivatives import gradient
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
-from lang.ir import Lit
-from lang.limit_arithmetic import Expansions, literal
-from lang.limit_numbers import PI, Number, Undecided, constant, exponential, logarithm, number
-from lang.limit_series import Beyond
-from lang.limits import limits
-from lang.parse import parse
-from lang.primitives import TABLE
 
 INF = math.inf
 
@@ -175,7 +174,7 @@ def test_mixed_second_derivatives_have_limits_along_each_input():
 
 
 def test_too_long_a_program_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("lang.limits.LARGEST", 2_000)
+    monkeypatch.setattr("adcli.lang.analyse.limits.LARGEST", 2_000)
     file = tmp_path / "long.ad"
     file.write_text("s = x\n" + "s = sin(s) + x\n" * 1_100 + "v = s/x\n")
     ended = adcli("why", file, "--at", "x=0", "--limit", "--wrt", "x")

@@ -5,11 +5,11 @@ import struct
 import sys
 
 import pytest
+from adcli.codegen.machine import loader, veclib
+from adcli.codegen.machine.kernel import Entry, run
+from adcli.codegen.machine.loader import LoadError, load
+from adcli.codegen.rows import jit, llvm
 from test_codegen import WIDTHS, everything, long_program
-
-from codegen import jit, llvm, loader, veclib
-from codegen.kernel import Entry, run
-from codegen.loader import LoadError, load
 
 
 def compiled(program, lanes=None, level=1):

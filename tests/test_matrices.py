@@ -10,14 +10,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.io
+from adcli.lang.derive.derivatives import hessian, jacobian
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 
-from adcli.matrices import Matrix, coo, matrix_among, matrix_market, scipy_coo
-from adcli.picture import BRAILLE, DOTS, figures, percent, picture
-from adcli.report import number_format
-from lang.derivatives import hessian, jacobian
-from lang.errors import AdError
-from lang.evaluate import evaluate
-from lang.parse import parse
+from adcli.output.report import number_format
+from adcli.task.matrices import Matrix, coo, matrix_among, matrix_market, scipy_coo
+from adcli.verbs.picture import BRAILLE, DOTS, figures, percent, picture
 
 INF, NAN = math.inf, math.nan
 JACOBIAN = Matrix("jacobian", ("u", "v"), ("x", "y", "z"), (0, 1, 1), (1, 0, 2))

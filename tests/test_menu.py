@@ -3,17 +3,17 @@ import json
 import random
 
 import pytest
+from adcli.lang.derive import derivatives
+from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
+from adcli.lang.derive.sweep_plans import Entries, Plan, carried_out, plans
+from adcli.lang.ir import Lit
+from adcli.lang.ir.build import Builder
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from programs import point, sample
 from run import BACK_ENDS, values
 
 import adcli as package
-from lang import derivatives
-from lang.build import Builder
-from lang.derivatives import gradient, hessian, hvp, jacobian
-from lang.ir import Lit
-from lang.parse import parse
-from lang.sweeps import Entries, Plan, carried_out, plans
 
 
 def rosenbrock(n: int) -> str:
@@ -56,7 +56,7 @@ def test_every_plan_gives_the_same_jacobian(text, zeros):
 
 
 def evaluated(program, equations, found):
-    from lang.ir import Program, Result
+    from adcli.lang.ir import Program, Result
     results = tuple(Result(f"e{i}", atom) for i, atom in enumerate(found.values()))
     got = values(Program(program.params, tuple(equations), results), [AT], "reference")[0]
     return dict(zip(found, got.values(), strict=True))

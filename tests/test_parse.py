@@ -2,15 +2,15 @@
 import math
 
 import pytest
+from adcli.lang.ir import Lit, Program
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import Source
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
+from adcli.lang.syntax.parse import parse, parse_tree
+from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from lang.errors import Source
-from lang.flatten import flatten
-from lang.format import format_tree
-from lang.ir import Lit, Program, equal
-from lang.parse import parse, parse_tree
-from lang.scan import is_bare_expression
 
 
 def prefix(text: str) -> str:
@@ -163,7 +163,7 @@ def test_a_long_chain_of_functions() -> None:
 
 
 def test_any_text_gives_a_program_or_an_error() -> None:
-    from lang.errors import AdError
+    from adcli.lang.ir.errors import AdError
     pieces = ["x", "2", "(", ")", "+", "-", "=", "\n", ";", ",", "?", ":", "def ", "f", "{", "}", "->", "not ", "input ",
               "[", "]", " in ", "<", "**", "#", "dup ", "−", "+=!", "sin(", "_", "output "]
 

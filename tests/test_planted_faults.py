@@ -11,6 +11,13 @@ from typing import Any
 
 import checks
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Equation, Lit, Program, Var, check, notation
+from adcli.lang.ir.build import When
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes import duplicate, guards, reverse, simplify
+from adcli.lang.passes import zero_seeds as seeds
+from adcli.lang.syntax.parse import parse
 from checks import (
     check_arm,
     check_differences,
@@ -22,13 +29,6 @@ from checks import (
     check_zero_seeds,
 )
 from programs import SPECIAL
-
-from lang import check, duplicate, guards, notation, reverse, seeds, simplify
-from lang.build import When
-from lang.derivatives import gradient
-from lang.ir import Equation, Lit, Program, Var
-from lang.parse import parse
-from lang.primitives import TABLE
 
 Plant = Callable[[pytest.MonkeyPatch], Any]
 

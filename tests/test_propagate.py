@@ -10,25 +10,36 @@ import re
 
 import numpy as np
 import pytest
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.uncertainty import propagation
+from adcli.lang.derive.uncertainty_figures import cholesky
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir.check import check
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import print_program
 from command import adcli, succeeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adcli import monte_carlo
-from adcli.budgets import rounded
-from adcli.monte_carlo import Agreement, End, Experiment, Sampled, Tally, compared, drawn, sample, samples_wanted, tolerance
-from adcli.propagate import coefficients, probability
-from codegen.expand import for_machine
-from codegen.jit import compile_program
-from lang.check import check
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.evaluate import evaluate, numpy_arithmetic
-from lang.ir import equal
-from lang.parse import parse
-from lang.printer import print_program
-from lang.uncertainty import propagation
-from lang.uncertainty_figures import cholesky
+from adcli.propagate import monte_carlo
+from adcli.propagate.budgets import rounded
+from adcli.propagate.command import coefficients, probability
+from adcli.propagate.monte_carlo import (
+    Agreement,
+    End,
+    Experiment,
+    Sampled,
+    Tally,
+    compared,
+    drawn,
+    sample,
+    samples_wanted,
+    tolerance,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from adcli.lang.ir import Var
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, text, value
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.ranges import Access, Given, infer, injective
+from adcli.lang.syntax.parse import parse
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensor_texts import ACCEPTED, MAXPOOL
-
-from lang.affine import Affine, Index, affine, floor, greatest, least, text, value
-from lang.comprehension import Comprehension
-from lang.errors import AdError
-from lang.ir import Var
-from lang.parse import parse
-from lang.ranges import Access, Given, infer, injective
 
 
 def found(source: str) -> list[str]:

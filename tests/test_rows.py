@@ -8,7 +8,7 @@ import polars
 import pytest
 from command import adcli, succeeds
 
-from adcli.progress import Progress, line
+from adcli.output.progress import Progress, line
 
 XY = "v = x*y"
 TABLE = b'name,y,x\n"a, ""b""",2,1\n\xffc,3, 4 \n'
@@ -200,7 +200,7 @@ def test_progress(monkeypatch):
     assert line(3_000_000, 50, 200, 2.0) == "3,000,000 rows, 1,500,000 rows/s, 25%, 0:00:06 left"
     assert line(10, 50, None, 2.0) == "10 rows, 5 rows/s"
     now = [0.0]
-    monkeypatch.setattr("adcli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("adcli.output.progress.time.monotonic", lambda: now[0])
     for shown in (Terminal(), io.StringIO()):
         now[0] = 0.0
         progress = Progress(100, shown)

@@ -16,9 +16,10 @@ from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adcli import stream, tables_polars, work
-from adcli.rows import Fault, Table, number
-from adcli.tables import end_of_rows
+from adcli.rows import blocks as work
+from adcli.rows import stream, tables_polars
+from adcli.rows.rows import Fault, Table, number
+from adcli.rows.tables import end_of_rows
 
 PROGRAM = "v = x*y + sqrt(x)"
 READERS = ("careful", "plain", "polars")
@@ -34,8 +35,8 @@ def reader(name, cut=False):
         if name == "careful":
             patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
         if cut:
-            patches.enter_context(mock.patch("adcli.tables.BLOCK", 24))
-            patches.enter_context(mock.patch("adcli.tables.PIECE", 7))
+            patches.enter_context(mock.patch("adcli.rows.tables.BLOCK", 24))
+            patches.enter_context(mock.patch("adcli.rows.tables.PIECE", 7))
         yield
 
 

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import mpmath
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import is_step
+from adcli.lang.syntax.parse import parse
 from one import REAL, program, samples
-
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
-from lang.parse import parse
-from lang.primitives import TABLE
-from lang.rules import is_step
 
 MP = mpmath_arithmetic(250)   # far more digits than the differences take away
 

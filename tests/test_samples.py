@@ -15,12 +15,12 @@ import sys
 
 import mpmath
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.ir import Program
 from sample_files import ROOT, SAMPLES, SCALARS
 
 import adcli
-from lang.derivatives import gradient
-from lang.evaluate import evaluate, mpmath_arithmetic
-from lang.ir import Program
 
 DIGITS, STEP = 60, mpmath.mpf(10) ** -15
 every_sample = pytest.mark.parametrize("path", SAMPLES, ids=[p.stem for p in SAMPLES])

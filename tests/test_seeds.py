@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.passes.pipeline import adjoints, tangents
 from command import adcli as command
 from command import succeeds
 from sample_files import ROOT, TENSORS
 
 import adcli
-from lang.evaluate import evaluate, numpy_arithmetic
-from lang.pipeline import adjoints, tangents
 
 DATA = pathlib.Path(__file__).parent / "data"
 CASES: list[dict[str, Any]] = json.loads((DATA / "tensors" / "networks.json").read_text(encoding="utf-8"))["references"]

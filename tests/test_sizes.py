@@ -6,21 +6,19 @@ import random
 from dataclasses import replace
 
 import pytest
+from adcli.lang.evaluate.comprehensions import bound
+from adcli.lang.ir import Equation, Lit, Param, Program, Var, check
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, substituted, value
+from adcli.lang.ir.check import CheckError
+from adcli.lang.ir.comprehension import Agreement, Read
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.sizes import bind, infeasible, interval, memory, prove, shapes
+from adcli.lang.passes.pipeline import adjoints
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import law
 from tensor_data import Sample, line, stated, written
 from tensor_programs import tensor_samples
-
-from lang import check
-from lang.affine import Affine, Index, affine, floor, greatest, least, product, substituted, value
-from lang.check import CheckError
-from lang.comprehension import Agreement, Read
-from lang.errors import AdError, Source
-from lang.ir import Equation, Lit, Param, Program, Var
-from lang.pipeline import adjoints
-from lang.sizes import bind, infeasible, interval, memory, prove, shapes
-from lang.tensor_evaluate import bound
 
 MUL = ("mul", 0, 1)
 

@@ -8,17 +8,17 @@ import random
 import one
 import programs
 import pytest
+from adcli.lang.derive import sparsity
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Lit, Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes import pipeline
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.parse import parse
 from hypothesis import given
-
-from lang import pipeline, sparsity
-from lang.derivatives import gradient
-from lang.duplicate import duplicate
-from lang.errors import AdError
-from lang.evaluate import evaluate
-from lang.ir import Lit, Program
-from lang.parse import parse
-from lang.simplify import simplify
-from lang.sparsity import entries, hessian_pattern, jacobian_pattern, symmetric, transposed
 
 CORPUS = {path.stem: json.loads(path.read_text(encoding="utf-8")).get("cases", [])
           for path in sorted((pathlib.Path(__file__).parent / "data").glob("*.json"))}

@@ -1,8 +1,8 @@
 """Points with a spread: ± in its spellings, percent, and what is wrong with the others."""
 import pytest
+from adcli.lang.ir.errors import AdError
 
-from adcli.spreads import split
-from lang.errors import AdError
+from adcli.input.spreads import split
 
 
 @pytest.mark.parametrize("spec, plain, spreads", [

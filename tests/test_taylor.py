@@ -7,27 +7,27 @@ import random
 from collections.abc import Mapping
 
 import pytest
+from adcli.lang.derive import power_series
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.power_series import Expansion
+from adcli.lang.derive.taylor import taylor
+from adcli.lang.evaluate import FLOAT, evaluate, every_value, mpmath_arithmetic
+from adcli.lang.ir import Program
+from adcli.lang.ir.check import check
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.forward import jvp
+from adcli.lang.passes.guards import Term
+from adcli.lang.passes.status import with_status
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import STYLES, print_program
 from hypothesis import given
 from hypothesis import strategies as st
 from one import REAL, program, samples, special_points
 from programs import law, point, sample
 from run import alike, ulps
-
-from lang import power_series
-from lang.check import check
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.evaluate import FLOAT, evaluate, every_value, mpmath_arithmetic
-from lang.forward import jvp
-from lang.guards import Term
-from lang.ir import Program, equal
-from lang.parse import parse
-from lang.power_series import Expansion
-from lang.primitives import TABLE
-from lang.printer import STYLES, print_program
-from lang.seeds import drop_zero_seeds
-from lang.status import with_status
-from lang.taylor import taylor
 
 INF, NAN = math.inf, math.nan
 COMPOSITIONS = [

@@ -159,7 +159,7 @@ def test_representations_show_shapes():
 @pytest.mark.parametrize("f", [MV, LOSS, PICK, MV.vjp(), LOSS.grad(), LOSS.hvp(), LOSS.grad().jvp(), MV.jvp().vjp()],
                          ids=["mv", "loss", "pick", "vjp", "grad", "hvp", "second", "third"])
 def test_functions_travel(f):
-    from lang.ir import equal
+    from adcli.lang.ir.equal import equal
     g = pickle.loads(pickle.dumps(f))
     assert repr(g) == repr(f) and equal(g.program, f.program) and g.text() == f.text()
     assert [p.seed for p in g.program.params] == [p.seed for p in f.program.params]

@@ -7,19 +7,19 @@ from typing import Any
 import guarded
 import numpy as np
 import pytest
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.affine import affine, floor, greatest, least, text, value
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import print_program
 from command import adcli
 from tensor_checks import NUMPY
 
 import adcli as api
-from codegen.tensors import compile_tensors
-from lang.affine import affine, floor, greatest, least, text, value
-from lang.errors import AdError
-from lang.evaluate import evaluate
-from lang.ir import equal
-from lang.parse import parse
-from lang.pipeline import adjoints, tangents
-from lang.printer import print_program
-from lang.simplify import simplify
 
 HUGE = 9007199254740000
 

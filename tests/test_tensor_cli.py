@@ -171,7 +171,7 @@ def test_jacobians_have_the_shapes_of_both(mode):
 
 
 def test_code_is_kept_between_runs(folder, monkeypatch):
-    from codegen import jit
+    from adcli.codegen.rows import jit
     monkeypatch.setenv("ADCLI_CACHE_DIR", str(folder / "cache"))
     line = ["vjp", "mv.ad", *AT, "--cotangent", "C=1"]
     first = succeeds(*line)

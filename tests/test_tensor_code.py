@@ -12,6 +12,15 @@ from typing import Any
 import guarded
 import numpy as np
 import pytest
+from adcli.codegen.machine import veclib
+from adcli.codegen.nests import runtime as tensors
+from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Lit, Program, Result
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE, exp
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
 from hypothesis import given
 from programs import law
 from tensor_checks import NUMPY, direction
@@ -20,14 +29,6 @@ from tensor_ir import Tensors
 from tensor_programs import tensor_samples
 
 import adcli
-from codegen import tensors, veclib
-from codegen.tensors import TensorKernel, compile_tensors
-from lang.errors import AdError
-from lang.evaluate import evaluate
-from lang.ir import Lit, Program, Result
-from lang.pipeline import adjoints, tangents
-from lang.primitives import TABLE, exp
-from lang.simplify import simplify
 
 LANES = (veclib.lanes(), 4, 2, 1)
 SIZES = tensor_samples(rank=2, longest=20) | tensor_samples(rank=2, longest=9) | tensor_samples()
@@ -90,7 +91,7 @@ def test_a_read_too_far_ends_the_process() -> None:
     script = f"""
 import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parent.parent)!r}]
 import guarded, numpy as np
-from codegen import tensors
+from adcli.codegen.nests import runtime as tensors
 from tensor_ir import Tensors
 tensors.prove = lambda program, sizes: None
 p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")

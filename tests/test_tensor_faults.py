@@ -7,11 +7,11 @@ import zipfile
 
 import numpy as np
 import pytest
+from adcli.lang.ir.errors import AdError
 from command import adcli
 from tensor_cases import A, B, folder
 
-import adcli.tensors as tensors
-from lang.errors import AdError
+import adcli.input.arrays as tensors
 
 __all__ = ["folder"]
 

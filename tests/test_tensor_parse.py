@@ -6,15 +6,15 @@ import re
 
 import numpy as np
 import pytest
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir import Program, Var
+from adcli.lang.ir.affine import text
+from adcli.lang.ir.check import check
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
-
-from lang.affine import text
-from lang.check import check
-from lang.comprehension import Comprehension
-from lang.errors import AdError
-from lang.evaluate import evaluate, numpy_arithmetic
-from lang.ir import Program, Var, equal
-from lang.parse import parse
 
 
 def said(text: str) -> str:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.passes import comprehension_rules as tensor_rules
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
 from tensor_checks import check_derivatives, check_second_order, close, run
 from tensor_data import Sample, Scalar, stated, written
-
-from lang import tensor_rules
-from lang.derivatives import gradient
-from lang.pipeline import adjoints, tangents
-from lang.simplify import simplify
 
 MUL = ("mul", 0, 1)
 NAN, INF = math.nan, math.inf

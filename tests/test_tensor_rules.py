@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
+from adcli.lang.ir import Equation, Lit, Program, Result
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import emit
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes import comprehension_rules as tensor_rules
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
 from hypothesis import given
 from programs import law
 from tensor_checks import check_derivatives, check_second_order, check_values, close, run
 from tensor_data import Sample, Scalar, stated, written
 from tensor_programs import tensor_samples
-
-from lang import tensor_rules
-from lang.comprehension import Comprehension
-from lang.derivatives import gradient, hessian, hvp, jacobian
-from lang.elementwise import emit
-from lang.errors import AdError
-from lang.ir import Equation, Lit, Program, Result
-from lang.pipeline import adjoints, tangents
-from lang.simplify import simplify
 
 MUL = ("mul", 0, 1)
 R = np.random.default_rng(5)

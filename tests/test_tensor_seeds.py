@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import hvp
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Program
+from adcli.lang.ir.check import check
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from hypothesis import given
 from programs import law
 from tensor_checks import NUMPY, close, direction
 from tensor_data import Sample, Scalar, stated, written
 from tensor_programs import tensor_samples
-
-from lang.check import check
-from lang.comprehension import Comprehension
-from lang.derivatives import hvp
-from lang.evaluate import evaluate
-from lang.ir import Program
-from lang.pipeline import adjoints, tangents
-from lang.seeds import drop_zero_seeds
-from lang.simplify import simplify
 
 INF = np.inf
 

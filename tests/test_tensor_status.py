@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.check import checked
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.status import with_status
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.parse import parse
 from command import adcli
 
-from adcli.tensor_code import native
-from lang.check import checked
-from lang.derivatives import gradient
-from lang.evaluate import evaluate, numpy_arithmetic
-from lang.ir import LEVELS
-from lang.parse import parse
-from lang.pipeline import adjoints, tangents
-from lang.seeds import drop_zero_seeds
-from lang.simplify import simplify
-from lang.status import with_status
+from adcli.task.tensor_code import native
 
 NAN, INF = math.nan, math.inf
 HALF = "input A(N)\nB(i) = sqrt(A(i))\n"

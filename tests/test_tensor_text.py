@@ -5,18 +5,18 @@ import random
 import re
 
 import pytest
+from adcli.lang.ir import Program
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
+from adcli.lang.syntax.parse import parse, parse_tree
+from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
 from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, random_text
-
-from lang.comprehension import Comprehension
-from lang.errors import AdError, Source
-from lang.flatten import flatten
-from lang.format import format_tree
-from lang.ir import Program, equal
-from lang.parse import parse, parse_tree
-from lang.pipeline import adjoints, tangents
-from lang.printer import STYLES, print_program
-from lang.simplify import simplify
 
 MV = "def mv(float(M,N) A, float(N) B) → (C) {\n  C(i) +=! A(i,j) * B(j)\n}"
 

@@ -8,19 +8,19 @@ import unicodedata
 
 import one
 import pytest
+from adcli.lang.analyse.trace import traced
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Program, Var
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from compare_corpus import cases
 from run import bits
 from sample_files import SCALARS
 
-from adcli.trace_notation import Label, Latex, free_letter, labels
-from adcli.trace_tables import Writer, latex
-from lang.evaluate import FLOAT, evaluate
-from lang.ir import Program, Var
-from lang.parse import parse
-from lang.pipeline import adjoints, tangents
-from lang.seeds import drop_zero_seeds
-from lang.trace import traced
+from adcli.trace.notation import Label, Latex, free_letter, labels
+from adcli.trace.tables import Writer, latex
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTBOOK = ROOT / "samples" / "textbook.ad"

@@ -6,19 +6,19 @@ import math
 import time
 
 import pytest
+from adcli.lang.analyse.explain import kind_of
+from adcli.lang.analyse.findings import bad, explained, other_mode
+from adcli.lang.analyse.rewrites import ROWS
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import law, points, samples
 
-from adcli.causes import LINEAR, PRIMAL, Words
-from lang.derivatives import gradient
-from lang.errors import AdError
-from lang.evaluate import FLOAT, evaluate
-from lang.explain import kind_of
-from lang.findings import bad, explained, other_mode
-from lang.parse import parse
-from lang.rewrites import ROWS
+from adcli.why.causes import LINEAR, PRIMAL, Words
 
 INF, NAN = math.inf, math.nan
 MODES = ("reverse", "forward")

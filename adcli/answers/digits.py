@@ -1,0 +1,108 @@
+"""--digits: results with the number of their right digits beside them.
+
+As text the digits are comments, so the output stays a program; JSON has an object `digits` of the shape of the results, CSV
+a column `v_digits` behind every `v`. In both, 17 stands for an exact number; null or an empty field for one of which nothing
+is known.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
+from typing import Any
+
+from adcli.input.points import several
+from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.output.report import Layout, Number, Row, csv_text, json_record, json_text, nested, number_format, text
+from adcli.output.streams import destination, write_points
+from adcli.task.tasks import Task
+
+FEW = 8.0
+"""Digits below which the exact value is shown."""
+
+Judged = tuple[Row, list[Digits]]
+
+
+def digits_report(task: Task, at: Iterable[dict[str, float]], options: Mapping[str, Any]) -> int:
+    """Write the results at the points with their digits; returns the exit code."""
+    from adcli.answers.results import Watch, evaluate
+    if options["fast_math"]:
+        raise AdError("--digits is about the program as it stands", help="leave out --fast-math")
+    watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
+    number = number_format(options["fmt"], options["hexadecimal"])
+    layout = Layout.of(task.verb, task.primal, task.program, task.wrt, options["status"])
+    rows = judged(drop_zero_seeds(task.whole().program), watch.over(evaluate(task, at)))
+    form = {"csv": csv_lines, "json": json_lines}.get(options["form"])
+    with destination(options["output"]) as out:
+        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(options["at"])))
+    watch.conclude()
+    return 4 if options["strict"] and watch.failed else 0
+
+
+def judged(program: Program, rows: Iterable[Row]) -> Iterator[Judged]:
+    for row in rows:
+        yield row, right_digits(program, row.at, row.results)
+
+
+def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: bool) -> Iterator[str]:
+    """The text of the results with a comment behind every number, in one column."""
+    rows, again = tee(rows)
+    for paragraph, (_, digits) in zip(text(layout, (row for row, _ in rows), number, headed), again, strict=True):
+        lines = paragraph.split("\n")
+        first = len(lines) - 1 - len(layout.names)
+        width = max((len(line) for line in lines[first:first + len(digits)]), default=0)
+        for i, d in enumerate(digits, first):
+            lines[i] = f"{lines[i]:{width}}   # {comment(d)}"
+        yield "\n".join(lines)
+
+
+def comment(d: Digits) -> str:
+    """The digits of one number in words."""
+    said = words(d)
+    return f"{said}; a comparison comes out otherwise in exact arithmetic" if d.turned else said
+
+
+def words(d: Digits) -> str:
+    if d.value is None:
+        return "digits not known: no precision settles the exact value"
+    if d.value != d.value:
+        return "not a number in exact arithmetic" + (" either" if d.count is None else ": 0.0 digits")
+    if d.count is None:
+        return "infinite, with the sign of a zero"
+    if d.count == EXACT:
+        return "exact"
+    return f"{d.count:.1f} digits" + (f", exactly {exact_value(d.value)}" if d.count < FEW else "")
+
+
+def exact_value(value: Any) -> str:
+    """The exact value to 17 digits."""
+    return str(value.context.nstr(value, 17))
+
+
+def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+    for row, digits in rows:
+        record = json_record(layout, row, number)
+        counts = [d.count if d.count is None else round(d.count, 2) for d in digits]
+        record["digits"] = shaped(layout, counts)
+        if any(d.turned for d in digits):
+            record["turned"] = [name for name, d in zip(layout.names, digits, strict=False) if d.turned]
+        yield json_text(record) + "\n"
+
+
+def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+    results = layout.names[:-1] if layout.status else layout.names
+    yield csv_text([*layout.inputs, *layout.seeds, *(n for r in results for n in (r, f"{r}_digits")),
+                  *([layout.status] if layout.status else [])])
+    for row, digits in rows:
+        pairs = [(number(x), "" if d.count is None else f"{d.count:.2f}") for x, d in zip(row.results, digits, strict=True)]
+        yield csv_text([*map(number, row.at.values()), *(field for pair in pairs for field in pair),
+                      *([LEVELS[row.level]] if layout.status else [])])
+
+
+def shaped(layout: Layout, entries: Sequence[object]) -> dict[str, Any]:
+    """One entry a result, in the shape of the results."""
+    values = len(layout.values)
+    tree: dict[str, Any] = {"value": dict(zip(layout.values, entries[:values], strict=True))} if values else {}
+    return tree | nested([path for _, path in layout.derived], entries[values:])

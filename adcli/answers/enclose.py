@@ -1,0 +1,198 @@
+"""--enclose: guaranteed bounds of the results, at points or over boxes.
+
+A box is a point with spreads, x=1±0.1, or, where no point is given, the ranges that inputs are declared with. As text a result
+is a declaration, `input v in [lo, hi]`, so the output is a program of the language and can stand before a further one that
+takes it up from there. JSON has an object `enclosure` of the shape of the results with pairs [lo, hi], and over a box one
+`inner` with values that are certainly taken; CSV has columns `v_low` and `v_high`.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from adcli.answers.diagnose import described, letter
+from adcli.answers.digits import shaped
+from adcli.command.options import ROWS, refuse
+from adcli.input.points import points, several, within
+from adcli.input.spreads import SIGN, split
+from adcli.lang.analyse.enclosure import Bounds, Enclosure, available, enclose
+from adcli.lang.ir import Equation, Param
+from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.output.report import Layout, Number, csv_text, json_text, json_value, number_format, shortest
+from adcli.output.streams import destination, say, write_points
+from adcli.task.tasks import Task
+
+Box = dict[str, Bounds]
+Found = tuple[Box, Enclosure]
+
+
+def enclose_report(task: Task, specs: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Write bounds of the results at the points or boxes; returns the exit code."""
+    refuse(["data", *ROWS], "is about rows; --enclose is for points and boxes")
+    refuse(["digits"], "and --enclose exclude each other")
+    refuse(["fmt"], "would round bounds, which then bound nothing")
+    refuse(["status"], "is not for --enclose: what is not smooth has wide bounds")
+    refuse(["fast_math"], "is not for --enclose, which rounds nothing")
+    available()
+    loud = not options["quiet"]
+    inputs = [p for p in task.program.params if p.name not in task.seeds]
+    boxes = given_boxes(inputs, specs, task, loud)
+    layout = Layout.of(task.verb, task.primal, task.program, task.wrt, False)
+    number, program = number_format(None, options["hexadecimal"]), drop_zero_seeds(task.whole().program)
+    seeds = {name: (x, x) for name, x in task.seeds.items()}
+    wide = not specs or any(SIGN.search(spec) for spec in specs)
+    failed: list[bool] = []
+
+    def found() -> Iterator[Found]:
+        for box in boxes:
+            known = enclose(program, box | seeds)
+            failed.append(not all(math.isfinite(x) for pair in known.bounds for x in pair))
+            yield box | seeds, known
+            if known.culprit and loud:
+                say(note(*known.culprit, task))
+
+    headed = several(specs)
+    with destination(options["output"]) as out:
+        match options["form"]:
+            case "json":
+                lines = json_lines(layout, found(), number)
+            case "csv":
+                lines = csv_lines(layout, found(), number, wide)
+            case _:
+                lines = paragraphs(layout, found(), number, headed)
+        write_points(out, lines)
+    return 4 if options["strict"] and any(failed) else 0
+
+
+# ---------------------------------------------------------------- boxes
+
+def given_boxes(inputs: Sequence[Param], specs: Sequence[str], task: Task, loud: bool) -> Iterator[Box]:
+    """The boxes that --at gives, or the one of the declared ranges. Everything that can be wrong is found at once."""
+    def remark(what: object) -> None:
+        if loud:
+            say(what)
+
+    if not specs:
+        return iter([declared(inputs)])
+    parts = [split(spec) for spec in specs]
+    centres = [within(inputs, points(inputs, [plain], remark), remark, task.primal.source) for plain, _ in parts]
+    for _, spreads in parts:
+        for name in spreads:
+            if name not in {p.name for p in inputs}:
+                raise AdError(f"no input '{name}'")
+    return (box(at, spreads) for at_all, (_, spreads) in zip(centres, parts, strict=True) for at in at_all)
+
+
+def declared(inputs: Sequence[Param]) -> Box:
+    """The box of the declared ranges; an input without one has its default."""
+    missing = [p.name for p in inputs if p.low is None and p.default is None]
+    if missing:
+        raise AdError(f"no range for {', '.join(missing)}",
+                      help=f"give a point or a box, --at {','.join(f'{n}=1±0.1' for n in missing[:3])}, or declare the range:"
+                           f" input {missing[0]} in [0, 1]")
+    ends = {p.name: (p.default, p.default) if p.low is None or p.high is None else (p.low, p.high) for p in inputs}
+    return {name: finite(name, lo, hi) for name, (lo, hi) in ends.items() if lo is not None and hi is not None}
+
+
+def box(at: Mapping[str, float], spreads: Mapping[str, float]) -> Box:
+    return {name: finite(name, *around(x, spreads.get(name, 0.0))) for name, x in at.items()}
+
+
+def around(x: float, spread: float) -> Bounds:
+    """x ± spread, rounded outwards."""
+    if not spread or not math.isfinite(x):
+        return x, x
+    low, high = x - spread, x + spread
+    if Fraction(x) - Fraction(spread) < low:
+        low = math.nextafter(low, -math.inf)
+    if math.isfinite(high) and Fraction(x) + Fraction(spread) > high:
+        high = math.nextafter(high, math.inf)
+    return low, high
+
+
+def finite(name: str, low: float, high: float) -> Bounds:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        shown = shortest(low) if low == high or low != low else f"[{shortest(low)}, {shortest(high)}]"
+        raise AdError(f"{name} = {shown}: bounds are known for finite inputs only")
+    return low, high
+
+
+# ---------------------------------------------------------------- output
+
+def paragraphs(layout: Layout, found: Iterable[Found], number: Number, headed: bool) -> Iterator[str]:
+    """A declaration a line; over a box a comment says how much too wide it may be."""
+    for i, (where, known) in enumerate(found):
+        lines = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
+        ends = [f"[{number(lo)}, {number(hi)}]" for lo, hi in known.bounds]
+        texts = [f"input {name} in {pair}" for name, pair in zip(layout.names, ends, strict=True)]
+        width = max(map(len, texts), default=0)
+        for j, text in enumerate(texts):
+            said = quality(known.bounds[j], known.inner[j]) if known.inner else ""
+            lines.append(f"{text:{width}}   # {said}" if said else text)
+        yield "\n".join(lines) + "\n"
+
+
+def place(where: Box, number: Number) -> str:
+    """x in [0.9, 1.1], y = 2.0"""
+    return ", ".join(f"{name} = {number(lo)}" if lo == hi else f"{name} in [{number(lo)}, {number(hi)}]"
+                     for name, (lo, hi) in where.items())
+
+
+def quality(bounds: Bounds, inner: Bounds | None) -> str:
+    """How much wider the bounds may be than the true range."""
+    (lo, hi) = bounds
+    if inner is None or not math.isfinite(hi - lo):
+        return "not bounded, or it cannot be shown"
+    if not inner[1] > inner[0]:
+        return ""
+    ratio = math.ceil((hi - lo) / (inner[1] - inner[0]) * 1000) / 1000
+    return f"at most {ratio:.4g} times the true range"
+
+
+def as_json(bounds: Bounds, number: Number) -> list[object]:
+    return [json_value(x, number) for x in bounds]
+
+
+def json_lines(layout: Layout, found: Iterable[Found], number: Number) -> Iterator[str]:
+    for where, known in found:
+        line: dict[str, Any] = {"at": {k: spot(where[k], number) for k in layout.inputs}}
+        if layout.seeds:
+            kind = "cotangent" if layout.verb == "vjp" else "tangent"
+            line[kind] = {of: spot(where[k], number) for k, of in layout.seeds.items()}
+        line["enclosure"] = shaped(layout, [as_json(b, number) for b in known.bounds])
+        if known.inner:
+            line["inner"] = shaped(layout, [b and as_json(b, number) for b in known.inner])
+        yield json_text(line) + "\n"
+
+
+def spot(bounds: Bounds, number: Number) -> object:
+    return json_value(bounds[0], number) if bounds[0] == bounds[1] else as_json(bounds, number)
+
+
+def csv_lines(layout: Layout, found: Iterable[Found], number: Number, wide: bool) -> Iterator[str]:
+    """Inputs have two columns too where there are boxes."""
+    def ends(names: Iterable[str]) -> list[str]:
+        return [column for name in names for column in (f"{name}_low", f"{name}_high")]
+
+    yield csv_text([*(ends(layout.inputs) if wide else layout.inputs), *layout.seeds, *ends(layout.names)])
+    for where, known in found:
+        spots = [x for k in layout.inputs for x in (where[k] if wide else where[k][:1])]
+        spots += [where[k][0] for k in layout.seeds]
+        yield csv_text(map(number, [*spots, *(x for b in known.bounds for x in b)]))
+
+
+def note(e: Equation, operands: Sequence[Bounds | bool | None], task: Task) -> Note:
+    """What made bounds infinite, or what no precision decides, with its place."""
+    shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
+    reason = "cannot be decided" if e.op.truth else "no bound is known"
+    return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.primal.source)
+
+
+def within_ends(bounds: Bounds | bool | None) -> str:
+    if bounds is None or isinstance(bounds, bool):
+        return "is true or false" if bounds is None else f"= {str(bounds).lower()}"
+    lo, hi = bounds
+    return f"= {shortest(lo)}" if lo == hi else f"in [{shortest(lo)}, {shortest(hi)}]"

@@ -1,0 +1,113 @@
+"""Jacobians of programs with tensors, whole: dv_dA of shape v.shape + A.shape, one sweep for each element.
+
+Forward mode takes a sweep for each element of the inputs, reverse mode one for each element of the outputs; auto takes the
+fewer. Every sweep has one input, or one output, alone, so that nothing another one would cause comes near it. This is for
+looking at small Jacobians: what sparse ones are for has products with vectors, jvp and vjp.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adcli.answers.tensor_results import Compute, compiled
+from adcli.input.arrays import require_room
+from adcli.lang.derive.derivatives import partial_name
+from adcli.lang.ir import Program, Result, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.task.tasks import Task
+
+MOST = 1 << 27
+"""Entries of a Jacobian."""
+Matrices = dict[tuple[str, str], np.ndarray]
+
+
+def outline(primal: Program, wrt: Sequence[str]) -> Program:
+    """The inputs, outputs and the matrices dv_dA as results of a program that has no equations: sweeps compute them."""
+    names = Names.of(primal)
+    matrices = [Result(n := names.fresh(partial_name(r.name, (x,))), Var(n), r.name, (x,)) for r in primal.results for x in wrt]
+    return Program(primal.params, (), (*primal.results, *matrices), primal.source, primal.notes)
+
+
+def sweeps(task: Task, jobs: int | None) -> Compute:
+    """The outputs and all matrices at a point."""
+    primal, wrt = task.primal, task.wrt
+    outputs = [r.name for r in primal.results]
+    value = compiled(simplify(primal), primal, (), task.slot, jobs)
+    ways: dict[str, Compute] = {}
+
+    def run(name: str, program: Program) -> Compute:
+        if name not in ways:
+            ways[name] = compiled(program, primal, wrt, task.slot, jobs)
+        return ways[name]
+
+    def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
+        values, level = value(point)
+        shapes = {v: np.shape(x) for v, x in zip(outputs, values, strict=True)}
+        columns, rows = sum(np.size(point[x]) for x in wrt), sum(map(math.prod, shapes.values()))
+        require_entries(rows, columns)
+        back = task.request.mode == "reverse" or (task.request.mode == "auto" and rows < columns)
+        levels = [level]
+        found = (reverse if back else forward)(primal, wrt, shapes, point, run, levels)
+        return [*values, *(found[v, x] for v in outputs for x in wrt)], max(levels)
+    return compute
+
+
+def require_entries(rows: int, columns: int) -> None:
+    """AdError where a Jacobian is too large to be of use."""
+    if rows * columns > MOST:
+        raise AdError(f"a Jacobian of {rows:,} × {columns:,} entries is too large",
+                      help="jvp and vjp give its products with vectors")
+    require_room(f"a Jacobian of {rows:,} × {columns:,} entries", 8 * rows * columns)
+
+
+def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
+            compute: Callable[[str, Program], Compute], levels: list[int]) -> Matrices:
+    found = {}
+    for x in wrt:
+        program = simplify(tangents(primal, [x]))
+        run = compute(x, program)
+        extents = np.shape(point[x])
+        matrices = [np.zeros((*shape, *extents)) for shape in shapes.values()]
+        for at, seed in one_hot(extents):
+            results, level = run({**point, seed_name(program): seed})
+            levels.append(level)
+            for matrix, column in zip(matrices, results[len(shapes):], strict=True):
+                matrix[(..., *at)] = column
+        found.update({(v, x): matrix for v, matrix in zip(shapes, matrices, strict=True)})
+    return found
+
+
+def reverse(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
+            compute: Callable[[str, Program], Compute], levels: list[int]) -> Matrices:
+    found = {}
+    wrt = [p.name for p in primal.params if p.name in wrt]   # the order of the adjoints
+    for v, extents in shapes.items():
+        program = simplify(adjoints(primal, wrt, [v]))
+        run = compute(v, program)
+        matrices = [np.zeros((*extents, *np.shape(point[x]))) for x in wrt]
+        for at, seed in one_hot(extents):
+            results, level = run({**point, seed_name(program): seed})
+            levels.append(level)
+            for matrix, row in zip(matrices, results[len(shapes):], strict=True):
+                matrix[at] = row
+        found.update({(v, x): matrix for x, matrix in zip(wrt, matrices, strict=True)})
+    return found
+
+
+def seed_name(program: Program) -> str:
+    return next(p.name for p in program.params if p.seed)
+
+
+def one_hot(shape: tuple[int, ...]) -> Any:
+    """Every element's place, with the tensor that is 1 there and 0 elsewhere, one array for all."""
+    seed = np.zeros(shape)
+    for at in np.ndindex(shape):
+        seed[at] = 1.0
+        yield at, seed
+        seed[at] = 0.0

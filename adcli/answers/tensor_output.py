@@ -1,0 +1,188 @@
+"""Results with tensors, written: nested lists as text and in JSON, matrices as CSV, arrays as .npy and .npz.
+
+Everything is written in full, except that a terminal is shown the corners of a large tensor and told how to get all of it.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from adcli.input.arrays import Array, require_room, write_npy, write_npz
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.errors import AdError
+from adcli.output.report import Layout, Number, Row, json_record, json_text, json_value, shortest
+
+WIDTH = 100
+"""Characters of a line that numbers are wrapped at."""
+MANY = 1000
+"""Elements of a tensor beyond which a terminal is shown its corners only."""
+EDGE = 3
+CHARACTERS = 100
+"""Bytes that writing an element as text takes at most, roughly, with all that is held meanwhile."""
+
+
+def binary(path: str | None) -> str | None:
+    """The format that a name asks for by its suffix, where numbers go to a file as arrays."""
+    return next((kind for kind in ("npz", "npy") if path is not None and path.lower().endswith(f".{kind}")), None)
+
+
+# ---------------------------------------------------------------- text
+
+def text_points(layout: Layout, rows: Iterable[Row], number: Number, several: bool, cut: bool) -> Iterator[str]:
+    """A paragraph a point, in which each result begins a line."""
+    for i, row in enumerate(rows):
+        require_text_room(row.results)
+        lines = [""] * (several and i > 0) + [heading(i, row, number)] * several
+        for name, x in zip(results(layout), row.results, strict=True):
+            lines.extend(result_lines(name, x, number, cut))
+        if layout.status:
+            lines.append(f"{layout.status} = {LEVELS[row.level]}")
+        yield "\n".join(lines) + "\n"
+
+
+def results(layout: Layout) -> list[str]:
+    """The names of the results without the status."""
+    return [*layout.values, *(name for name, _ in layout.derived)]
+
+
+def heading(i: int, row: Row, number: Number) -> str:
+    """A comment that says which point this is."""
+    scalars = [f"{name} = {number(x)}" for name, x in row.at.items() if isinstance(x, float)]
+    return f"# {', '.join([f'point {i + 1}', *scalars])}"
+
+
+def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
+    """One result: on one line where it fits, else a line or more for each row."""
+    if np.ndim(x) == 0:
+        yield f"{name} = {number(float(x))}"
+        return
+    head = f"{name} = "
+    cut = cut and x.size > MANY
+    if x.size * 4 <= WIDTH:
+        short = head + " ".join(map(str.strip, nested_lines(x, number, cut)))
+        if len(short) <= WIDTH:
+            yield short
+            return
+    for i, line in enumerate(nested_lines(x, number, cut)):
+        yield (" " * len(head) if i else head) + line
+
+
+def nested_lines(x: Array, number: Number, cut: bool) -> Iterator[str]:
+    """The lines of nested lists, those within a bracket one place to the right of it."""
+    if x.ndim == 1:
+        yield from wrapped(["…" if k is None else number(x[k].item()) for k in shown(len(x), cut)])
+        return
+    rows = [["…"] if k is None else nested_lines(x[k], number, cut) for k in shown(len(x), cut)]
+    before = "["
+    for i, row in enumerate(rows):
+        for line, last in marked(row):
+            after = "" if not last else "]" if i == len(rows) - 1 else ","
+            yield before + line + after
+            before = " "
+    if not rows:
+        yield "[]"
+
+
+def shown(count: int, cut: bool) -> Sequence[int | None]:
+    """The places along one dimension; None stands for those that are left out."""
+    return [*range(EDGE), None, *range(count - EDGE, count)] if cut and count > 2 * EDGE + 1 else range(count)
+
+
+def wrapped(items: Sequence[str]) -> Iterator[str]:
+    """A list of numbers over lines."""
+    line = "["
+    for i, item in enumerate(items):
+        item += "]" if i == len(items) - 1 else ", "
+        if len(line) + len(item) > WIDTH and line.strip() != "[":
+            yield line.rstrip()
+            line = " "
+        line += item
+    yield line if items else "[]"
+
+
+def marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Every line, and whether it is the last."""
+    held: str | None = None
+    for line in lines:
+        if held is not None:
+            yield held, False
+        held = line
+    if held is not None:
+        yield held, True
+
+
+def is_cut(rows: Sequence[Any]) -> bool:
+    """Whether a terminal is not shown all of these results."""
+    return any(np.size(x) > MANY for x in rows)
+
+
+# ---------------------------------------------------------------- JSON and CSV
+
+def json_points(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
+    """One object a point, tensors as nested lists."""
+    for row in rows:
+        require_text_room([*row.at.values(), *row.results])
+        yield json_text(json_record(layout, row, number, json_tensor)) + "\n"
+
+
+def json_tensor(x: Any, number: Number) -> object:
+    """A tensor as nested lists, with strings for what JSON has no number for."""
+    if np.ndim(x) == 0:
+        return json_value(float(x), number) if not isinstance(x, np.ndarray) or x.dtype.kind == "f" else int(x)
+    if x.dtype.kind != "f" or (number is shortest and np.isfinite(x).all()):
+        return x.tolist()
+    leaves = np.empty(x.size, object)
+    leaves[:] = [json_value(e, number) for e in x.reshape(-1).tolist()]
+    return leaves.reshape(x.shape).tolist()
+
+
+def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
+    """The one result as a matrix, a line for each row; a vector is a column."""
+    name, x = one(layout, row, "csv")
+    if np.ndim(x) > 2:
+        raise AdError(f"'{name}' has {np.ndim(x)} dimensions, and --format csv writes matrices", help="write -o FILE.npy")
+    for line in np.atleast_1d(x).reshape(len(x) if np.ndim(x) else 1, -1).tolist():
+        yield ",".join(map(number, line)) + "\n"
+
+
+def one(layout: Layout, row: Row, what: str) -> tuple[str, Any]:
+    """The only result. AdError where there are several."""
+    if len(row.results) != 1:
+        raise AdError(f"{what} holds one tensor, and the results are {', '.join(layout.names)}",
+                      help="-o FILE.npz holds all of them, and --format json shows them")
+    return layout.names[0], row.results[0]
+
+
+def require_text_room(values: Iterable[Any]) -> None:
+    elements = sum(map(np.size, values))
+    if elements > MANY:
+        require_room(f"the text of {elements:,} numbers", CHARACTERS * elements)
+
+
+# ---------------------------------------------------------------- arrays
+
+def write_arrays(out: BinaryIO, kind: str, layout: Layout, rows: Sequence[Row]) -> None:
+    """All results in an .npz, or the only one in an .npy; several points lie along a first dimension."""
+    if kind == "npy":
+        for row in rows[:1]:
+            one(layout, row, "an .npy file")
+    arrays = {name: together(name, [row.results[k] for row in rows]) for k, name in enumerate(layout.names)}
+    if kind == "npy":
+        write_npy(out, next(iter(arrays.values())))
+    else:
+        write_npz(out, arrays)
+
+
+def together(name: str, values: Sequence[Any]) -> Array:
+    """The values of one result at all points."""
+    if len(values) == 1:
+        return np.asarray(values[0])
+    shapes = list(dict.fromkeys(np.shape(x) for x in values))
+    if len(shapes) > 1:
+        raise AdError(f"'{name}' has shape {shapes[0]} at one point and {shapes[1]} at another, and a file has one array of it",
+                      help="write --format json, or one file a point")
+    require_room(f"'{name}' at {len(values):,} points", 8 * len(values) * math.prod(shapes[0]))
+    return np.stack(values)

@@ -1,0 +1,122 @@
+"""What a Function is called with: arrays of real numbers that go together, and arrays for the results."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
+from adcli.codegen.machine.kernel import Kernel
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError, nearest
+
+if TYPE_CHECKING:
+    from adcli.codegen.nests.runtime import TensorKernel
+
+DOUBLE = np.dtype(np.float64)
+
+
+def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], values: Sequence[Any],
+              out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
+    """The results of a kernel by name: arrays of the shape that the values broadcast to, floats where that is ()."""
+    arrays = real_arrays(inputs, values)
+    shape = common_shape(inputs, arrays)
+    rows, flat = math.prod(shape), len(shape) == 1
+    if out is None:
+        columns = empty_columns(len(outputs), rows)
+        targets = columns if flat else [c.reshape(shape) for c in columns]
+    else:
+        targets = out_arrays(out, outputs, shape)
+        columns = targets if flat else [t.reshape(-1) for t in targets]
+    try:
+        compute(kernel, [raveled(a, shape) for a in arrays], columns, rows, jobs, new=out is None)
+    except Overlap as error:
+        raise AdError(f"out['{outputs[error.index]}'] overlaps another result") from None
+    if out is None and not shape:
+        return {name: float(t) for name, t in zip(outputs, targets, strict=True)}
+    return dict(zip(outputs, targets, strict=True))
+
+
+def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,
+               jobs: int | None) -> dict[str, Any]:
+    """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
+    given = {}
+    for p, v in zip(program.params, values, strict=True):
+        if type(v) is not np.ndarray or v.dtype is not DOUBLE or p.var.integer:
+            from adcli.input.arrays import conformed
+            v = conformed(p, v)
+        given[p.name] = v
+    targets = {} if out is None else tensor_targets(out, [r.name for r in program.results])
+    found = kernel(given, targets or None, jobs)
+    return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}
+
+
+def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np.ndarray]:
+    """The arrays that results are to be computed into; the floats of an earlier result are none, and are made anew."""
+    refuse_unknown(out, names)
+    for name, target in out.items():
+        if isinstance(target, np.ndarray) and not (target.dtype == DOUBLE and target.flags.writeable):
+            raise AdError(f"out['{name}'] must be a writeable float64 array")
+        if not isinstance(target, np.ndarray | float):
+            raise AdError(f"out['{name}'] is no array")
+    return {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
+
+
+def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]:
+    """The values as arrays of float64; AdError where one is not real numbers."""
+    return [v if type(v) is np.ndarray and v.dtype is DOUBLE else real_array(name, v)
+            for name, v in zip(names, values, strict=True)]
+
+
+def real_array(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise AdError(f"input '{name}': {error}") from None
+    if array.dtype.kind not in "fiub":
+        what = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"of type {type(value).__name__}"
+        raise AdError(f"input '{name}' is not real numbers but {what}")
+    return array.astype(np.float64, copy=False)
+
+
+def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The shape that all arrays broadcast to. AdError where there is none."""
+    shapes = {a.shape for a in arrays}
+    if len(shapes) == 1:
+        return shapes.pop()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        different = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True) if a.ndim)
+        raise AdError(f"the shapes of the inputs do not go together: {different}") from None
+
+
+def raveled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The array as a contiguous column of the common shape, itself where it is one already."""
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned):
+        array = array.copy(order="C")
+    return array if array.ndim == 1 else array.reshape(-1)
+
+
+def refuse_unknown(out: object, names: Sequence[str]) -> None:
+    if type(out) is not dict and not isinstance(out, Mapping):
+        raise AdError("out= is a dictionary of arrays, as a call returns it")
+    for name in out:
+        if name not in names:
+            raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
+
+
+def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The arrays that the results are to be computed into; AdError where one does not fit."""
+    refuse_unknown(out, names)
+    found = [out.get(name) for name in names]
+    for name, array in zip(names, found, strict=True):
+        if not (isinstance(array, np.ndarray) and array.dtype == DOUBLE and array.shape == shape and array.flags.carray):
+            raise AdError(f"out['{name}'] must be a writeable contiguous float64 array of shape {shape}")
+    return [array for array in found if array is not None]
+

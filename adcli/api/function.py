@@ -1,0 +1,299 @@
+"""A Program that can be called: from Python with numbers and arrays, and differentiated into further Functions.
+
+A Function is immutable. Native code is made at the first call and belongs to the object; a pickled Function travels as
+program text and is compiled again where it arrives.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adcli.input.points import complete
+from adcli.lang.derive import derivatives
+from adcli.lang.derive.derivatives import inputs_to_differentiate
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes import pipeline
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.printer import print_program
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from adcli.api.scientific import Solver
+    from adcli.codegen.machine.kernel import Kernel
+
+Names = Sequence[str] | None
+"""One name or several, or None for the default."""
+Matrix = tuple[str, tuple[str, ...]]
+"""What matrix a Function computes, jacobian or hessian, and the inputs that are its columns."""
+
+
+def load(path: str | os.PathLike[str]) -> Function:
+    """The Function of a program file. AdError if it is no program, OSError if it cannot be read."""
+    from adcli.lang.syntax.parse import parse_source
+    from adcli.lang.syntax.source import decode
+    with open(path, "rb") as file:
+        return Function(parse_source(decode(file.read(), os.fspath(path))))
+
+
+def compile(text: str, name: str = "<text>") -> Function:
+    """The Function of a program given as text; `name` stands for the file in messages."""
+    from adcli.lang.syntax.parse import parse
+    return Function(parse(text, name))
+
+
+class Function:
+    """Outputs of a program as a function of its inputs, in native code.
+
+    Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.
+    `f(x=2.0, y=5.0)` gives a dictionary with a float for each output; with arrays (anything NumPy broadcasts) it gives float64
+    arrays of the common shape. `f({"x": 2.0, "y": 5.0})` is the same. Inputs with a default may be left out. `out=` takes
+    an earlier result and computes into its arrays; `jobs=` is the number of threads (default: one for each processor where
+    the work is worth it), on which no bit of a result depends.
+    """
+
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program", "_tensors")
+
+    def __init__(self, program: Program, matrix: Matrix | None = None) -> None:
+        self._program = program
+        self._matrix = matrix
+        self._inputs = tuple(p.name for p in program.params)
+        self._outputs = tuple(r.name for r in program.results)
+        self._kernel: Any = None
+        self._tensors = has_tensors(program)
+        self._lock = threading.Lock()
+
+    @property
+    def program(self) -> Program:
+        return self._program
+
+    @property
+    def matrix(self) -> Matrix | None:
+        """For a Jacobian or a Hessian its name and columns."""
+        return self._matrix
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self._outputs
+
+    def __repr__(self) -> str:
+        if not self._tensors:
+            return f"<adcli.Function ({_some(self.inputs)}) -> ({_some(self.outputs)})>"
+        from adcli.task.shapes import shaped
+        inputs = [shaped(p.name, p.var) for p in self._program.params]
+        return f"<adcli.Function ({_some(inputs)}) -> ({_some([shaped(r.name, r.atom) for r in self._program.results])})>"
+
+    # -- derivatives
+
+    def grad(self, wrt: Names = None, of: Names = None, mode: str = "auto", order: int = 1) -> Function:
+        """The outputs and their partial derivatives, named dv_dx (d2v_dx_dy, … up to `order`).
+
+        `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
+        'v:x,x,y'; `mode` is auto, forward or reverse.
+        """
+        return Function(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order))
+
+    def jacobian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
+
+        `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
+        than 100).
+        """
+        inputs = inputs_to_differentiate(self._program, _names(wrt))
+        return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), ("jacobian", tuple(inputs)))
+
+    def hessian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+        """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
+        inputs = inputs_to_differentiate(self._program, _names(wrt))
+        return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), ("hessian", tuple(inputs)))
+
+    def hvp(self, wrt: Names = None, of: Names = None) -> Function:
+        """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
+        return Function(derivatives.hvp(self._program, _names(wrt), _names(of)))
+
+    def taylor(self, order: int, wrt: Names = None, of: Names = None, scaled: bool = False) -> Function:
+        """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
+        `scaled` makes them derivatives."""
+        from adcli.lang.derive.taylor import taylor
+        program = self._kept(of)
+        return Function(taylor(program, inputs_to_differentiate(program, _names(wrt)), None, order, scaled))
+
+    def jvp(self, wrt: Names = None, of: Names = None) -> Function:
+        """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
+        return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
+
+    def vjp(self, wrt: Names = None, of: Names = None) -> Function:
+        """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
+        reverse mode."""
+        return Function(simplify(pipeline.adjoints(self._kept(of), _names(wrt))))
+
+    # -- SciPy
+
+    def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+        """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
+        self._of_scalars("a sparse matrix")
+        from adcli.api.scientific import sparse
+        return sparse(self, at, values)
+
+    def scipy(self, order: Names = None, of: Names = None, **fixed: float) -> Solver:
+        """(fun, jac, hess) of one vector, as scipy.optimize wants them.
+
+        The vector has the inputs in `order` (default: all that are not `param` and not `fixed`); the others keep their
+        defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For several, fun is
+        a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices with many
+        entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG take;
+        for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`.
+        """
+        self._of_scalars("scipy()")
+        from adcli.api.scientific import solver
+        return solver(self, _names(order), _names(of), fixed)
+
+    def _kept(self, of: Names) -> Program:
+        from adcli.task.derive import chosen
+        names = _names(of)
+        return chosen(self._program, None if names is None else list(names))
+
+    # -- text
+
+    def text(self, style: str = "nested") -> str:
+        """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
+        from adcli.codegen.targets import Options, text
+        return text(self._program, [], Options(style=style))
+
+    def llvm(self, lanes: int = 1) -> str:
+        """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
+        self._of_scalars("llvm()")
+        from adcli.codegen.targets import Options, llvm
+        return llvm(self._program, [], Options(lanes=lanes))
+
+    # -- values
+
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *, out: Mapping[str, np.ndarray] | None = None,
+                 jobs: int | None = None, **values: Any) -> dict[str, Any]:
+        if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+            raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
+                          help="an input called jobs is given as f({'jobs': …})")
+        columns = self._columns(_together(at, values))
+        if self._tensors:
+            from adcli.api.arguments import on_tensors
+            return on_tensors(self._made(), self._program, columns, out, jobs)
+        if out is None and all(type(c) in (float, int) for c in columns):
+            from adcli.codegen.machine.kernel import run
+            numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
+            results = run(self.kernel(), numbers, rows=1)
+            return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
+        from adcli.api.arguments import on_arrays
+        return on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
+
+    def _columns(self, given: Mapping[str, Any]) -> list[Any]:
+        """The value of every input in order."""
+        if len(given) == len(self.inputs):
+            try:
+                return [given[name] for name in self.inputs]
+            except KeyError:
+                pass
+        return list(complete(self._program.params, given).values())
+
+    def kernel(self) -> Kernel:
+        """The native code of a program of scalars, compiled at the first call."""
+        self._of_scalars("a kernel on columns")
+        kernel: Kernel = self._made()
+        return kernel
+
+    def _made(self) -> Any:
+        """The native code of the program: a Kernel, or a TensorKernel where it has tensors."""
+        if self._kernel is None:
+            with self._lock:
+                if self._kernel is None:
+                    self._kernel = _compiled(self._program, self._tensors)
+        return self._kernel
+
+    def _of_scalars(self, what: str) -> None:
+        """AdError where the program has tensors and `what` is of scalars."""
+        if self._tensors:
+            from adcli.task.shapes import refuse_tensors
+            refuse_tensors(self._program, what)
+
+    # -- travel
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        program = self._program
+        name = program.source.name if program.source else "<text>"
+        return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
+                          [(r.of, r.wrt) for r in program.results],
+                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
+
+
+Marks = list[tuple[int, list[tuple[str | None, bool]]]]
+"""For each equation its group, and the name and kind of each value it defines."""
+
+
+def _restore(text: str, name: str, matrix: Matrix | None, seeds: list[str | None],
+             origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
+    """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
+    results are derivatives of, and which values a user named."""
+    from adcli.lang.syntax.parse import parse
+    program = parse(text, name)
+    params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
+                   for p, s in zip(program.params, seeds, strict=True))
+    env: dict[Atom, Atom] = {}
+    equations = []
+    for e, (group, hints) in zip(program.equations, marks, strict=True):
+        outs = tuple(Var(hint, temp, o.truth, o.shape) for o, (hint, temp) in zip(e.outs, hints, strict=True))
+        equations.append(Equation(outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, group))
+        env.update(zip(e.outs, outs, strict=True))
+    results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
+                    for r, (of, wrt) in zip(program.results, origins, strict=True))
+    return Function(Program(params, tuple(equations), results, program.source), matrix)
+
+
+def _compiled(program: Program, tensors: bool) -> Any:
+    if tensors:
+        from adcli.task.tensor_code import native
+        return native(program)
+    from adcli.codegen.rows.expand import for_machine
+    from adcli.codegen.rows.jit import compile_program
+    return compile_program(for_machine(program))
+
+
+# -- arguments
+
+def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The inputs that a call gives, in a dictionary and by name."""
+    if at is None:
+        return values
+    if type(at) is not dict and not isinstance(at, Mapping):
+        raise AdError("inputs are given by name", help="write f(x=2.0) or f({'x': 2.0})")
+    both = [name for name in at if name in values] if values else []
+    if both:
+        raise AdError(f"input '{both[0]}' is given twice")
+    return {**at, **values} if values else at
+
+
+def _double(name: str, value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise AdError(f"input '{name}' is too large for a double") from None
+
+
+def _names(names: Names) -> Names:
+    return [names] if isinstance(names, str) else names
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])}, … {len(names)} in all"

@@ -1,0 +1,143 @@
+"""Functions for SciPy: sparse matrices, and what scipy.optimize asks for, functions of one vector."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.lang.derive.derivatives import inputs_to_differentiate
+from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names
+from adcli.task.matrices import Matrix, matrix_among, scipy_coo
+
+if TYPE_CHECKING:
+    from adcli.api.function import Function
+
+Vector = np.ndarray
+
+
+class Solver(NamedTuple):
+    """The three functions of one vector; `order` names its components."""
+
+    fun: Callable[..., Any]
+    jac: Callable[..., Any]
+    hess: Callable[..., Any]
+
+
+def solver(f: Function, order: Sequence[str] | None, of: Sequence[str] | None, fixed: Mapping[str, float]) -> Solver:
+    """See `Function.scipy`."""
+    from adcli.api.function import Function
+    from adcli.task.derive import chosen
+    program = chosen(f.program, of)
+    inputs = vector_inputs(program, order, fixed)
+    rest = constants(program, inputs, fixed)
+    value, jacobian = Function(program), Function(program).jacobian(inputs)
+    rows = len(program.results)
+    if rows == 1:
+        hessian = Function(program).hessian(inputs)
+        return Solver(lambda x: float(numbers(value, inputs, x, rest)[0]),
+                      lambda x: dense_row(jacobian, numbers(jacobian, inputs, x, rest), inputs),
+                      lambda x: matrix(hessian, numbers(hessian, inputs, x, rest)))
+    weighted, weights = weighted_sum(program)
+    combined = Function(weighted).hessian(inputs)
+    return Solver(lambda x: np.array(numbers(value, inputs, x, rest)),
+                  lambda x: matrix(jacobian, numbers(jacobian, inputs, x, rest)),
+                  lambda x, v: matrix(combined, numbers(combined, (*inputs, *weights), joined(x, v, rows), rest)))
+
+
+def vector_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, float]) -> list[str]:
+    """The inputs that are components of the vector."""
+    known = inputs_to_differentiate(program, [*(order or ()), *fixed])
+    if order is None:
+        return [p.name for p in program.params if p.active and p.name not in fixed]
+    twice = [x for x in order if x in fixed] or [x for x in order if list(order).count(x) > 1]
+    if twice:
+        raise AdError(f"input '{twice[0]}' is given twice")
+    return known[:len(order)]
+
+
+def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, float]) -> dict[str, float]:
+    """The values of the other inputs."""
+    rest = [p for p in program.params if p.name not in inputs]
+    missing = [p.name for p in rest if p.default is None and p.name not in fixed]
+    if missing:
+        raise AdError(f"no value for {', '.join(missing)}", help=f"name it in order, or fix it: scipy({missing[0]}=1.0)")
+    return {p.name: float(fixed.get(p.name, p.default or 0.0)) for p in rest}
+
+
+def weighted_sum(program: Program) -> tuple[Program, list[str]]:
+    """The sum of the outputs, each times a further input, and the names of these inputs."""
+    names, b = Names.of(program), Builder()
+    b.equations.extend(program.equations)
+    weights = [Param(Var(n := names.fresh(f"weight_{r.name}")), n) for r in program.results]
+    total = b.expr(program.results[0].atom) * b.expr(weights[0].var)
+    for r, w in zip(program.results[1:], weights[1:], strict=True):
+        total = total + b.expr(r.atom) * b.expr(w.var)
+    result = Result(names.fresh("total"), total.atom)
+    return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
+
+
+def joined(x: Any, v: Any, rows: int) -> Vector:
+    """The vector and the weights in one."""
+    weights = np.asarray(v, dtype=float).ravel()
+    if len(weights) != rows:
+        raise AdError(f"{len(weights)} weights for {rows} outputs")
+    return np.concatenate([np.asarray(x, dtype=float).ravel(), weights])
+
+
+def numbers(f: Function, inputs: Sequence[str], x: Any, rest: Mapping[str, float]) -> list[float]:
+    """All results of a Function at a vector."""
+    vector = np.asarray(x, dtype=float).ravel()
+    if len(vector) != len(inputs):
+        raise AdError(f"a vector of {len(vector)} components for {len(inputs)} inputs: {', '.join(inputs[:6])}"
+                      f"{', …' if len(inputs) > 6 else ''}")
+    given = {**dict(zip(inputs, vector, strict=True)), **rest}
+    columns = [np.array([given[name]]) for name in f.inputs]
+    return [float(column[0]) for column in run_arrays(f.kernel(), columns, 1)]
+
+
+# ---------------------------------------------------------------- matrices
+
+def dense_row(f: Function, found: Sequence[float], inputs: Sequence[str]) -> Vector:
+    """The gradient of the one output."""
+    row, place = np.zeros(len(inputs)), {x: i for i, x in enumerate(inputs)}
+    for r, value in zip(f.program.results, found, strict=True):
+        if r.wrt:
+            row[place[r.wrt[0]]] = value
+    return row
+
+
+def matrix(f: Function, found: Sequence[float]) -> Any:
+    """A Jacobian or Hessian: dense, or sparse where entries were left out."""
+    form, places = shape_of(f)
+    values, n = [found[k] for k in places], len(form.rows)
+    if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
+        return scipy_coo(form, values).tocsr()
+    full = np.zeros((n, len(form.columns)))
+    full[form.i, form.j] = values
+    if form.symmetric:
+        full[form.j, form.i] = values
+    return full
+
+
+def shape_of(f: Function, keep: Callable[[Result], bool] = lambda r: True) -> tuple[Matrix, list[int]]:
+    """The matrix that a Jacobian or Hessian computes, and which of its outputs are the entries to `keep`."""
+    if f.matrix is None:
+        raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
+    kind, inputs = f.matrix
+    kept = [(k, r) for k, r in enumerate(f.program.results) if not r.wrt or keep(r)]
+    form, places = matrix_among([r for _, r in kept], inputs, kind)
+    return form, [kept[k][0] for k in places]
+
+
+def sparse(f: Function, at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Any:
+    """See `Function.sparse`."""
+    form, places = shape_of(f, keep=lambda r: not (isinstance(r.atom, Lit) and r.atom.value == 0))
+    results = list(f(at, **values).values())
+    if any(np.ndim(x) for x in results):
+        raise AdError("a sparse matrix is of one point, not of arrays")
+    return scipy_coo(form, [results[k] for k in places])

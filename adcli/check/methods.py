@@ -1,0 +1,277 @@
+"""The derivatives of a program against methods that know no rule, or know them in another way.
+
+Everything is measured against one allowance: the running error bound of the derivative program
+(adcli.lang.analyse.rounding), which says how far rounding can have carried each entry at this very point. An entry that
+cancellation has left few digits is so allowed to have few, and one that has all its digits is held to them. Nothing is
+compared where the status of the program is not smooth with methods that assume it; forward and reverse mode are defined to
+agree there too.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from adcli.check.subject import LONGEST, Key, Seen, Subject, spread
+from adcli.check.tally import Tally
+from adcli.codegen.rows.expand import expand, for_machine
+from adcli.input.sampling import Point
+from adcli.lang.analyse.differences import Quotient, extrapolated, masked, stencil, steps
+from adcli.lang.analyse.rounding import LEAST, ULP, Bounded, Rounding
+from adcli.lang.evaluate.complex import complex_step, continues, step
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+
+if TYPE_CHECKING:
+    from adcli.lang.analyse.wrong_rules import Culprit
+
+POINTS, ROWS, COMPLEX, PRECISE = 500_000, 4_000_000, 500_000, 80_000
+"""Operations to evaluate: by the reference evaluator at all points, native for differences, with complex numbers, and in
+multiple precision."""
+OVERHEAD = 200
+"""What a point costs beside, in operations."""
+EXACTLY = 1e-15
+"""Relative difference of what knows no rounding."""
+RESOLVED = 1e-3
+"""An error bar wider than this part of an entry says nothing about it."""
+TINY = 1e-25
+"""A part of a number that is too small to show in a double."""
+NOTHING = 1e-60
+"""What multiple precision makes of a rounding error in doubles."""
+MARGIN = 2.0
+"""The error bound is of first order; so many times it is allowed."""
+MOST_DIGITS = 15.95
+"""Decimal digits of a double."""
+COMPLEX_MARGIN = 8.0
+"""Complex products and quotients round more often than those of real numbers."""
+NO_MPMATH = "not run: pip install 'adcli[digits]'"
+
+
+@dataclass
+class Check(Subject):
+    """The methods. `agreed` is the relative difference up to which multiple precision takes an entry for settled."""
+
+    agreed: float = 1e-19
+    tallies: list[Tally] = field(default_factory=list)
+    looked_at: int = 0
+
+    def run(self, points: Sequence[Point]) -> None:
+        """Look at the points with every method; the figures are in `tallies`."""
+        cost = len(self.forward.machine.equations) + len(self.reverse.machine.equations)
+        points = spread(points, max(1, POINTS // (cost + OVERHEAD)))
+        self.looked_at = len(points)
+        seen = list(self.see(points))
+        for method in (self.modes, self.evaluators, self.differences, self.complex_steps, self.precise, self.products,
+                       self.taylor):
+            self.tallies += method(seen)
+
+    @property
+    def failed(self) -> bool:
+        return any(t.failed for t in self.tallies)
+
+    def modes(self, seen: Iterable[Seen]) -> list[Tally]:
+        """Forward mode against reverse mode, in the reference evaluator and native."""
+        tally = Tally("forward against reverse")
+        for s in seen:
+            for k in self.entries():
+                (x, ex), (y, ey) = s.forward[k], s.reverse[k]
+                allowed = MARGIN * (ex + ey)
+                tally.compare(self.name(k), s.at, x, y, allowed, len(k[1]))
+                tally.compare(self.name(k), s.at, s.native[1][k], s.native[0][k], allowed, len(k[1]))
+        return [tally]
+
+    def evaluators(self, seen: Iterable[Seen]) -> list[Tally]:
+        """Native code against the reference evaluator, values too."""
+        tally = Tally("native against reference")
+        for s in seen:
+            for native, reference in zip(s.native, (s.reverse, s.forward), strict=True):
+                for k, (x, bound) in reference.items():
+                    tally.compare(self.name(k), s.at, native[k], x, 2 * MARGIN * bound, len(k[1]))
+        return [tally]
+
+    # ---------------------------------------------------------------- differences and the complex step
+
+    def differences(self, seen: Iterable[Seen]) -> list[Tally]:
+        """Reverse mode against extrapolated differences of the value."""
+        tally = Tally("differences of the value")
+        jobs, cost = self.columns(self.smooth(seen, tally)), len(self.machine.equations) + 10 * OVERHEAD
+        for s, x in self.sampled(jobs, cost, ROWS, tally):
+            for k, quotient in self.quotients(s, x).items():
+                self.settle(tally, k, s, quotient)
+        return [tally]
+
+    def settle(self, tally: Tally, key: Key, s: Seen, quotient: Quotient) -> None:
+        got, bound = s.reverse[key]
+        if quotient.problem:
+            tally.skip(quotient.problem)
+            return
+        wide = quotient.bar > RESOLVED * max(abs(got), abs(quotient.value))
+        if wide and got and abs(got - quotient.value) <= quotient.bar:
+            tally.skip("error bar too wide")
+            return
+        tally.compare(self.name(key), s.at, got, quotient.value, quotient.bar + MARGIN * bound)
+
+    def quotients(self, s: Seen, x: str) -> dict[Key, Quotient]:
+        """Differences of every output with respect to one input."""
+        pairs = steps(s.at[x], self.length(s.at, x))
+        *columns, sides = self.back([*stencil(s.at, x, pairs), s.at])
+        spans = [a - b for a, b in pairs]
+        found: dict[Key, Quotient] = {}
+        for r, column in zip(self.chosen.results, columns, strict=False):
+            kept = masked(column[:-1], sides[:-1], sides[-1])
+            found[r.name, (x,)] = extrapolated(spans, kept[::2], kept[1::2], column[-1],
+                                                 MARGIN * s.values[r.name][1])
+        return found
+
+    def complex_steps(self, seen: Iterable[Seen]) -> list[Tally]:
+        """Reverse mode against the complex step."""
+        tally = Tally("complex step")
+        if obstacle := continues(self.machine):
+            tally.note = f"not applicable: {obstacle}"
+            return [tally]
+        for s, x in self.sampled(self.columns(self.smooth(seen, tally)), 2 * len(self.machine.equations), COMPLEX, tally):
+            h = step(self.length(s.at, x))
+            if h is None:
+                tally.skip("no step of the right size", len(self.some_of))
+                continue
+            found, again = (complex_step(self.machine, s.at, x, size) for size in (h, h / 4))
+            for name in self.some_of:
+                key = name, (x,)
+                want, apart = found[name], 2 * abs(found[name] - again[name]) + len(self.machine.equations) * LEAST / h
+                allowed = COMPLEX_MARGIN * (s.forward[key][1] + s.reverse[key][1] + math.ulp(want))
+                tally.compare(self.name(key), s.at, s.reverse[key][0], want if abs(want) > apart else 0.0, allowed + apart)
+        return [tally]
+
+    # ---------------------------------------------------------------- multiple precision
+
+    def precise(self, seen: Iterable[Seen]) -> list[Tally]:
+        """Differences of the value in multiple precision, against both modes as native code gives them, and against the
+        reverse program in multiple precision: that is free of rounding and has the rules alone."""
+        tally, rules = Tally("multiple precision"), Tally("program in multiple precision")
+        if find_spec("mpmath") is None:
+            tally.note = rules.note = NO_MPMATH
+            return [tally, rules]
+        from adcli.lang.analyse.precise_differences import derivative
+        smooth = list(self.smooth(seen, tally))
+        jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
+        stand: dict[int, tuple[Seen, dict[Key, tuple[Any, Any]]]] = {}
+        for s, wrt in self.sampled(jobs, 8 * len(self.chosen.equations), PRECISE, tally):
+            lengths = [self.length(s.at, x) for x in wrt]
+            moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
+            size = {n: tamed(s.values[n]) / ULP for n in self.some_of}
+            enough = {n: nothing_left(s.reverse[n, wrt], size[n], lengths) for n in self.some_of}
+            standing = derivative(self.chosen, s.at, moves, self.agreed, size, enough)
+            for name in self.some_of:
+                if name in standing.values:
+                    want, apart = standing.values[name], standing.apart[name]
+                    want = want if abs(want) > apart else 0 * want
+                    for length in lengths:
+                        want, apart = want / length, apart / length
+                    stand.setdefault(id(s), (s, {}))[1][name, wrt] = want, apart
+                    self.count_digits(tally, (name, wrt), s, want, apart)
+                else:
+                    tally.skip("no precision settles it")
+        for s, known in self.sampled(list(stand.values()), len(self.reverse.program.equations), PRECISE, rules,
+                                      "points"):
+            self.rules_alone(rules, s, known)
+        return [tally, rules]
+
+    def rules_alone(self, tally: Tally, s: Seen, known: dict[Key, tuple[Any, Any]]) -> None:
+        """The derivative program itself in multiple precision, where nothing is lost by rounding."""
+        from adcli.lang.analyse.precise_differences import same_as_program
+        orders = {self.name(k): len(k[1]) for k in known}
+        wanted = {self.name(k): (want, EXACTLY * abs(want) + apart + NOTHING * tamed(s.reverse[k]))
+                  for k, (want, apart) in known.items()}
+        for name, got in same_as_program(self.reverse.program, s.at, wanted).items():
+            want, allowed = wanted[name]
+            tally.compare(name, s.at, float(got), float(want), float(allowed), orders[name])
+
+    def count_digits(self, tally: Tally, key: Key, s: Seen, want: Any, apart: Any) -> None:
+        """Compare an entry with its precise value, and count the digits it has."""
+        exact, error = float(want), float(apart)
+        for native, (_, bound) in zip(s.native, (s.reverse[key], s.forward[key]), strict=True):
+            got = native[key]
+            tally.compare(self.name(key), s.at, got, exact, MARGIN * bound + 2 * math.ulp(exact) + error, len(key[1]))
+            if exact and math.isfinite(got):
+                wrong = float(abs(got - want) / abs(want))
+                digits = min(MOST_DIGITS, -math.log10(wrong)) if wrong else MOST_DIGITS
+                tally.digits = max(0.0, digits if tally.digits is None else min(tally.digits, digits))
+
+    # ---------------------------------------------------------------- the whole Jacobian at once
+
+    def products(self, seen: Iterable[Seen]) -> list[Tally]:
+        """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for random v and w, with the programs of jvp and vjp."""
+        tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
+        ahead, back = (for_machine(make(self.primal, self.wrt)) for make in (tangents, adjoints))
+        own, outputs = len(self.primal.params), len(self.primal.results)
+        for s in self.sampled(list(seen), len(ahead.equations) + len(back.equations), POINTS, tally, "points"):
+            v, w = self.direction(s.at), {r.name: self.random.uniform(-1, 1) for r in self.primal.results}
+            found = []
+            for program, seeds, weights in ((ahead, v, w), (back, w, v)):
+                given = {p.name: seeds[p.seed] for p in program.params[own:] if p.seed}
+                rounding = Rounding(program, {**s.at, **given})
+                terms = [rounding.of(r.atom) for r in program.results[outputs:]]
+                order = [weights[r.name] for r in self.primal.results] if weights is w else \
+                    [weights[p.name] for p in self.primal.params if p.name in weights]
+                found.append(inner(terms, order))
+            (left, a), (right, b) = found
+            tally.compare("⟨w, Jv⟩", s.at, left, right, MARGIN * (a + b))
+        return [tally]
+
+    def taylor(self, seen: Iterable[Seen]) -> list[Tally]:
+        """The slopes of the remainders of Taylor's expansion along a random direction."""
+        tallies = [Tally("Taylor remainder, gradient"), Tally("Taylor remainder, Hessian")]
+        if find_spec("mpmath") is None or not self.wrt:
+            for t in tallies:
+                t.note = NO_MPMATH if self.wrt else None
+            return tallies
+        from adcli.lang.analyse.taylor_remainder import remainders
+        once = tangents(self.primal, self.wrt)
+        short = len(once.equations) <= LONGEST
+        derivatives = simplify(tangents(once, self.wrt)) if short else once
+        machine = expand(self.primal)
+        for s in self.sampled(list(self.smooth(seen, tallies[0])), 4 * len(derivatives.equations), PRECISE, tallies[0], "points"):
+            rounding = Rounding(machine, s.at, near=True)
+            noise = {r.name: NOTHING * tamed(rounding.of(r.atom)) for r in machine.results}
+            for name, rest in remainders(self.primal, derivatives, s.at, self.direction(s.at), noise).items():
+                if rest is None:
+                    tallies[0].skip("pieces change over every step")
+                    continue
+                for t, order in zip(tallies, (0, 1)[:1 + short], strict=False):
+                    t.enter_slope(name, s.at, rest.slopes[order], order + 2, rest.right[order])
+        tallies[1].skipped, tallies[1].note = tallies[0].skipped, tallies[0].note if short else "not run: the program is long"
+        return tallies
+
+    # ---------------------------------------------------------------- where a fault comes from
+
+    def culprit(self, at: Point) -> Culprit | None:
+        """The operation whose rule is wrong at a point; None where none is, or without multiple precision."""
+        if find_spec("mpmath") is None:
+            return None
+        from adcli.lang.analyse.wrong_rules import culprit
+        return culprit(self.primal, at, self.wrt)
+
+
+def tamed(bounded: Bounded) -> float:
+    """The error bound; where there is none, the size of the value."""
+    value, bound = bounded
+    return bound if bound < math.inf else abs(value)
+
+
+def nothing_left(bounded: Bounded, size: float, lengths: Sequence[float]) -> float:
+    """How far from 0 an entry may be that counts as 0, times the scales of its inputs: as far as its rounding can have carried
+    it; where nothing was rounded, a small part of it, or of the value it is the derivative of, whose terms have this size."""
+    got, bound = bounded
+    if bound < math.inf and (got or bound):
+        return math.prod((max(bound, TINY * abs(got)), *lengths))
+    return TINY * size
+
+
+def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
+    """An inner product with its error bound."""
+    total = math.fsum(x * w for (x, _), w in zip(terms, weights, strict=True)) if all(
+        math.isfinite(x) for x, _ in terms) else math.nan
+    bound = sum(abs(w) * (e + 2 * math.ulp(x)) for (x, e), w in zip(terms, weights, strict=True))
+    return total, bound

@@ -1,0 +1,180 @@
+"""What `check` found, as a table with a verdict, and as JSON."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from adcli.answers.diagnose import described, letter
+from adcli.lang.ir.errors import diagnostic
+from adcli.output.report import json_text, shortest
+
+if TYPE_CHECKING:
+    from adcli.check.methods import Check
+    from adcli.check.tally import Entry, Tally
+    from adcli.lang.analyse.wrong_rules import Culprit
+
+HEAD = ("method", "compared", "worst", "allowed", "verdict", "")
+PREFERRED = ("multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")
+"""Methods by how much they say about the entry that is wrong: first words."""
+
+
+def text_report(check: Check, points: dict[str, Any]) -> str:
+    """The table, what was not compared, the worst entry where there is a fault, and the verdict."""
+    lines = [*heading(check, points), "", *table(check.tallies)]
+    skipped: Counter[str] = Counter()
+    for t in check.tallies:
+        skipped.update({f"{t.method}: {reason}": n for reason, n in t.skipped.items()})
+    if skipped:
+        lines += ["", "not compared:"] + [f"  {n:6d}  {reason}" for reason, n in skipped.items()]
+    if check.failed:
+        lines += ["", *fault_lines(check)]
+    return "\n".join([*lines, "", verdict(check), ""])
+
+
+def heading(check: Check, points: dict[str, Any]) -> list[str]:
+    """How many points and which entries."""
+    if points["how"] == "drawn":
+        lines = [f"points: {points['usable']} drawn (seed {points['seed']})"]
+        if points["unusable"]:
+            lines[0] += f", and {points['unusable']} more with values that are not finite"
+    else:
+        lines = [f"points: {points['usable']} given"]
+        if points["unusable"]:
+            lines[0] += f", and {points['unusable']} where an input or every value is not finite"
+    if check.looked_at < points["usable"]:
+        lines[0] += f"; {check.looked_at} of them looked at, since all would take too long"
+    first, second = (len(check.entries(order)) for order in (1, 2))
+    lines.append(f"entries: {first} first and {second} second derivatives" if second else f"entries: {counted(first)}")
+    if not check.whole:
+        inputs, outputs = f"{len(check.some_wrt)} of {len(check.wrt)} inputs", \
+            f"{len(check.some_of)} of {len(check.primal.results)} outputs"
+        lines[-1] += f", of {inputs} and {outputs}; products and remainders take all"
+    return lines
+
+
+def counted(first: int) -> str:
+    return f"{first} first derivative{'s' * (first > 1)}"
+
+
+def table(tallies: list[Tally]) -> list[str]:
+    """One line a method, columns aligned."""
+    rows = [HEAD, *[row(t) for t in tallies]]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(HEAD))]
+    left = (0, 4, 5)
+    return ["  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(r, widths, strict=True))
+                      ).rstrip() for r in rows]
+
+
+def row(t: Tally) -> tuple[str, ...]:
+    if not t.compared:
+        return t.method, "", "", "", "–", t.note or "nothing to compare"
+    assert t.worst is not None
+    w = t.worst
+    remarks = [r for r in (slope_text(t), digits_text(t), t.note) if r]
+    worst, allowed = relative(w)
+    if t.method.startswith("Taylor"):
+        worst = allowed = ""
+    return t.method, str(t.compared), worst, allowed, t.verdict, ", ".join(remarks)
+
+
+def slope_text(t: Tally) -> str:
+    if not t.method.startswith("Taylor"):
+        return ""
+    return "nothing remains" if t.slope is None else f"slope {t.slope:.2f}"
+
+
+def digits_text(t: Tally) -> str:
+    return "" if t.digits is None else f"{math.floor(t.digits * 10) / 10:.1f} right digits at least"
+
+
+def relative(w: Entry) -> tuple[str, str]:
+    """The worst difference and what is allowed, relative to the entry."""
+    return f"{w.relative(abs(w.got - w.expected)):.1e}", f"{w.relative(w.allowed):.1e}"
+
+
+def verdict(check: Check) -> str:
+    compared, failed = (sum(x) for x in zip(*[(t.compared, t.failed) for t in check.tallies], strict=True))
+    if failed:
+        methods = sum(t.failed > 0 for t in check.tallies)
+        return f"FAIL: {failed} of {compared} comparisons disagree, in {methods} of {len(check.tallies)} methods"
+    if not compared:
+        return "nothing compared: at no point is there anything that the methods apply to"
+    return f"ok: {compared} comparisons, no disagreement"
+
+
+# ---------------------------------------------------------------- the fault
+
+def worst(check: Check) -> Tally:
+    """The method whose worst entry is shown."""
+    failed = [t for t in check.tallies if t.failed]
+    return min(failed, key=lambda t: PREFERRED.index(t.method.split()[0]))
+
+
+def fault_lines(check: Check) -> list[str]:
+    """The worst entry, and the operation it comes from."""
+    t = worst(check)
+    w = t.worst
+    assert w is not None
+    at = ", ".join(f"{n} = {shortest(x)}" for n, x in list(w.at.items())[:8]) + (", …" if len(w.at) > 8 else "")
+    lines = [f"worst: {w.name} at {at}",
+             f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
+    found = check.culprit(w.at)
+    return [*lines, "", diagnostic("error", *blame(found), check.primal.source) if found else elsewhere(check)]
+
+
+def blame(found: Culprit) -> tuple[str, Any]:
+    """What is wrong with a rule, and where the operation stands."""
+    shown = ", ".join(f"{letter(i)} = {shortest(x)}" for i, x in enumerate(found.operands))
+    which = f" for {letter(found.position)}" if len(found.operands) > 1 else ""
+    return (f"the rule of {described(found.equation, '')}{which} gives {shortest(found.got)} at {shown};"
+            f" differences of the operation give {shortest(found.expected)}", found.equation.span)
+
+
+def elsewhere(check: Check) -> str:
+    """Where the fault must be if no rule is wrong."""
+    failed = {t.method for t in check.tallies if t.failed}
+    if failed == {"native against reference"}:
+        return "the reference evaluator agrees with every other method: the fault is in native code"
+    if "forward against reverse" in failed:
+        return "no rule of an operation was found wrong, and the modes differ: the fault is in a sweep"
+    return "no rule of an operation was found wrong"
+
+
+# ---------------------------------------------------------------- JSON
+
+def number(x: float | None) -> object:
+    if x is None or math.isfinite(x):
+        return x
+    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def entry(w: Entry) -> dict[str, Any]:
+    return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": number(w.got),
+                  "expected": number(w.expected), "allowed": number(w.allowed)}
+
+
+def json_report(check: Check, points: dict[str, Any]) -> str:
+    source = check.primal.source
+    record: dict[str, Any] = {
+        "program": source.name if source else None,
+        "points": {**points, "looked_at": check.looked_at},
+        "entries": {"first": len(check.entries(1)), "second": len(check.entries(2)), "all": check.whole},
+        "methods": [{"method": t.method, "verdict": t.verdict, "compared": t.compared, "failed": t.failed,
+                     "worst": entry(t.worst) if t.worst else None, "digits": t.digits, "slope": t.slope,
+                     "skipped": dict(t.skipped), "note": t.note} for t in check.tallies],
+        "fault": fault_record(check) if check.failed else None,
+        "verdict": verdict(check).split(":")[0],
+    }
+    return json_text(record) + "\n"
+
+
+def fault_record(check: Check) -> dict[str, Any]:
+    t = worst(check)
+    assert t.worst is not None
+    found, source = check.culprit(t.worst.at), check.primal.source
+    place = source.place(found.equation.span[0]) if found and source and found.equation.span else None
+    return {"method": t.method, **entry(t.worst),
+            "message": blame(found)[0] if found else elsewhere(check),
+            "operation": found and (found.equation.op.spelled or found.equation.op.name),
+            "line": place and place[0], "column": place and place[1]}

@@ -1,0 +1,200 @@
+"""The programs that a check of derivatives looks at, and what they give at a point: made once, for every method.
+
+Where a program is long, some inputs and outputs are drawn, and their entries alone are looked at one by one.
+"""
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from adcli.check.tally import Tally
+from adcli.codegen.machine.kernel import run
+from adcli.codegen.rows.expand import expand, for_machine
+from adcli.codegen.rows.jit import compile_program
+from adcli.input.sampling import Point
+from adcli.lang.analyse.differences import scale, sided
+from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import LEVELS, SMOOTH, Program
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.status import with_status
+
+Job = TypeVar("Job")
+Key = tuple[str, tuple[str, ...]]
+"""An entry: the output, and the inputs differentiated with respect to."""
+
+LONGEST = 30_000
+"""Equations of a derivative program before entries are sampled."""
+SECOND = 20_000
+"""Estimated equations of the second derivatives before they are left to the Taylor remainder."""
+
+
+class Native:
+    """A program as native code; rows of results for points."""
+
+    def __init__(self, program: Program) -> None:
+        self.names = [p.name for p in program.params]
+        self.kernel = compile_program(for_machine(program))
+
+    def __call__(self, points: Sequence[Point]) -> list[list[float]]:
+        """One column for each result."""
+        return run(self.kernel, [[at[n] for at in points] for n in self.names], rows=len(points))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derivative program by one mode, with its entries and its form in operations of a machine."""
+
+    program: Program
+    machine: Program
+    keys: list[Key]
+
+    @classmethod
+    def of(cls, program: Program) -> Derived:
+        keys = [(r.of or r.name, r.wrt) for r in program.results]
+        return cls(program, expand(program), keys)
+
+    def bounded(self, at: Point) -> dict[Key, Bounded]:
+        """Every entry with its error bound, by the reference evaluator."""
+        rounding = Rounding(self.machine, at)
+        return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
+
+
+@dataclass
+class Seen:
+    """A point with its status, the values with error bounds that hold near it too, and every entry there."""
+
+    at: Point
+    level: int
+    values: dict[str, Bounded]
+    forward: dict[Key, Bounded]
+    reverse: dict[Key, Bounded]
+    native: list[dict[Key, float]]
+
+
+@dataclass
+class Subject:
+    """The derivatives of `primal` (with the outputs asked for) with respect to `wrt`, and what is computed of them.
+
+    Where a program is long, `some_wrt` and `some_of` are the inputs and outputs whose entries are looked at one by one.
+    """
+
+    primal: Program
+    wrt: list[str]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.primal = simplify(self.primal)
+        self.random = random.Random(f"adcli check {self.seed}")
+        size = max(1, len(self.primal.equations))
+        of = [r.name for r in self.primal.results]
+        self.some_wrt = self._some(self.wrt, LONGEST // (2 * size))
+        self.some_of = self._some(of, LONGEST // (4 * size))
+        n, m = len(self.some_wrt), len(self.some_of)
+        self.order = 2 if self.whole and 6 * size * n * (n + 1) * m <= SECOND else 1
+
+    def _some(self, names: list[str], most: int) -> list[str]:
+        if len(names) <= max(1, most):
+            return names
+        chosen = set(self.random.sample(names, max(1, most)))
+        return [n for n in names if n in chosen]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every entry is looked at."""
+        return len(self.some_wrt) == len(self.wrt) and len(self.some_of) == len(self.primal.results)
+
+    # ---------------------------------------------------------------- programs, made once
+
+    @cached_property
+    def chosen(self) -> Program:
+        kept = tuple(r for r in self.primal.results if r.name in self.some_of)
+        return simplify(Program(self.primal.params, self.primal.equations, kept, self.primal.source))
+
+    @cached_property
+    def forward(self) -> Derived:
+        return Derived.of(gradient(self.chosen, self.some_wrt, mode="forward", order=self.order))
+
+    @cached_property
+    def reverse(self) -> Derived:
+        return Derived.of(gradient(self.chosen, self.some_wrt, mode="reverse", order=self.order))
+
+    @cached_property
+    def ahead(self) -> Native:
+        """The values and derivatives of the chosen part of the program, in forward mode."""
+        return Native(self.forward.program)
+
+    @cached_property
+    def back(self) -> Native:
+        """The same in reverse mode, then the status, and the side of every decision."""
+        return Native(sided(with_status(self.reverse.program, self.chosen, self.some_wrt)))
+
+    @cached_property
+    def machine(self) -> Program:
+        return expand(self.chosen)
+
+    # ---------------------------------------------------------------- what they give
+
+    def finite(self, points: Sequence[Point]) -> list[list[bool]]:
+        """For every point, which of its inputs and values are finite numbers."""
+        columns = self.back(points)[:len(self.chosen.results)]
+        return [[math.isfinite(x) for x in (*at.values(), *(c[i] for c in columns))] for i, at in enumerate(points)]
+
+    def see(self, points: Sequence[Point]) -> Iterator[Seen]:
+        """Every entry at every point: both modes, native and by the reference evaluator, and the status."""
+        *columns, level, _ = self.back(points)
+        ahead = self.ahead(points)
+        for i, at in enumerate(points):
+            native = [{k: c[i] for k, c in zip(d.keys, found, strict=True)}
+                      for d, found in ((self.reverse, columns), (self.forward, ahead))]
+            near = Rounding(self.machine, at, near=True)
+            values = {r.name: near.of(r.atom) for r in self.machine.results}
+            yield Seen(at, int(level[i]), values, self.forward.bounded(at), self.reverse.bounded(at), native)
+
+    def name(self, key: Key) -> str:
+        of, wrt = key
+        return next(r.name for r, k in zip(self.reverse.program.results, self.reverse.keys, strict=True) if k == key) \
+            if wrt else of
+
+    def entries(self, order: int | None = None) -> list[Key]:
+        return [k for k in self.reverse.keys if k[1] and order in (None, len(k[1]))]
+
+    # ---------------------------------------------------------------- what a method takes of it
+
+    def smooth(self, seen: Iterable[Seen], tally: Tally) -> Iterator[Seen]:
+        """The points where the program is smooth; the others are counted with the reason."""
+        for s in seen:
+            if s.level == SMOOTH:
+                yield s
+            else:
+                tally.skip(f"{LEVELS[s.level]} at the point", len(self.entries(1)))
+
+    def sampled(self, jobs: Sequence[Job], cost: int, budget: int, tally: Tally, unit: str = "columns") -> list[Job]:
+        """As many of the jobs as the budget allows, at least one, spread over all."""
+        most = max(1, budget // max(1, cost))
+        if len(jobs) <= most:
+            return list(jobs)
+        tally.note = f"{most} of {len(jobs)} {unit}"
+        return spread(self.random.sample(list(jobs), len(jobs)), most)
+
+    def columns(self, seen: Iterable[Seen]) -> list[tuple[Seen, str]]:
+        return [(s, x) for s in seen for x in self.some_wrt]
+
+    def length(self, at: Point, x: str) -> float:
+        p = self.primal.param(x)
+        return scale(at[x], p.low, p.high)
+
+    def direction(self, at: Point) -> dict[str, float]:
+        """A random direction in which every input moves by about its own size."""
+        return {x: self.length(at, x) * self.random.choice((-1, 1)) * self.random.uniform(0.5, 1) for x in self.wrt}
+
+
+def spread(items: Sequence[Job], most: int) -> list[Job]:
+    """At most so many items, evenly."""
+    if len(items) <= most:
+        return list(items)
+    return [items[i * len(items) // most] for i in range(most)]

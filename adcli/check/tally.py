@@ -1,0 +1,80 @@
+"""What a method of checking has compared: counts, reasons for what it could not compare, and its worst entry."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+from adcli.lang.analyse.taylor_remainder import ORDERS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One comparison: the derivative `name` of some order at a point as it is, as it should be, and the difference that
+    is allowed."""
+
+    name: str
+    at: dict[str, float]
+    got: float
+    expected: float
+    allowed: float
+    order: int = 1
+
+    @property
+    def ratio(self) -> float:
+        """The difference as a multiple of what is allowed; 1 or less is agreement."""
+        difference = abs(self.got - self.expected)
+        return 0.0 if difference == 0 else difference / self.allowed if self.allowed else math.inf
+
+    @property
+    def severity(self) -> tuple[int, float]:
+        """What makes an entry the worst: a wrong one of low order before one of high order, since that may come from it."""
+        return (-self.order if self.ratio > 1 else -10), self.ratio
+
+    def relative(self, x: float) -> float:
+        """A difference relative to the derivative; as it is where that is 0."""
+        size = max(abs(self.got), abs(self.expected))
+        return x / size if size else x
+
+
+@dataclass
+class Tally:
+    """The figures of one method. `note` says why it did not run, or of what it looked at a part."""
+
+    method: str
+    compared: int = 0
+    failed: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    worst: Entry | None = None
+    digits: float | None = None
+    slope: float | None = None
+    note: str | None = None
+
+    def compare(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float,
+                order: int = 1) -> None:
+        """Enter a comparison. One that nothing is known about is counted as skipped."""
+        if not (math.isfinite(got) and math.isfinite(expected)):
+            self.skip("not finite")
+            return
+        if not allowed < math.inf:
+            self.skip("rounding leaves no digit")
+            return
+        entry = Entry(name, at, got, expected, allowed, order)
+        self.compared += 1
+        if self.worst is None or entry.severity > self.worst.severity:
+            self.worst = entry
+        self.failed += entry.ratio > 1
+
+    def enter_slope(self, name: str, at: dict[str, float], slope: float, wanted: int, right: bool) -> None:
+        """Enter the slope of a remainder of an output; any that is right counts as the one wanted."""
+        got, allowed = float(wanted) if right else slope, wanted - ORDERS[wanted - 2]
+        self.compare(f"slope of the remainder of {name}", at, got, wanted, allowed)
+        if slope < math.inf:
+            self.slope = slope if self.slope is None else min(self.slope, slope)
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        self.skipped[reason] += count
+
+    @property
+    def verdict(self) -> str:
+        return "FAIL" if self.failed else "ok" if self.compared else "not run" if self.note else "nothing compared"

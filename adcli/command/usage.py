@@ -1,0 +1,97 @@
+"""The shape of every verb's command line, and what is said when one is wrong: the same diagnostic as everywhere else.
+
+click finds the faults; `said` turns them into an AdError, so that a mistyped option reads like a mistyped function. What
+click lets pass and a user would not want is refused here: a second PROGRAM, an option given twice of which one is lost.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from adcli.lang.ir.errors import AdError, nearest
+
+
+class NobodyReads(Exception):
+    """The pipe that results go to is closed. click would make an exit code of its own out of the plain error."""
+
+
+class Unfit(AdError):
+    """Values do not fit a program: a fault of the point, although it has a place in the program."""
+
+
+class Verb(click.Command):
+    """A command whose help ends with an example, and which refuses options given twice."""
+
+    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.example = example
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write(f"{'':{formatter.current_indent}}{self.example}\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise NobodyReads from None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, rest, order = self.make_parser(ctx).parse_args(list(args))
+        once = [p for p in order if isinstance(p, click.Option) and not p.multiple and not p.is_flag]
+        for p in once:
+            if once.count(p) > 1:
+                raise AdError(f"{p.opts[0]} is given twice")
+        if rest:
+            raise AdError(f"'{rest[0]}' is one PROGRAM too many")
+        return super().parse_args(ctx, args)
+
+
+class OneOf(click.ParamType):
+    """One of a few words; a wrong one is answered with the nearest."""
+
+    def __init__(self, what: str, words: Iterable[str]) -> None:
+        self.what, self.words = what, tuple(words)
+        self.name = what
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(self.words)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.words:
+            raise unknown(self.what, value, self.words)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+def unknown(what: str, word: str, known: Iterable[str]) -> AdError:
+    """The error for a word that is none of the known ones."""
+    known = list(known)
+    return AdError(f"no {what} '{word}'", help=nearest(word, known) or f"the {what}s are {', '.join(known)}")
+
+
+def said(error: click.ClickException) -> AdError:
+    """What click complains about, as an AdError."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.NoSuchOption):
+        return no_option(error.option_name, context)
+    if isinstance(error, click.BadOptionUsage):
+        return AdError(f"{error.option_name} {'needs a' if 'requires an argument' in error.message else 'takes no'} value")
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        kind = error.param.type
+        if isinstance(kind, click.IntRange):
+            return AdError(f"{error.param.opts[0]} needs a whole number from {kind.min} to {kind.max}")
+        return AdError(f"{error.param.opts[0]}: {error.message.rstrip('.')}")
+    return AdError(error.format_message())
+
+
+def no_option(name: str, context: click.Context | None) -> AdError:
+    if context is None or isinstance(context.command, click.Group):
+        return AdError(f"no option '{name}' before the verb", help="the verb comes first: adcli grad f.ad --at x=2,y=5")
+    known = [o for p in context.command.get_params(context) if isinstance(p, click.Option) for o in p.opts]
+    return AdError(f"no option '{name}'", help=nearest(name, known) or f"{context.command_path} --help lists the options")

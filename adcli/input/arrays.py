@@ -1,0 +1,313 @@
+"""Tensors as values: out of lists, text and files, and into files.
+
+A tensor is an array of float64, or of int64 where the program declares integers. What a file is shows in its first bytes: .npy
+and .npz by their marks, JSON by a bracket, anything else is a matrix of numbers with a line for each row. Sizes are read and
+compared with the memory there is before anything is taken, and nothing in a file is ever run.
+"""
+from __future__ import annotations
+
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from tokenize import TokenError
+from typing import IO, Any
+
+import numpy as np
+
+from adcli.codegen.nests.runtime import SMALL, amount, available
+from adcli.input.points import json_number, malformed, one_text, value
+from adcli.lang.ir import Param
+from adcli.lang.ir.errors import AdError, nearest
+
+Array = np.ndarray
+Value = float | Array
+DEEPEST = 32
+"""Dimensions that every NumPy has."""
+TOKEN = re.compile(r'\s*([\[\],]|"[^"]*"|[^\[\],"\s][^\[\],"]*)')
+NPY, ZIP = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06")
+COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowError, EOFError, RecursionError)
+"""What NumPy raises for a header that is none."""
+TEXT = 16
+"""Bytes of memory that a character of numbers as text takes on the way to an array, at most."""
+PLAIN = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
+
+
+# ---------------------------------------------------------------- lists and text
+
+def text_array(name: str, text: str) -> Array:
+    """A tensor written as nested lists: [[1, 2], [3, pi/2]], with numbers as points have them."""
+    if text.count("[") != text.count("]"):
+        raise unreadable(name, text)
+    whole: list[Any] = []
+    stack = [whole]
+    after = False
+    for token in tokens(name, text):
+        if token == "[" and not after:
+            stack[-1].append([])
+            stack.append(stack[-1][-1])
+        elif token == "]" and (after or not stack[-1]) and len(stack) > 1:
+            stack.pop()
+            after = True
+        elif token == "," and after and len(stack) > 1:
+            after = False
+        elif token not in ("[", "]", ",") and not after and len(stack) > 1:
+            stack[-1].append(json_number(f"{name}: {token}", token[1:-1]) if token[0] == '"' else value(name, token))
+            after = True
+        else:
+            raise unreadable(name, text)
+    if len(stack) > 1 or not whole:
+        raise unreadable(name, text)
+    shape, leaves = flattened(name, whole[0])
+    return np.array(leaves, dtype=np.float64).reshape(shape)
+
+
+def tokens(name: str, text: str) -> Iterator[str]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        found = TOKEN.match(text, at)
+        if found is None:
+            raise unreadable(name, text)
+        yield found[1].strip()
+        at = found.end()
+
+
+def unreadable(name: str, text: str) -> AdError:
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return AdError(f"{name}={shown} is no tensor", help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
+
+
+def json_array(name: str, nested: Any, where: str = "") -> Array:
+    """Nested lists of numbers, as JSON has them, as an array. AdError where they are ragged or hold something else."""
+    shape, leaves = flattened(name, nested, where)
+    if not all(type(x) is float and math.isfinite(x) for x in leaves):
+        leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
+    return np.array(leaves, dtype=np.float64).reshape(shape)
+
+
+def flattened(name: str, nested: Any, where: str = "") -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of nested lists and their elements in order."""
+    shape: tuple[int, ...] = ()
+    level = [nested]
+    while any(isinstance(x, list | tuple) for x in level):
+        lengths = [len(x) if isinstance(x, list | tuple) else -1 for x in level]
+        if lengths.count(lengths[0]) < len(lengths):
+            raise ragged(name, shape, lengths, where)
+        if len(shape) == DEEPEST:
+            raise AdError(f"{where}'{name}' has more than {DEEPEST} dimensions")
+        shape = (*shape, lengths[0])
+        level = list(chain.from_iterable(level))
+    return shape, level
+
+
+def ragged(name: str, shape: tuple[int, ...], lengths: Sequence[int], where: str) -> AdError:
+    """Two parts of a tensor with different numbers of elements."""
+    def part(i: int) -> str:
+        n = lengths[i]
+        return f"{element(name, i, shape)} {'is a number' if n < 0 else 'has 1 element' if n == 1 else f'has {n} elements'}"
+
+    other = next(i for i, n in enumerate(lengths) if n != lengths[0])
+    return AdError(f"{where}'{name}' is ragged along dimension {len(shape)}: {part(0)}, and {part(other)}")
+
+
+def element(name: str, position: int, shape: tuple[int, ...]) -> str:
+    """A(1, 0): an element by its position in the order of memory."""
+    return f"{name}({', '.join(str(int(i)) for i in np.unravel_index(position, shape))})" if shape else name
+
+
+# ---------------------------------------------------------------- what an input needs
+
+def conformed(p: Param, given: Any, where: str = "") -> Array:
+    """The value of an input as an array of its kind of elements; its shape is checked where sizes are bound."""
+    try:
+        array = np.asarray(given)
+    except (ValueError, OverflowError) as error:
+        flattened(p.name, given, where)
+        raise AdError(f"{where}input '{p.name}': {error}") from None
+    if array.dtype.kind not in "fiub":
+        what = f"an array of {array.dtype}" if isinstance(given, np.ndarray) else f"of type {type(given).__name__}"
+        if array.dtype == object and isinstance(given, list | tuple):
+            flattened(p.name, given, where)
+        raise AdError(f"{where}input '{p.name}' is not real numbers but {what}")
+    if p.var.integer:
+        return integers(p.name, array, where)
+    with np.errstate(over="ignore"):   # of a longer format
+        return np.ascontiguousarray(array, np.float64) if array.ndim else array.astype(np.float64)
+
+
+def integers(name: str, array: Array, where: str = "") -> Array:
+    """An array of int64. AdError where an element is no integer, which is never rounded to one."""
+    if array.dtype.kind == "f":
+        wrong = ~(np.isfinite(array) & (np.floor(array) == array) & (np.abs(array) < 2.0 ** 63))
+    elif array.dtype.kind == "u":
+        wrong = array > np.iinfo(np.int64).max
+    else:
+        wrong = np.zeros(array.shape, bool)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise AdError(f"{where}{element(name, at, array.shape)} = {array.reshape(-1)[at]} is no integer"
+                      f"{'' if array.dtype.kind == 'f' else ' of 64 bits'}", help=f"'{name}' is declared with integers")
+    return np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64)
+
+
+def require_room(what: str, size: int) -> None:
+    """AdError where so many bytes are more than the memory that is free."""
+    if size > SMALL and size > (free := available()):
+        raise AdError(f"{what} needs {amount(size)} of memory, and {amount(free)} are there")
+
+
+# ---------------------------------------------------------------- files
+
+def read_tensor(name: str, path: str, rank: int) -> Array:
+    """The tensor in a file: .npy, a member of an .npz, nested lists in JSON, or a matrix of `rank` 1 or 2 as text."""
+    if not path:
+        raise AdError(f"{name}=@ without a file", help=f"write {name}=@matrix.npy")
+    try:
+        with open(path, "rb") as file:
+            start = file.peek(len(NPY))
+            if start.startswith(NPY):
+                return read_npy(file, path)
+            if start.startswith(ZIP):
+                return member(name, path, read_npz(path))
+            require_room(path, TEXT * os.fstat(file.fileno()).st_size)
+            text = file.read().decode("utf-8-sig")
+    except OSError as error:
+        raise AdError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise AdError(f"{path}: no tensor: a stray byte at byte offset {error.start}",
+                      help="known are .npy, .npz, JSON and matrices as CSV") from None
+    if text.lstrip().startswith("["):
+        return json_array(name, json_lists(path, text), f"{path}: ")
+    matrix = read_matrix(path, text)
+    if rank == 1 and 1 in matrix.shape:
+        return matrix.reshape(-1)
+    return matrix.reshape(()) if rank == 0 and matrix.size == 1 else matrix
+
+
+def json_lists(path: str, text: str) -> list[Any]:
+    import json
+    try:
+        return one_text(path, text)
+    except json.JSONDecodeError as error:
+        raise malformed(path, error.lineno, error) from None
+
+
+def read_npz(path: str) -> dict[str, Array]:
+    """All arrays of an archive by name."""
+    found: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                name, dot, suffix = entry.filename.rpartition(".")
+                if suffix != "npy" or not dot or entry.compress_type not in COMPRESSED:
+                    raise AdError(f"{path}: {entry.filename} is no array as NumPy writes them")
+                if name in found:
+                    raise AdError(f"{path}: '{name}' is there twice")
+                with archive.open(entry) as file:
+                    found[name] = read_npy(file, f"{path}: {entry.filename}")
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise AdError(f"{path}: not an .npz archive: {error}") from None
+    except OSError as error:
+        raise AdError(f"{path}: {error.strerror or error}") from None
+    if not found:
+        raise AdError(f"{path}: an archive without arrays")
+    return found
+
+
+def member(name: str, path: str, arrays: Mapping[str, Array]) -> Array:
+    """The array of an archive that is called as the input, or the only one."""
+    if name in arrays:
+        return arrays[name]
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    raise AdError(f"{path}: no array '{name}'", help=nearest(name, arrays) or f"it has {', '.join(arrays)}")
+
+
+def read_npy(file: IO[bytes], path: str) -> Array:
+    """The array in an .npy file, whose data are compared with its header before any memory is taken."""
+    shape, by_columns, dtype = npy_header(file, path)
+    if dtype.kind not in "fiub":
+        raise AdError(f"{path}: not real numbers but {dtype}")
+    size = math.prod(shape) * dtype.itemsize
+    require_room(path, size)
+    data = bytearray()
+    while len(data) < size and (piece := file.read(min(size - len(data), 1 << 24))):
+        data += piece
+    if len(data) < size:
+        raise AdError(f"{path}: cut short: {len(data):,} bytes of data, and {shape} of {dtype} is {size:,}")
+    flat = np.frombuffer(data, dtype)
+    return flat.reshape(shape[::-1]).T if by_columns else flat.reshape(shape)
+
+
+def npy_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    from numpy.lib import format as npy
+    try:
+        version = npy.read_magic(file)
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, by_columns, dtype = read(file)
+    except BROKEN:
+        raise AdError(f"{path}: not an .npy file that this NumPy can read") from None
+    if min(shape, default=0) < 0 or len(shape) > DEEPEST:
+        raise AdError(f"{path}: no array has the shape {shape}")
+    return shape, by_columns, dtype
+
+
+def read_matrix(path: str, text: str) -> Array:
+    """A matrix of numbers with a line for each row, separated by commas, tabs or blanks, without a header."""
+    separator = "," if "," in text else "\t" if "\t" in text else None
+    rows: list[list[float]] = []
+    first = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            row = read_row(path, number, line.rstrip("\r"), separator)
+            first = first or number
+            if rows and len(row) != len(rows[0]):
+                raise AdError(f"{path}:{number}: {plural(len(row))}, and line {first} has {len(rows[0])}")
+            rows.append(row)
+    if not rows:
+        raise AdError(f"{path}: no numbers")
+    return np.array(rows)
+
+
+def read_row(path: str, number: int, line: str, separator: str | None) -> list[float]:
+    """The numbers of one line: quickly where nothing is special about them, else as rows of tables are read."""
+    from adcli.rows import rows
+    fields = line.split(separator)
+    if PLAIN.fullmatch(line):
+        try:
+            found = list(map(float, fields))
+            if math.inf not in found and -math.inf not in found:
+                return found
+        except ValueError:
+            pass
+    try:
+        return [rows.number(unquoted(f).encode()) for f in fields]
+    except rows.Fault as fault:
+        raise AdError(f"{path}:{number}: {fault.reason}", help="a matrix has no header" if number == 1 else None) from None
+
+
+def unquoted(field: str) -> str:
+    bare = field.strip()
+    return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] == '"' else field
+
+
+def plural(fields: int) -> str:
+    return "1 field" if fields == 1 else f"{fields} fields"
+
+
+# ---------------------------------------------------------------- into files
+
+def write_npy(file: Any, array: Array) -> None:
+    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
+    """An archive that NumPy's load reads; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                write_npy(entry, array)

@@ -1,0 +1,165 @@
+"""Where results go: standard output, or a file that is written beside its place and renamed when it is whole. And where
+messages go: standard error."""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import stat
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from adcli.lang.ir.errors import AdError
+
+ATOMIC = 4096
+"""Bytes that a pipe takes whole or not at all (PIPE_BUF)."""
+AT_ONCE = 1 << 20
+"""Bytes that a file is given at a time."""
+STANDARD = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+_unfinished: set[str] = set()
+"""Temporary files that a sudden end must remove."""
+_writing = threading.Lock()
+"""Held while a piece that must not be cut is being written."""
+_numbers = itertools.count(1)
+
+
+@contextlib.contextmanager
+def destination(path: str | None) -> Iterator[BinaryIO]:
+    """A binary stream to write results to. A file appears only when all of it has been written; a failure leaves the old
+    one as it was. What is not a regular file (a device, a pipe) is written directly."""
+    if path is None or path in STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif path == "":
+        raise AdError("-o names no file", help="write -o FILE")
+    elif os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as stream:
+            yield stream
+    else:
+        with _renamed(os.path.realpath(path), path) as stream:
+            yield stream
+
+
+def write_points(stream: BinaryIO, points: Iterable[str]) -> None:
+    """Write the texts of points as they come, a few at a time, so that a sudden end leaves whole ones."""
+    piece = bytearray()
+    for point in points:
+        data = point.encode()
+        if piece and len(piece) + len(data) > ATOMIC:
+            _write_piece(stream, piece)
+            piece = bytearray()
+        piece += data
+    _write_piece(stream, piece)
+
+
+def _write_piece(stream: BinaryIO, piece: bytes | bytearray) -> None:
+    """An empty buffer passes a piece on in one step."""
+    stream.write(piece)
+    stream.flush()
+
+
+def write_rows(stream: BinaryIO, data: bytes) -> None:
+    """Write lines of a table (for `adcli.rows.stream`) so that a run that is interrupted leaves whole ones: a pipe gets as
+    many as it takes in one step, which holds even where its reader has stopped; anything else gets pieces that
+    `discard_unfinished` waits for."""
+    stream.flush()
+    try:
+        target = stream.fileno()
+    except OSError:   # a stream in memory
+        stream.write(data)
+        return
+    pipe = stat.S_ISFIFO(os.fstat(target).st_mode)
+    view, at = memoryview(data), 0
+    while at < len(data):
+        step = room(target) if pipe else AT_ONCE
+        end = data.rfind(b"\n", at, at + step) + 1 or data.find(b"\n", at + step) + 1 or len(data)
+        with _writing:
+            while at < end:
+                at += os.write(target, view[at:end])
+
+
+def room(pipe: int) -> int:
+    """Bytes that a pipe certainly takes in one step: its capacity where it is empty."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+        import termios
+        held = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+        return ATOMIC if any(held) else fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    return ATOMIC
+
+
+@contextlib.contextmanager
+def _renamed(path: str, shown: str) -> Iterator[BinaryIO]:
+    """A temporary file in the folder of `path` that takes its place; faults speak of the file as `shown`."""
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise PermissionError(13, "Permission denied", shown)
+    base = os.path.basename(path).encode("utf-8", "surrogateescape")[:80].decode("utf-8", "ignore")
+    temporary = os.path.join(os.path.dirname(path), f".{base}.{os.getpid()}-{next(_numbers)}.part")
+    _unfinished.add(temporary)
+    try:
+        with _nameless(os.path.dirname(path)) or _created(temporary, shown) as stream:
+            yield stream
+            stream.flush()
+            if os.fstat(stream.fileno()).st_nlink == 0:
+                _name(stream, temporary)
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    finally:
+        _unfinished.discard(temporary)
+
+
+def _nameless(folder: str) -> BinaryIO | None:
+    """A file in `folder` that has no name yet, so that a process that is killed leaves nothing; None where the system or
+    the file system has no such files."""
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except (AttributeError, OSError):
+        return None
+    if os.path.exists(f"/proc/self/fd/{file}"):
+        return os.fdopen(file, "wb")
+    os.close(file)
+    return None
+
+
+def _name(stream: BinaryIO, path: str) -> None:
+    """Give a nameless file its name. A directory is named for os.link to take linkat, which follows the link in /proc."""
+    with contextlib.suppress(FileNotFoundError):   # left behind by a process of the same number
+        os.unlink(path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.link(f"/proc/self/fd/{stream.fileno()}", path, src_dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _created(temporary: str, shown: str) -> BinaryIO:
+    with contextlib.suppress(FileNotFoundError):   # left behind by a process of the same number
+        os.unlink(temporary)
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, shown) from None
+
+
+def say(message: object) -> None:
+    """A message on standard error, as long as there is one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(message, file=sys.stderr, flush=True)
+
+
+def discard_unfinished() -> None:
+    """Remove the temporary files of a run that ends now, after the piece that is being written, if that does not take long.
+    Nothing is written in one piece afterwards."""
+    _writing.acquire(timeout=0.5)
+    for temporary in list(_unfinished):
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)

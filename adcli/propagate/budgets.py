@@ -1,0 +1,254 @@
+"""Uncertainty budgets: what a propagation found at one point, as text, JSON or CSV.
+
+Text is a program, as all results are: exact figures as assignments, and in comments what a person writes down, with the
+uncertainty rounded to two significant digits and the value to the same place (JCGM 100:2008, 7.2.6).
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adcli.lang.ir import LEVELS
+from adcli.output.report import Number, csv_text, json_text, json_value
+
+if TYPE_CHECKING:
+    from adcli.propagate.monte_carlo import Agreement, Sampled
+
+Key = tuple[str, str, tuple[str, ...]]
+"""Kind, output and further names of a figure, as `adcli.lang.derive.uncertainty_figures.Figure` has them."""
+Correlations = Mapping[tuple[str, str], float]
+"""The correlation coefficient of every two outputs."""
+EXTRA = ("low", "high", "low2", "high2", "mc_mean", "mc_mean_error", "mc_u", "mc_u_error", "mc_low", "mc_low_error", "mc_high",
+         "mc_high_error", "mc_bad")
+"""Kinds of figures that are no results of the propagation program."""
+
+LARGEST, SMALLEST = 8, -4
+"""Powers of ten between which numbers are written without an exponent."""
+RESOLVED = 15
+"""Digits of a double that are sure to be right."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A coverage interval for one output, by a linear or quadratic model, and how it compares with the sampled one."""
+
+    low: float
+    high: float
+    agreement: Agreement | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output: its value, its figures by kind with their names, and what was asked for beside."""
+
+    name: str
+    value: float
+    u: float
+    shares: dict[str, float]
+    quadratic: tuple[float, float] | None = None
+    interval: Interval | None = None
+    wider: Interval | None = None
+    sampled: Sampled | None = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """All outputs at one point. `names` has the name of every figure: its kind, its output, what it is along."""
+
+    at: dict[str, float]
+    spreads: dict[str, float]
+    outputs: Sequence[Output]
+    correlations: Correlations
+    sampled_correlations: Correlations
+    level: int
+    names: Mapping[Key, str]
+    spread_names: Mapping[str, str]
+    status: str | None
+    sampling: Sampling | None = None
+
+    @property
+    def together(self) -> list[tuple[str, Correlations]]:
+        """The correlations by kind."""
+        return [("corr", self.correlations), ("mc_corr", self.sampled_correlations)]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How samples are drawn: how many (0: none are), from what seed, and for what coverage probability."""
+
+    samples: int
+    seed: int
+    coverage: float
+
+
+# ---------------------------------------------------------------- for people
+
+def rounded(value: float, u: float) -> str:
+    """value ± u with two significant digits of u and the value to the same place, and the relative uncertainty."""
+    if u == 0:
+        return f"{value!r} ± 0"
+    if not (math.isfinite(value) and math.isfinite(u)):
+        return f"{value!r} ± {u!r}"
+    last = power(u, 1) - 1
+    top = max(power(value, RESOLVED), last + 1)
+    if top - last > RESOLVED:
+        shown = f"{value!r} ± {u:.1e}"
+    elif SMALLEST <= top < LARGEST:
+        shown = f"{at_place(value, last)} ± {at_place(u, last)}"
+    else:
+        shown = f"({at_place(value, last, top)} ± {at_place(u, last, top)})e{top}"
+    relative = 100 * u / abs(value) if value else math.inf
+    return f"{shown} ({percent(relative)})" if relative < 1000 else shown
+
+
+def power(x: float, digits: int) -> int:
+    """The power of ten of the leading digit of x, rounded to so many digits behind it; that of 0 is far down."""
+    return int(f"{x:.{digits}e}".partition("e")[2]) if x else -400
+
+
+def at_place(x: float, last: int, scale: int = 0) -> str:
+    """x / 10^scale, rounded at the digit of 10^last."""
+    from decimal import Context, Decimal
+    wide = Context(prec=400)
+    whole = Decimal(x).quantize(Decimal(1).scaleb(last, wide), context=wide)
+    return f"{whole.scaleb(-scale, wide) or abs(whole):f}"
+
+
+def percent(x: float) -> str:
+    return f"{x:.0f} %" if x >= 10 else f"{x:.2g} %"
+
+
+def text(budgets: Iterable[Budget], number: Number, several: bool) -> Iterator[str]:
+    """A paragraph a point, one part of it for each output."""
+    for i, budget in enumerate(budgets):
+        lines = [""] * bool(i and several)
+        if several:
+            lines.append(f"# {', '.join(given(name, x, budget.spreads.get(name), number) for name, x in budget.at.items())}")
+        for j, output in enumerate(budget.outputs):
+            lines += [*[""] * bool(j), *paragraph(budget, output, number)]
+        lines += [""] * bool(budget.correlations)
+        for kind, found in budget.together:
+            lines += [f"{named(budget, kind, v, w)} = {number(r)}" for (v, w), r in found.items()]
+        if budget.status:
+            lines.append(f"{budget.status} = {LEVELS[budget.level]}")
+        yield "\n".join(lines) + "\n"
+
+
+def given(name: str, x: float, spread: float | None, number: Number) -> str:
+    return f"{name} = {number(x)}" if spread is None else f"{name} = {number(x)} ± {number(spread)}"
+
+
+def paragraph(budget: Budget, output: Output, number: Number) -> Iterator[str]:
+    """One output."""
+    v = output.name
+    yield f"# {v} = {rounded(output.value, output.u)}"
+    yield f"{v} = {number(output.value)}"
+    yield f"{named(budget, 'u', v)} = {number(output.u)}"
+    for along, share in output.shares.items():
+        yield f"{named(budget, 'share', v, *along.split(':'))} = {number(share)}"
+    chance = f"{100 * budget.sampling.coverage:.10g} %" if budget.sampling else ""
+    if output.interval:
+        yield from ends(budget, f"# {chance} interval of the linear model", "", v, output.interval, number)
+    if output.quadratic:
+        mean, u = output.quadratic
+        yield f"# to second order, {v} = {rounded(mean, u)}"
+        yield f"{named(budget, 'mean', v)} = {number(mean)}"
+        yield f"{named(budget, 'u2', v)} = {number(u)}"
+    if output.wider:
+        yield from ends(budget, f"# {chance} interval to second order", "2", v, output.wider, number)
+    if output.sampled and budget.sampling:
+        sampled = output.sampled
+        yield f"# Monte Carlo, {budget.sampling.samples} samples: {v} = {rounded(sampled.mean, sampled.u)}"
+        for kind, (x, error) in sampled.figures.items():
+            yield f"{named(budget, f'mc_{kind}', v)} = {number(x)}   # ± {error:.2g}"
+        if sampled.bad:
+            yield f"{named(budget, 'mc_bad', v)} = {sampled.bad}"
+
+
+def ends(budget: Budget, heading: str, kind: str, v: str, interval: Interval, number: Number) -> Iterator[str]:
+    """The two lines of an interval, and how it compares with the sampled one."""
+    told = f"; {judged(interval.agreement)}" if interval.agreement else ""
+    yield f"{heading}{told}"
+    yield f"{named(budget, f'low{kind}', v)} = {number(interval.low)}"
+    yield f"{named(budget, f'high{kind}', v)} = {number(interval.high)}"
+
+
+def judged(agreement: Agreement) -> str:
+    """An agreement in words."""
+    words = {"agrees": "agrees with Monte Carlo", "differs": "differs from Monte Carlo", "unclear": "too few samples to compare"}
+    return (f"{words[agreement.verdict]}: ends off by {agreement.low:.2g} and {agreement.high:.2g},"
+            f" tolerance {agreement.tolerance:.2g}")
+
+
+def named(budget: Budget, kind: str, of: str, *along: str) -> str:
+    return budget.names[kind, of, along]
+
+
+# ---------------------------------------------------------------- for programs
+
+def columns(budget: Budget) -> dict[str, float]:
+    """All figures by name, in the order of the columns of CSV: inputs, their uncertainties, results."""
+    found = dict(budget.at) | {budget.spread_names[x]: u for x, u in budget.spreads.items()}
+    for output in budget.outputs:
+        v = output.name
+        found[v], found[named(budget, "u", v)] = output.value, output.u
+        found |= {named(budget, "share", v, *along.split(":")): share for along, share in output.shares.items()}
+        if output.quadratic:
+            found[named(budget, "mean", v)], found[named(budget, "u2", v)] = output.quadratic
+        for kind, interval in (("", output.interval), ("2", output.wider)):
+            if interval:
+                found[named(budget, f"low{kind}", v)], found[named(budget, f"high{kind}", v)] = interval.low, interval.high
+        if output.sampled:
+            for kind, (x, error) in output.sampled.figures.items():
+                found[named(budget, f"mc_{kind}", v)], found[named(budget, f"mc_{kind}_error", v)] = x, error
+            found[named(budget, "mc_bad", v)] = output.sampled.bad
+    return found | {named(budget, kind, v, w): r for kind, pairs in budget.together for (v, w), r in pairs.items()}
+
+
+def csv_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
+    for i, budget in enumerate(budgets):
+        found = columns(budget)
+        head = [] if i else [[*found, *([budget.status] if budget.status else [])]]
+        yield csv_text(*head, [*map(number, found.values()), *([LEVELS[budget.level]] if budget.status else [])])
+
+
+def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
+    def numbers(found: Mapping[str, float]) -> dict[str, object]:
+        return {name: json_value(x, number) for name, x in found.items()}
+
+    def pairs(found: Correlations) -> dict[str, object]:
+        return {f"{v}:{w}": json_value(r, number) for (v, w), r in found.items()}
+
+    def interval(of: Interval) -> dict[str, object]:
+        record: dict[str, object] = {"low": json_value(of.low, number), "high": json_value(of.high, number)}
+        if of.agreement:
+            tolerance, low, high, verdict = of.agreement
+            record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}
+        return record
+
+    for budget in budgets:
+        outputs = budget.outputs
+        record: dict[str, object] = {"at": numbers(budget.at), "spread": numbers(budget.spreads),
+                                     "value": numbers({o.name: o.value for o in outputs}),
+                                     "u": numbers({o.name: o.u for o in outputs}),
+                                     "share": {o.name: numbers(o.shares) for o in outputs}}
+        if budget.correlations:
+            record["correlation"] = pairs(budget.correlations)
+        if budget.sampling:
+            record["coverage"] = budget.sampling.coverage
+            record["interval"] = {o.name: interval(o.interval) for o in outputs if o.interval}
+        if any(o.quadratic for o in outputs):
+            record["second_order"] = {
+                o.name: {**numbers(dict(zip(("mean", "u"), o.quadratic, strict=True))),
+                         **({"interval": interval(o.wider)} if o.wider else {})} for o in outputs if o.quadratic}
+        if budget.sampling and any(o.sampled for o in outputs):
+            record["monte_carlo"] = {
+                "samples": budget.sampling.samples, "seed": budget.sampling.seed,
+                "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
+                                "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
+                                "bad": o.sampled.bad} for o in outputs if o.sampled},
+                **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
+        record["status"] = LEVELS[budget.level]
+        yield json_text(record) + "\n"

@@ -1,0 +1,145 @@
+"""What is done with one block of a table: read, compute, write. Blocks are worked on in several threads at once.
+
+Each block takes the fastest way that is certain to give the bytes the careful way gives: polars where it is installed, then
+the plain reader, then the careful one.
+"""
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from adcli.codegen.machine.kernel import run
+from adcli.lang.ir import LEVELS
+from adcli.output.report import Layout, number_format, shortest
+from adcli.rows.appended import Form, repaired
+from adcli.rows.rows import Fault, Rows, Table
+
+if TYPE_CHECKING:
+    from adcli.task.tasks import Task
+
+LARGE = 256 << 10
+"""Bytes of a block that are worth loading polars."""
+
+
+@dataclass(slots=True)
+class Done:
+    """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; whether
+    any result is not smooth and finite; for inputs that leave their range a value that does."""
+
+    data: bytes
+    rows: int
+    lines: int
+    faults: list[tuple[int, Fault]] = field(default_factory=list)
+    failed: bool = False
+    outside: dict[str, float] = field(default_factory=dict)
+
+
+class Work:
+    """From the bytes of rows to the bytes of rows with results."""
+
+    def __init__(self, task: Task, table: Table, options: Mapping[str, Any]) -> None:
+        self.task, self.table = task, table
+        self.kernel = task.kernel
+        self.policy: str = options["on_error"]
+        self.strict: bool = options["strict"]
+        self.words: bool = options["status"] or self.policy == "mark"
+        number = number_format(options["fmt"], options["hexadecimal"])
+        self.shortest = number is shortest
+        layout = Layout.of(task.verb, task.primal, task.program, task.wrt, self.words)
+        self.form = Form(table, options["form"], layout, self.texts, number)
+        self.new = self.form.new if self.form.kind != "text" else []
+        table.new = self.new if self.form.kind == "ndjson" else []
+        self.ranges = {p.name: (p.low, p.high) for p in table.inputs if p.low is not None and p.high is not None}
+
+    @cached_property
+    def _fast(self) -> Any:
+        return fast_tables()
+
+    def fast(self, size: int) -> Any:
+        """polars' way of reading and writing, where it is installed and the work is worth loading it."""
+        return self._fast if size >= LARGE or "_fast" in self.__dict__ else None
+
+    def texts(self, column: Sequence[float]) -> list[str]:
+        fast = self.fast(8 * len(column)) if self.shortest else None
+        return fast.number_texts(column) if fast else list(map(self.form.number, column))
+
+    def __call__(self, block: bytes) -> Done:
+        fast = self.fast(len(block))
+        lines = fast.read(self.table, block) if fast else None
+        if lines is None:
+            return self._listed(self.table.plain(block) or self.table.careful(block))
+        if self.shortest and self.form.keeps:
+            return self._in_arrays(lines)
+        texts = [text.encode() for text in lines.texts.to_list()]
+        return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)))
+
+    # ------------------------------------------------------------ rows without a fault, in arrays from end to end
+
+    def _in_arrays(self, lines: Any) -> Done:
+        import numpy as np
+
+        from adcli.codegen.machine.arrays import run_arrays
+        count = len(lines)
+        columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
+        *results, levels = run_arrays(self.kernel, list(columns.values()), count)
+        failed = self.strict and bool(levels.any() or not all(np.isfinite(r).all() for r in results))
+        outside = {}
+        for name, (low, high) in self.ranges.items():
+            beyond = np.flatnonzero(~((columns[name] >= low) & (columns[name] <= high)))
+            if len(beyond):
+                outside[name] = float(columns[name][beyond[0]])
+        assert self.table.separator is not None
+        data = self._fast.write(lines, results, self.table.separator.decode(), LEVELS if self.words else None, levels)
+        return Done(data, count, count, [], failed, outside)
+
+    # ------------------------------------------------------------ any rows
+
+    def _listed(self, rows: Rows) -> Done:
+        faults = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)]
+        if faults and self.policy == "stop":
+            rows, faults = rows.only(range(min(rows.faults))), faults[:1]
+        elif faults and self.policy == "skip":
+            rows = rows.only([i for i in range(len(rows.texts)) if i not in rows.faults])
+        for i in rows.faults:
+            rows.texts[i] = repaired(self.table, rows.texts[i])
+        columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
+        *results, levels = run(self.kernel, [array("d", c) for c in columns.values()], len(rows.texts))
+        for i in rows.faults:
+            for column in results:
+                column[i] = math.nan
+        words = self._words(levels, rows.faults) if self.words else None
+        failed = self.strict and (any(levels) or not all(all(map(math.isfinite, r)) for r in results))
+        data = self.form.rows(rows.texts, columns, results, words)
+        return Done(data, len(rows.texts), rows.lines, faults, failed, self._outside(columns, rows.faults))
+
+    def _with_seeds(self, columns: Sequence[Any], constant: Any) -> dict[str, Any]:
+        """The columns of all parameters by name, in order."""
+        given, seeds = iter(columns), self.task.seeds
+        return {p.name: constant(seeds[p.name]) if p.name in seeds else next(given) for p in self.task.program.params}
+
+    @staticmethod
+    def _words(levels: Sequence[float], faults: Mapping[int, Fault]) -> list[str]:
+        return [faults[i].reason if i in faults else LEVELS[int(level)] for i, level in enumerate(levels)]
+
+    def _outside(self, columns: Mapping[str, Sequence[float]], faults: Collection[int]) -> dict[str, float]:
+        found = {}
+        for name, (low, high) in self.ranges.items():
+            beyond = (x for i, x in enumerate(columns[name]) if not low <= x <= high and i not in faults)
+            for x in beyond:
+                found[name] = x
+                break
+        return found
+
+
+def fast_tables() -> Any:
+    """The module that uses polars; None where polars is not installed."""
+    try:
+        import polars  # noqa: F401  # only whether it is there
+    except ImportError:
+        return None
+    from adcli.rows import tables_polars
+    return tables_polars

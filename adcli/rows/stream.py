@@ -1,0 +1,209 @@
+"""Rows in, rows with results out, in constant memory: what the verbs do with --data.
+
+The table is cut into blocks; reading, computing and writing overlap, because blocks are worked on in threads that mostly run
+outside the interpreter's lock, and results leave in order.
+"""
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from adcli.command.options import given, refuse
+from adcli.lang.ir.errors import AdError, Note
+from adcli.output.progress import Progress
+from adcli.output.streams import destination, say, write_rows
+from adcli.rows.blocks import Done, Work, fast_tables
+from adcli.rows.rows import Fault, Table, plural
+from adcli.rows.tables import BadTable, Input, blocks, kind_of, without_mark
+
+if TYPE_CHECKING:
+    from adcli.task.tasks import Task
+
+MOST = 20
+"""Bad rows that are told one by one."""
+
+
+def source(path: str | None) -> Input | None:
+    """The table that --data names, or piped standard input; None where nothing is piped.
+
+    Standard input counts as piped if it is a pipe, a socket or a file, and has something in it: a terminal or /dev/null (as
+    in a cron job) is not asked for rows.
+    """
+    program = click.get_current_context().params.get("program")
+    if path is not None:
+        refuse(["at"], "and --data exclude each other")
+        if path == "-" == program:
+            raise AdError("the program and --data cannot both be standard input")
+        return Input(path)
+    if program == "-" or not piped():
+        return None
+    found = Input("-")
+    return found if found.head else None
+
+
+def piped() -> bool:
+    """Whether standard input is something that rows can come from without being asked for."""
+    if sys.stdin is None:
+        return False
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except OSError:   # a stream in memory
+        return True
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def stream(task: Task, source: Input, options: Mapping[str, Any]) -> int:
+    """Write the results for the rows of a table; returns the exit code."""
+    options = {**options, "form": options["form"] if "form" in given() else None}
+    run = Run(task, source, options)
+    try:
+        with destination(options["output"]) as out:
+            run.write(out)
+    except BadTable as fault:
+        run.progress.clear()
+        say(fault)
+        return 5
+    finally:
+        run.progress.clear()
+        source.close()
+    return 4 if options["strict"] and run.failed else 0
+
+
+class Run:
+    """One table on its way through a program."""
+
+    def __init__(self, task: Task, source: Input, options: Mapping[str, Any]) -> None:
+        self.task, self.source, self.options = task, source, options
+        self.progress = Progress(source.size, shown=not options["quiet"] and not sys.stdout.isatty())
+        self.policy: str = options["on_error"]
+        self.rows = self.bad = 0
+        self.failed = False
+        kind = kind_of(source.path, options["input_format"], source.head)
+        self.line = 0 if kind == "parquet" else 1
+        self.beyond: set[str] = set()
+        inputs = [p for p in task.program.params if p.name not in task.seeds]
+        self.pieces = self._parquet() if kind == "parquet" else without_mark(source.pieces(), source.name)
+        self._look(options["input_format"], kind)
+        self.table = Table(self.kind, inputs, options["missing"])
+
+    def _parquet(self) -> Iterator[bytes | None]:
+        if self.source.path == "-":
+            raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
+        fast = fast_tables()
+        if fast is None:
+            raise AdError(f"{self.source.name}: Parquet needs polars", help="pip install 'adcli[data]'")
+        return iter(fast.parquet(self.source.path))
+
+    def _look(self, asked: str | None, kind: str) -> None:
+        """What unpacked text starts with can tell another kind than the packed bytes did."""
+        start = next((p for p in self.pieces if p), b"")
+        self.pieces = _after(start, self.pieces)
+        self.kind = "csv" if kind == "parquet" else kind_of(self.source.path, asked, start)
+
+    def write(self, out: BinaryIO) -> None:
+        """Everything, in order."""
+        found = blocks(self.pieces, self.table.separator, self.source.name)
+        work = Work(self.task, self.table, self.options)
+        if self.table.separator is not None:
+            found = self._header(found, work)
+        head = work.form.header()
+        if head:
+            write_rows(out, head)
+        for done in overlapped(work, found, self.threads):
+            if work.form.kind == "text" and self.rows and done.data:
+                done.data = b"\n" + done.data
+            if done.data:
+                write_rows(out, done.data)
+            self.rows += done.rows
+            self.failed |= done.failed
+            self._remark(done.outside)
+            for line, fault in done.faults:
+                self._tell(self.line + line, fault)
+            self.line += done.lines
+            self.progress.update(self.rows, self.source.taken)
+        self._sum_up()
+
+    @property
+    def threads(self) -> int:
+        """The interpreter's lock makes more than one useless without polars."""
+        return max(1, self.options.get("jobs") or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
+
+    def _header(self, found: Iterator[bytes | None], work: Work) -> Iterator[bytes | None]:
+        """Take the first row that is not blank as the header; the blocks of the rows after it."""
+        for block in filter(None, found):
+            for text, line in self.table.split(block):
+                try:
+                    self.table.take_header(text, work.new)
+                except Fault as fault:
+                    raise BadTable(f"{self.source.name}:{self.line + line}: {fault.reason}", fault.help) from None
+                return _after(self._rest(block, line), found)
+            self.line += block.count(b"\n")
+        raise BadTable(f"{self.source.name}:1: an empty table: no header")
+
+    def _rest(self, block: bytes, line: int) -> bytes:
+        """The block after the header, which stands at this line."""
+        assert self.table.header is not None
+        start = 0
+        for _ in range(line):
+            start = block.index(b"\n", start) + 1
+        end = block.index(b"\n", start + len(self.table.header)) + 1
+        self.line += block.count(b"\n", 0, end)
+        return block[end:]
+
+    def _tell(self, line: int, fault: Fault) -> None:
+        """What a bad row means: the end, or a message and a count."""
+        message = f"{self.source.name}:{line}: {fault.reason}"
+        if self.policy == "stop":
+            help = f"\nhelp: {fault.help}" if fault.help else ""
+            raise BadTable(f"{message}{help}\n{self.source.name}: 1 bad row, after {plural(self.rows, 'good row')};"
+                           " --on-error skip or mark goes on")
+        self.bad += 1
+        if self.bad <= MOST and not self.options["quiet"]:
+            self.progress.clear()
+            say(message)
+
+    def _remark(self, outside: Mapping[str, float]) -> None:
+        """Say once of each input that it leaves the range it was declared with."""
+        for p in self.table.inputs:
+            if p.name in outside and p.name not in self.beyond:
+                self.beyond.add(p.name)
+                if not self.options["quiet"]:
+                    say(Note(f"{p.name} = {outside[p.name]!r} is outside its range [{p.low!r}, {p.high!r}]", None,
+                             self.task.primal.source))
+
+    def _sum_up(self) -> None:
+        if self.bad and not self.options["quiet"]:
+            self.progress.clear()
+            total = self.rows + (self.bad if self.policy == "skip" else 0)
+            how = "left out" if self.policy == "skip" else "marked"
+            say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
+
+
+def overlapped(work: Callable[[bytes], Done], found: Iterator[bytes | None], threads: int) -> Iterator[Done]:
+    """The blocks worked on, in order, a few at a time. All that is under way comes out before the input is waited for."""
+    pool = ThreadPoolExecutor(threads)
+    pending: deque[Future[Done]] = deque()
+    try:
+        for block in found:
+            if block is not None:
+                pending.append(pool.submit(work, block))
+            while pending and (block is None or len(pending) > threads):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _after(one: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    if one:
+        yield one
+    yield from rest

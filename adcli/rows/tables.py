@@ -1,0 +1,236 @@
+"""Tables as streams of bytes: where they come from, how they are packed, and where their rows end.
+
+A table is read in blocks of whole rows, so memory does not depend on its length. A block ends early when nothing more can
+be had at once: rows typed or produced slowly come out without waiting for more. Fields follow RFC 4180: one is quoted where
+its first character is a quote, which is doubled inside; a quoted field may hold line ends, so rows are found by the same
+expression that later splits them. Lines end with LF or CRLF.
+"""
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import BinaryIO
+
+from adcli.lang.ir.errors import AdError
+
+PIECE = 2 << 20
+"""Bytes asked for at a time."""
+BLOCK = 1 << 20
+"""Bytes of a block, at least, where they can be had at once."""
+LONGEST = 32 << 20
+"""Bytes of a row. A longer one is a quote that nothing closes, or not a table."""
+
+PATIENCE = 0.02
+"""Seconds after which what is there is worked on, although it is less than a block."""
+
+KINDS = ("csv", "tsv", "ndjson", "parquet")
+SEPARATORS = {"csv": b",", "tsv": b"\t"}
+SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet"}
+PACKED = (".gz", ".zst")
+
+Pieces = Iterator[bytes | None]
+"""Bytes as they arrive; None says that there is nothing more for a moment."""
+
+
+class BadTable(Exception):
+    """The rows cannot be used: the message, which names the place, and a help."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message if help is None else f"{message}\nhelp: {help}")
+
+
+class Input:
+    """A file or standard input, opened and unpacked; `taken` of its `size` bytes (None: unknown) have been read."""
+
+    def __init__(self, path: str) -> None:
+        self.name = "<stdin>" if path == "-" else path
+        self.path, self.taken = path, 0
+        self.file: BinaryIO = standard_input() if path == "-" else io.FileIO(path)
+        self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
+        self.head = self._first()
+
+    def _first(self) -> bytes:
+        """The first bytes, enough to see how they are packed; they are kept."""
+        found = b""
+        while len(found) < 4 and (more := self.file.read(PIECE)):
+            found += more
+        self.taken = len(found)
+        return found
+
+    def close(self) -> None:
+        if self.path != "-":
+            self.file.close()
+
+    def pieces(self) -> Pieces:
+        """The contents, unpacked."""
+        if self.head.startswith(b"\x1f\x8b"):
+            return gunzip(self._raw(), self.name)
+        if self.head.startswith(b"\x28\xb5\x2f\xfd"):
+            return unzstd(self._raw(), self.name)
+        return self._raw()
+
+    def _raw(self) -> Pieces:
+        if self.head:
+            yield self.head
+        while True:
+            if not self._ready():
+                yield None
+            piece = self.file.read(PIECE)
+            if not piece:
+                return
+            self.taken += len(piece)
+            yield piece
+
+    def _ready(self) -> bool:
+        with suppress(OSError, ValueError):
+            return bool(select.select([self.file], [], [], PATIENCE)[0])
+        return True
+
+
+def standard_input() -> BinaryIO:
+    """Standard input without a buffer, so that rows are there as soon as they have been sent."""
+    if sys.stdin is None:
+        raise AdError("standard input is closed")
+    return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+
+
+def gunzip(pieces: Pieces, name: str) -> Pieces:
+    """One gzip stream or several after each other, a bounded amount at a time."""
+    engine = zlib.decompressobj(31)
+    for piece in pieces:
+        if piece is None:
+            yield None
+            continue
+        while piece:
+            if engine.eof:
+                piece = piece.lstrip(b"\0")
+                engine = zlib.decompressobj(31) if piece else engine
+                continue
+            try:
+                made = engine.decompress(piece, BLOCK)
+            except zlib.error:
+                raise AdError(f"{name}: damaged gzip data") from None
+            piece = engine.unused_data if engine.eof else engine.unconsumed_tail
+            yield made
+        while not engine.eof and (made := engine.decompress(b"", BLOCK)):
+            yield made
+    if not engine.eof:
+        raise AdError(f"{name}: the gzip data ends too early")
+
+
+def unzstd(pieces: Pieces, name: str) -> Pieces:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+    except ImportError:
+        raise AdError(f"{name}: this Python has no zstd (3.14 has)", help="zstd -dc FILE | adcli … --data -") from None
+    engine = zstd.ZstdDecompressor()
+    for piece in pieces:
+        if piece is None:
+            yield None
+            continue
+        while piece or not (engine.eof or engine.needs_input):
+            if engine.eof:
+                engine = zstd.ZstdDecompressor()
+            try:
+                yield engine.decompress(piece, BLOCK)
+            except zstd.ZstdError:
+                raise AdError(f"{name}: damaged zstd data") from None
+            piece = engine.unused_data if engine.eof else b""
+    if not engine.eof:
+        raise AdError(f"{name}: the zstd data ends too early")
+
+
+def kind_of(path: str, asked: str | None, start: bytes) -> str:
+    """csv, tsv, ndjson or parquet: as asked for, by the suffix, or by what the text starts with."""
+    if asked:
+        return asked
+    stem, suffix = os.path.splitext(path.lower())
+    if suffix in PACKED:
+        suffix = os.path.splitext(stem)[1]
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    text = start.lstrip()
+    if text[:1] in (b"{", b"["):
+        return "ndjson"
+    header = text.partition(b"\n")[0]
+    return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
+
+
+@cache
+def field_pattern(separator: bytes) -> bytes:
+    """One field as it is written: quoted (and what wrongly follows the quote), bare, or empty."""
+    s = re.escape(separator)
+    return rb'(?:"(?:[^"]++|"")*+"[^%b\n]*+|[^"%b\n][^%b\n]*+|)' % (s, s, s)
+
+
+@cache
+def row_pattern(separator: bytes) -> re.Pattern[bytes]:
+    """One row with its LF."""
+    field = field_pattern(separator)
+    return re.compile(rb"%b(?:%b%b)*+\n" % (field, re.escape(separator), field))
+
+
+@cache
+def rows_pattern(separator: bytes) -> re.Pattern[bytes]:
+    """As many whole rows as there are."""
+    return re.compile(rb"(?:%b)*+" % row_pattern(separator).pattern)
+
+
+def end_of_rows(text: bytes, separator: bytes | None) -> int:
+    """Where the last whole row ends; without a separator every line is a row."""
+    if separator is None or b'"' not in text:
+        return text.rfind(b"\n") + 1
+    whole = rows_pattern(separator).match(text)
+    return whole.end() if whole else 0
+
+
+def blocks(pieces: Pieces, separator: bytes | None, name: str) -> Iterator[bytes | None]:
+    """Blocks of whole rows, each ending in LF; None where the input has to be waited for. The last row may lack its line end."""
+    held: list[bytes] = []
+    size = 0
+    wanted = BLOCK
+    for piece in pieces:
+        if piece:
+            held.append(piece)
+            size += len(piece)
+        if not size or (piece is not None and size < wanted):
+            if piece is None:
+                yield None
+            continue
+        text = b"".join(held)
+        end = end_of_rows(text, separator)
+        held, size = [text[end:]], len(text) - end
+        wanted = size + BLOCK
+        if size > LONGEST:
+            raise BadTable(f"{name}: a row longer than {LONGEST >> 20} MiB", "is a quote not closed?")
+        if end:
+            yield text[:end]
+        if piece is None:
+            yield None
+    text = b"".join(held)
+    if text:
+        yield text if text.endswith(b"\n") else text + b"\n"
+
+
+def without_mark(pieces: Pieces, name: str) -> Pieces:
+    """The text without a byte order mark in front."""
+    start = b""
+    for piece in pieces:
+        start += piece or b""
+        if len(start) >= 3:
+            break
+        if piece is None:
+            yield None
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise AdError(f"{name}: this is UTF-16", help="iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
+    yield start.removeprefix(b"\xef\xbb\xbf")
+    yield from pieces

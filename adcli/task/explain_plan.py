@@ -1,0 +1,38 @@
+"""--explain: how a derivative is computed, the ways there are and what each costs."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adcli.lang.derive.derivatives import Step
+    from adcli.lang.derive.sweep_plans import Plan
+    from adcli.task.tasks import Task
+
+
+def explanation(task: Task) -> str:
+    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken."""
+    task = task.whole()
+    return "".join(f"{line}\n" for step in task.steps for line in explained(step)) or "nothing to differentiate\n"
+
+
+def explained(step: Step) -> Iterator[str]:
+    entries = "entry is" if step.entries == 1 else "entries are"
+    yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
+    table = [(p, described(p)) for p in step.plans]
+    width = max(len(text) for _, text in table)
+    figure = max(len(f"{p.cost:,}") for p in step.plans)
+    for plan, text in table:
+        taken = "*" if plan is step.taken else " "
+        yield f"  {taken} {text:{width}}  {plan.cost:>{figure},} operations"
+    yield f"    the program has {step.before:,} operations before, {step.after:,} after"
+
+
+def described(plan: Plan) -> str:
+    """A plan in words: its mode, its sweeps, and whether they are shared."""
+    members = sum(map(len, plan.inputs)) + sum(map(len, plan.outputs))
+    sweeps = "1 sweep" if plan.sweeps == 1 else f"{plan.sweeps:,} sweeps"
+    shared = f" for {members:,} {'inputs' if plan.inputs else 'outputs'}" if members > plan.sweeps else ""
+    if plan.mode == "mixed":
+        return f"mixed    {len(plan.inputs):,} forward and {len(plan.outputs):,} reverse sweeps"
+    return f"{plan.mode:8} {sweeps}{shared}"

@@ -1,0 +1,138 @@
+"""Sparse matrices as they travel: a table of entries (CSV), Matrix Market files, and SciPy's sparse arrays.
+
+Only entries that are not zero by construction are written; one that is 0 at the point is. The Matrix Market exchange format
+is that of Boisvert, Pozo & Remington (NISTIR 5935, 1996), which knows no NaN and no infinity: these are written as `nan` and
+`inf`, which SciPy and the C library read.
+"""
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adcli.lang.ir.errors import AdError
+from adcli.output.report import Number, csv_text, shortest
+from adcli.output.version import __version__
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array
+
+    from adcli.lang.ir import Result
+
+Point = tuple[Mapping[str, float], Sequence[float]]
+"""The inputs, and a value for each entry of a matrix there."""
+
+WIDTH = 100
+"""Characters in a line of a comment; the format allows 1024."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix without its numbers: entry k stands in row `i[k]` and column `j[k]`, both counted from 0.
+
+    `name` says what it is ("jacobian", "hessian of v"). Of a `symmetric` one each pair of equal entries is there once, in
+    either triangle.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    i: tuple[int, ...]
+    j: tuple[int, ...]
+    symmetric: bool = False
+
+    def places(self) -> list[tuple[int, int, int]]:
+        """Row, column and number of every entry, row by row, both triangles of a symmetric matrix."""
+        found = [(i, j, k) for k, (i, j) in enumerate(zip(self.i, self.j, strict=True))]
+        if self.symmetric:
+            found += [(j, i, k) for i, j, k in found if i != j]
+        return sorted(found)
+
+
+def matrix_among(results: Sequence[Result], wrt: Sequence[str], verb: str) -> tuple[Matrix, list[int]]:
+    """The matrix that the results of a `jacobian` or `hessian` program hold, and which of the results are its entries."""
+    order = 2 if verb == "hessian" else 1
+    values = [r.name for r in results if not r.wrt]
+    rows = list(wrt) if order == 2 else values
+    row_number, column_number = ({name: k for k, name in enumerate(names)} for names in (rows, wrt))
+    places = [k for k, r in enumerate(results) if len(r.wrt) == order]
+    i = tuple(row_number[r.wrt[0] if order == 2 else r.of or ""] for r in (results[k] for k in places))
+    j = tuple(column_number[results[k].wrt[-1]] for k in places)
+    name = f"hessian of {values[0]}" if order == 2 else "jacobian"
+    return Matrix(name, tuple(rows), tuple(wrt), i, j, order == 2), places
+
+
+def coo(matrix: Matrix, points: Iterable[Point], number: Number = shortest, several: bool = False) -> Iterator[str]:
+    """The entries as CSV, a piece for the header and one for each point: row and column number from 0, their names, and the
+    value. Where there may be `several` points, the number of the point comes first."""
+    places = [(i, j, matrix.rows[i], matrix.columns[j], k) for i, j, k in matrix.places()]
+    yield csv_text(["point"] * several + ["i", "j", "row", "column", "value"])
+    for p, (_, values) in enumerate(points):
+        _check(matrix, values)
+        written = [number(x) for x in values]
+        first = [p] if several else []
+        yield csv_text(*[[*first, i, j, row, column, written[k]] for i, j, row, column, k in places])
+
+
+def matrix_market(matrix: Matrix, points: Iterable[Point], number: Number = shortest) -> Iterator[str]:
+    """The one point as a Matrix Market file, with comments that name the rows, the columns and the point.
+
+    Of a symmetric matrix the lower triangle. AdError for a second point: a file holds one matrix.
+    """
+    written = [_market(matrix, at, values, number) for at, values in _one(points)]
+    yield from written
+
+
+def _one(points: Iterable[Point]) -> Iterator[Point]:
+    """The points, of which there may be one."""
+    for p, point in enumerate(points):
+        if p:
+            raise AdError("a Matrix Market file holds one matrix, and there are several points",
+                          help="give one point, or --format coo, which numbers them")
+        yield point
+
+
+def _market(matrix: Matrix, at: Mapping[str, float], values: Sequence[float], number: Number) -> str:
+    _check(matrix, values)
+    i, j = (matrix.i, matrix.j) if not matrix.symmetric else _lower(matrix)
+    order = sorted(range(len(values)), key=lambda k: (j[k], i[k]))
+    shape = f"{len(matrix.rows)} {len(matrix.columns)}"
+    kind = "symmetric" if matrix.symmetric else "general"
+    lines = [f"%%MatrixMarket matrix coordinate real {kind}",
+             *_comment(f"adcli {__version__}: {matrix.name}"),
+             *_comment("rows: " + " ".join(matrix.rows)),
+             *_comment("columns: " + " ".join(matrix.columns)),
+             *_comment("at " + ", ".join(f"{name} = {number(x)}" for name, x in at.items()) if at else ""),
+             f"{shape} {len(values)}",
+             *[f"{i[k] + 1} {j[k] + 1} {number(values[k])}" for k in order]]
+    return "\n".join(lines) + "\n"
+
+
+def _lower(matrix: Matrix) -> tuple[list[int], list[int]]:
+    """Rows and columns of the entries in the lower triangle."""
+    pairs = list(zip(matrix.i, matrix.j, strict=True))
+    return [max(pair) for pair in pairs], [min(pair) for pair in pairs]
+
+
+def _comment(text: str) -> list[str]:
+    """The text as lines that begin with %, none if it is empty; names stay whole."""
+    return textwrap.wrap(text, WIDTH, initial_indent="% ", subsequent_indent="%   ", break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def scipy_coo(matrix: Matrix, values: Sequence[float]) -> coo_array:
+    """The matrix at a point as a scipy.sparse.coo_array, both triangles of a symmetric one. AdError without SciPy."""
+    try:
+        from scipy.sparse import coo_array
+    except ImportError:
+        raise AdError("sparse arrays need the package scipy", help="pip install 'adcli[scipy]'") from None
+    import numpy as np
+    _check(matrix, values)
+    places = np.array(matrix.places(), dtype=np.int64).reshape(-1, 3)
+    data = np.asarray(values, dtype=np.float64)[places[:, 2]]
+    return coo_array((data, (places[:, 0], places[:, 1])), shape=(len(matrix.rows), len(matrix.columns)))
+
+
+def _check(matrix: Matrix, values: Sequence[float]) -> None:
+    assert len(values) == len(matrix.i), f"{len(values)} values for {len(matrix.i)} entries"

@@ -1,0 +1,46 @@
+"""Shapes of values as people read them, and the answer where a program with tensors has no place."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from adcli.lang.ir import Atom, Program, Var
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.sizes import shape_text
+
+WIDTH = 100
+
+
+def shaped(name: str, atom: Atom) -> str:
+    """A(M, N) for a tensor, x for a scalar; integers are told."""
+    kind = "int32 " if isinstance(atom, Var) and atom.integer else ""
+    return f"{kind}{name}{shape_text(shape_of(atom)) if shape_of(atom) else ''}"
+
+
+def shape_lines(program: Program) -> list[str]:
+    """The shapes of everything in a program: inputs, values on the way, outputs."""
+    names, results = name_table(program), {r.atom for r in program.results}
+    inner = [o for e in program.equations for o in e.outs if o not in results and o.name]
+    return [*listed("inputs", (shaped(p.name, p.var) for p in program.params)),
+            *listed("values", (shaped(names[o], o) for o in inner)),
+            *listed("outputs", (shaped(r.name, r.atom) for r in program.results))]
+
+
+def listed(title: str, items: Iterable[str]) -> Iterator[str]:
+    """Items behind a title, over as many lines as they need."""
+    at = 0
+    placed = []
+    for item in items:
+        at += len(item) + 2
+        placed.append((at // WIDTH, item))
+    for line, group in groupby(placed, key=lambda pair: pair[0]):
+        yield f"{title if line == 0 else ' ' * len(title)}{':' if line == 0 else ' '} {', '.join(item for _, item in group)}"
+
+
+def refuse_tensors(program: Program, what: str) -> None:
+    """AdError where a program has tensors and `what` is of scalars."""
+    if has_tensors(program):
+        raise AdError(f"{what} is for programs of scalars, and this one has tensors",
+                      help="eval, grad, jvp, vjp, jacobian and hvp take tensors")

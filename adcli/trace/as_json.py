@@ -1,0 +1,74 @@
+"""The trace of a program as one JSON object a point: every number of the tables, with the places in the source."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adcli.lang.analyse.trace import ADJOINT, TANGENT, Derivative, Line, Step, Term
+from adcli.lang.ir import LEVELS, Atom, Lit, Var
+from adcli.lang.ir.errors import Span
+from adcli.output.report import json_text, json_value
+from adcli.trace.notation import Number
+from adcli.trace.tables import Writer
+
+
+def json_object(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int,
+                number: Number) -> str:
+    """The object of a point: `at`, `tangent`, `cotangent`, `inputs`, `lines`, `outputs`, `status`. Terms are in the order of
+    their sum, steps in the order of the reverse sweep."""
+    return _Object(writer, number).text(at, seeds, level) + "\n"
+
+
+class _Object:
+    def __init__(self, writer: Writer, number: Number) -> None:
+        self.writer, self.trace, self.written = writer, writer.trace, number
+
+    def text(self, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> str:
+        """The members one by one, and the lines too: as one structure they would take several times the memory."""
+        program = self.trace.program
+        given = {"at": at, **seeds}
+        inputs = [{"name": self.name(p.var), "input": p.name, **self.numbers(p.var)} for p in program.params]
+        outputs = [{"output": r.name, "of": self.name(r.atom), **self.numbers(r.atom)} for r in program.results]
+        members = {
+            **{kind: json_text({name: self.number(x) for name, x in numbers.items()}) for kind, numbers in given.items()},
+            "inputs": json_text(inputs),
+            "lines": f"[{','.join(json_text(record) for line in self.trace.lines for record in self.lines(line))}]",
+            "outputs": json_text(outputs),
+            "status": json_text(LEVELS[level]),
+        }
+        return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
+
+    def lines(self, line: Line) -> list[dict[str, object]]:
+        e = line.equation
+        place = self.place(e.span)
+        return [{"name": self.name(out), **place, "op": e.op.spelled or e.op.name, "operands": [self.name(a) for a in e.args],
+                 "formula": self.writer.primal(line, out).formula, **self.numbers(out),
+                 **({"terms": [self.term(t) for t in line.terms]} if line.terms else {}),
+                 **({"steps": [self.step(s) for s in line.steps]} if line.steps and i == 0 else {})}
+                for i, out in enumerate(e.outs)]
+
+    def place(self, span: Span | None) -> dict[str, object]:
+        source = self.trace.program.source
+        return {"line": source.place(span[0])[0], "span": list(span)} if source and span else {}
+
+    def numbers(self, atom: Atom) -> dict[str, object]:
+        """The value of an atom, and what derivatives it has."""
+        value = atom.value if isinstance(atom, Lit) else self.trace.values[atom]
+        found: dict[str, Derivative | None] = {
+            TANGENT: self.trace.tangents.get(atom), ADJOINT: self.trace.adjoints.get(atom)}
+        return {"value": self.number(value), **{kind: self.number(d.value) for kind, d in found.items() if d is not None}}
+
+    def term(self, term: Term) -> dict[str, object]:
+        """One contribution; the reason where it is zero by construction."""
+        absent = {"absent": term.derivative.absent} if term.derivative.absent else {}
+        return {"operand": self.name(term.operand), "formula": self.writer.notation.polished(self.writer.term(term, False)[0]),
+                "value": self.number(term.derivative.value), **absent}
+
+    def step(self, step: Step) -> dict[str, object]:
+        return {**self.term(step.term), "adjoint": self.number(step.after.value)}
+
+    def name(self, atom: Atom) -> object:
+        return self.writer.label(atom) if isinstance(atom, Var) else self.number(atom.value)
+
+    def number(self, x: Any) -> object:
+        return x if isinstance(x, bool) else json_value(x, self.written)

@@ -1,0 +1,218 @@
+"""How the tables of `adcli trace` spell names, numbers and formulas: in Unicode, and in LaTeX.
+
+Operators and their precedence come from `adcli.lang.ir.notation`. A `Label` is the name of a value: what the user calls it, or a
+letter with an index. A dot above is a tangent, a bar an adjoint.
+"""
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count
+from typing import NamedTuple, Protocol
+
+from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
+from adcli.lang.ir import Program, Var
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, enclosed, infix
+
+Number = Callable[[float], str]
+SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+OPEN_CALL = re.compile(r"(^|[ -])(\w+)\(([^-()\s,|][^()\s,|]*)\)$")
+"""A function of a name or number at the end of a formula, which books write without parentheses: v × cos u."""
+
+
+class Label(NamedTuple):
+    """A name of the program, or with an index the letter that numbered values go by."""
+
+    stem: str
+    subscript: int | None = None
+
+
+def labels(program: Program, own: bool) -> dict[Var, Label]:
+    """The label of every value. As in the books, the n inputs are v₁₋ₙ … v₀ and what has no name of its own is v₁, v₂, …, and
+    so is a value that has the name of the output it is; other values keep their names. With `own`, inputs and outputs keep
+    theirs too."""
+    table = name_table(program)
+    letter = free_letter(set(table.values()) | {r.name for r in program.results} | {p.name for p in program.params})
+    found: dict[Var, Label] = {}
+    for i, p in enumerate(program.params, 1 - len(program.params)):
+        found[p.var] = Label(p.name) if own else Label(letter, i)
+    outputs = {(r.atom, r.name) for r in program.results}
+    numbers = count(1)
+    for e in program.equations:
+        for o in e.outs:
+            named = not o.temp and o.name is not None and (own or (o, table[o]) not in outputs)
+            found[o] = Label(table[o]) if named else Label(letter, next(numbers))
+    return found
+
+
+def free_letter(names: Collection[str]) -> str:
+    """v, or the first other letter that the program does not use, alone or with a number: v1 and v_1 would look like v₁."""
+    used = {m[1] for name in names if (m := re.fullmatch(r"(\w*?[^\W\d])_?\d*", name))}
+    return next(letter for letter in letters() if letter not in used)
+
+
+def letters() -> Iterator[str]:
+    for times in count(1):
+        yield from (letter * times for letter in "vwuzsqabcdefghijklmnoprtxy")
+
+
+class Notation(Protocol):
+    """Names, numbers and operations as pieces of text with the level of their outermost operator."""
+
+    def label(self, label: Label, kind: str = VALUE) -> str:
+        """A name, marked as a tangent or an adjoint."""
+
+    def number(self, x: float) -> Piece:
+        """A number, or a truth value; a negative one stands in parentheses beside an operator."""
+
+    def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        """An operation of the table on its operands."""
+
+    def remark(self, reason: str) -> str:
+        """Why a term is zero, in parentheses."""
+
+    def polished(self, formula: str) -> str:
+        """A whole formula, as it stands in a cell."""
+
+
+class Unicode:
+    """ẋ1, v̄₋₁, v₁ × v₂, ln v₁."""
+
+    MARKS: Mapping[str, str] = {VALUE: "", TANGENT: "\u0307", ADJOINT: "\u0304"}
+
+    def __init__(self, number: Number) -> None:
+        self.written = number
+
+    def label(self, label: Label, kind: str = VALUE) -> str:
+        at = next((i for i, c in enumerate(label.stem, 1) if c.isalpha()), 1)
+        index = "" if label.subscript is None else str(label.subscript).translate(SUBSCRIPTS)
+        return unicodedata.normalize("NFC", label.stem[:at] + self.MARKS[kind] + label.stem[at:]) + index
+
+    def number(self, x: float) -> Piece:
+        if isinstance(x, bool):
+            return str(x).lower(), ATOM
+        text = self.written(x)
+        return text, SUM if text.startswith("-") else ATOM
+
+    def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        if name == "pow" and re.fullmatch(r"-?\d{1,3}", parts[1][0]):
+            return enclosed(parts[0], ATOM) + parts[1][0].translate(SUPERSCRIPTS), POWER
+        if name == "abs":
+            return f"|{parts[0][0]}|", ATOM
+        if name == "sqrt":
+            return f"√{enclosed(parts[0], ATOM)}", POWER
+        if name == "neg":
+            return f"-{enclosed(parts[0], POWER)}", UNARY
+        text, level = infix({"log": "ln"}.get(name, name), parts)
+        return text.replace(" * ", " × ") if name == "mul" else text, level
+
+    def remark(self, reason: str) -> str:
+        return f"({reason})"
+
+    def polished(self, formula: str) -> str:
+        return OPEN_CALL.sub(r"\1\2 \3", formula)
+
+
+LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+           "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
+CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
+GREEK = frozenset(LETTERS + CAPITALS)
+KNOWN = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "max", "min")
+RENAMED = {"log": r"\ln", "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "log2": r"\log_2", "log10": r"\log_{10}"}
+SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
+SYMBOLS = {"*": r"\cdot", "<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne", "and": r"\wedge", "or": r"\vee"}
+
+
+class Latex:
+    r"""\dot{x}_{1}, \bar{v}_{-1}, v_{1} \cdot v_{2}, \ln v_{1}: mathematics for amsmath. `names` are all there are."""
+
+    MARKS: Mapping[str, str] = {VALUE: "{}", TANGENT: r"\dot{{{}}}", ADJOINT: r"\bar{{{}}}"}
+
+    def __init__(self, number: Number, names: Collection[str]) -> None:
+        self.written = number
+        self.parts = dict(zip(names, typeset_all(list(names)), strict=True))
+
+    def label(self, label: Label, kind: str = VALUE) -> str:
+        base, sub = self.parts[label.stem] if label.subscript is None else (label.stem, str(label.subscript))
+        return self.MARKS[kind].format(base) + (f"_{{{sub}}}" if sub else "")
+
+    def number(self, x: float) -> Piece:
+        if isinstance(x, bool):
+            return rf"\text{{{str(x).lower()}}}", ATOM
+        if not math.isfinite(x):
+            return (r"\text{nan}", ATOM) if x != x else (r"\infty", ATOM) if x > 0 else (r"-\infty", SUM)
+        text = self.written(x).strip()
+        mantissa, power, exponent = text.partition("e") if "x" not in text else (text, "", "")
+        level = SUM if text.startswith("-") else PRODUCT if power else ATOM
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if power else text, level
+
+    def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
+        if name == "div":
+            return rf"\frac{{{parts[0][0]}}}{{{parts[1][0]}}}", POWER
+        if name == "pow":
+            return f"{enclosed(parts[0], ATOM)}^{{{parts[1][0]}}}", POWER
+        if name == "sqrt":
+            return rf"\sqrt{{{parts[0][0]}}}", ATOM
+        if name == "abs":
+            return rf"\lvert {parts[0][0]} \rvert", ATOM
+        if name == "select":
+            return rf"{parts[1][0]} \text{{ if }} {parts[0][0]} \text{{ else }} {parts[2][0]}", TERNARY
+        if name == "neg":
+            return f"-{enclosed(parts[0], POWER)}", UNARY
+        text, level = infix(name, parts)
+        if level == ATOM:
+            return f"{latex_function(name)}({', '.join(p[0] for p in parts)})", ATOM
+        if name == "not":
+            return text.replace("not ", r"\neg ", 1), level
+        symbol = INFIX[name][0]
+        return text.replace(f" {symbol} ", f" {SYMBOLS.get(symbol, symbol)} "), level
+
+    def remark(self, reason: str) -> str:
+        return rf"\text{{({reason})}}"
+
+    def polished(self, formula: str) -> str:
+        return re.sub(r"(\\[a-z]+(?:_\{?\d+\}?)?|\\operatorname\{\w+\})\(([^-()\s][^()\s]*)\)$", r"\1 \2", formula)
+
+
+def latex_function(name: str) -> str:
+    if name in KNOWN:
+        return f"\\{name}"
+    return RENAMED.get(name) or rf"\operatorname{{{name}}}".replace("_", r"\_")
+
+
+def typeset_all(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The base and the index of every name; names that would look the same are spelled out instead."""
+    found = [typeset(name) for name in names]
+    times = Counter(found)
+    return [parts if times[parts] == 1 else (spelled_out(name), "") for name, parts in zip(names, found, strict=True)]
+
+
+def typeset(name: str) -> tuple[str, str]:
+    """x_max as x with the index max, alpha2 as α with the index 2."""
+    base, index = name, ""
+    if m := re.fullmatch(r"([^\W\d]+?)_?(\d+)|([^\W_]+)_([^\W_]+)", name):
+        base, index = (m[1], m[2]) if m[1] else (m[3], m[4])
+    return letter(base), index if index.isdecimal() or not index or letter(index) == index else f"\\text{{{index}}}"
+
+
+def letter(base: str) -> str:
+    """A letter as it is, a Greek one or its name as the command, a word in italics."""
+    if base in GREEK:
+        return f"\\{base}"
+    if len(base) == 1:
+        kind = unicodedata.name(base, "").split()
+        if kind[:2] == ["GREEK", "SMALL"] and kind[-1].lower() in GREEK:
+            return f"\\{kind[-1].lower()}"
+        if kind[:2] == ["GREEK", "CAPITAL"] and kind[-1].capitalize() in GREEK:
+            return f"\\{kind[-1].capitalize()}"
+    return base if len(base) == 1 and base.isascii() and base != "_" else spelled_out(base)
+
+
+def spelled_out(name: str) -> str:
+    escaped = "".join(SPECIAL.get(c, c) for c in name)
+    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\text{{\itshape {escaped}}}"

@@ -1,0 +1,289 @@
+"""The trace of a program as a table: aligned text, Markdown, LaTeX.
+
+A table has a row for every input, every line and every output. Beside the primal cell `v₂ = v₋₁ × v₀ = 2 × 5 = 10` stands the
+tangent, in the same order, or the adjoints that the line sends to its operands, which the reverse sweep reaches from the last
+row to the first: they are read upwards, as in the tables of the books. All renderers write the same cells.
+"""
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from adcli.lang.analyse.trace import (
+    ADD,
+    ADJOINT,
+    DIV,
+    MUL,
+    NEG,
+    SUB,
+    TANGENT,
+    VALUE,
+    Apply,
+    Derivative,
+    Leaf,
+    Line,
+    Node,
+    Step,
+    Term,
+    Trace,
+)
+from adcli.lang.ir import Atom, Lit, Result, Var
+from adcli.lang.ir.notation import ATOM, Piece
+from adcli.trace.notation import Label, Notation
+
+
+class Cell(NamedTuple):
+    """`name = formula = numbers = value`; a part that says nothing new is empty."""
+
+    name: str = ""
+    formula: str = ""
+    numbers: str = ""
+    value: str = ""
+
+
+class Row(NamedTuple):
+    primal: Cell
+    derivative: Cell
+
+
+class Table(NamedTuple):
+    """Rows in three sections: inputs, lines, outputs. Without a second title there is no second column."""
+
+    titles: tuple[str, str]
+    sections: tuple[list[Row], list[Row], list[Row]]
+
+
+PRIMAL, FORWARD, REVERSE = "Forward primal trace", "Forward tangent trace", "Reverse adjoint trace, read upwards"
+NOTHING = Cell()
+
+
+class Writer:
+    """The cells of one trace in one notation."""
+
+    def __init__(self, trace: Trace, names: Mapping[Var, Label], notation: Notation) -> None:
+        self.trace, self.names, self.notation = trace, names, notation
+        self.spelled: dict[tuple[Var, str], str] = {}
+
+    def tables(self, tangent: bool, cotangent: bool) -> Iterator[Table]:
+        """The primal trace beside the tangents, then beside the adjoints, as far as they are asked for."""
+        if tangent or not cotangent:
+            yield Table((PRIMAL, FORWARD if tangent else ""), (
+                [Row(self.given(p.name, p.var), self.given(p.name, p.var, TANGENT) if p.var in self.trace.tangents else NOTHING)
+                 for p in self.trace.program.params],
+                [row for line in self.trace.lines for row in self.forward(line)],
+                [Row(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]))
+        if cotangent:
+            yield Table((PRIMAL, REVERSE), (
+                [Row(self.given(p.name, p.var), self.received(p.name, p.var)) for p in self.trace.program.params],
+                [row for line in self.trace.lines for row in self.reverse(line)],
+                [Row(self.output(r), self.sown(r)) for r in self.trace.program.results]))
+
+    # ------------------------------------------------------------ cells
+
+    def given(self, name: str, var: Var, kind: str = VALUE) -> Cell:
+        """An input: v₋₁ = x1 = 2."""
+        number = self.trace.values[var] if kind == VALUE else self.trace.tangents[var].value
+        own, user = self.label(var, kind), self.notation.label(Label(name), kind)
+        return Cell(own, user if user != own else "", "", self.number(number))
+
+    def received(self, name: str, var: Var) -> Cell:
+        """The adjoint of an input: x̄1 = v̄₋₁ = 5.5."""
+        if var not in self.trace.adjoints:
+            return NOTHING
+        own, user = self.label(var, ADJOINT), self.notation.label(Label(name), ADJOINT)
+        return Cell(user, own if user != own else "", "", self.number(self.trace.adjoints[var].value))
+
+    def output(self, r: Result, kind: str = VALUE) -> Cell:
+        """An output: y = v₅ = 11.652."""
+        user = self.notation.label(Label(r.name), kind)
+        if isinstance(r.atom, Lit):
+            return Cell(user, "", "", self.number(r.atom.value if kind == VALUE else 0.0))
+        own = self.label(r.atom, kind)
+        number = self.trace.values[r.atom] if kind == VALUE else self.trace.tangents.get(r.atom, Derivative(0.0)).value
+        return Cell(user, own if own != user else "", "", self.number(number))
+
+    def sown(self, r: Result) -> Cell:
+        """The cotangent of an output: v̄₅ = ȳ = 1; where two outputs are one value, the second adds to it."""
+        step = self.trace.seeds.get(r.name)
+        if step is None:
+            return NOTHING
+        own, user = self.label(step.term.operand, ADJOINT), self.notation.label(Label(r.name), ADJOINT)
+        if step.before is None:
+            return Cell(own, user if user != own else "", "", self.number(step.after.value))
+        sums = [self.notation.operation("add", pair) for pair in (
+            [(own, ATOM), (user, ATOM)],
+            [self.notation.number(x.value) for x in (step.before, step.term.derivative)])]
+        return Cell(own, sums[0][0], sums[1][0], self.number(step.after.value))
+
+    def primal(self, line: Line, out: Var) -> Cell:
+        e = line.equation
+        name = e.op.spelled or e.op.name
+        values = [Leaf(VALUE, a, a.value if isinstance(a, Lit) else self.trace.values[a]) for a in e.args]
+        pieces = [[self.piece(leaf, numbers) for leaf in values] for numbers in (False, True)]
+        formula, numbers = (parts[0] if name == "dup" else self.notation.operation(name, parts) for parts in pieces)
+        return self.cell(self.label(out), formula, numbers, self.trace.values[out], name == "dup")
+
+    def forward(self, line: Line) -> Iterator[Row]:
+        for out in line.equation.outs:
+            derivative = self.trace.tangents.get(out) if line.terms else None
+            yield Row(self.primal(line, out), NOTHING if derivative is None else self.tangent(line, out, derivative))
+
+    def tangent(self, line: Line, out: Var, derivative: Derivative) -> Cell:
+        whole, numbers = self.term(line.terms[0], False), self.term(line.terms[0], True)
+        for t in line.terms[1:]:
+            whole, numbers = self.plus(whole, t, False), self.plus(numbers, t, True)
+        single = len(line.terms) == 1 and not isinstance(line.terms[0].formula, Apply)
+        return self.cell(self.label(out, TANGENT), whole, numbers, derivative.value, single)
+
+    def reverse(self, line: Line) -> Iterator[Row]:
+        """The steps of the sweep upwards, the primal cell beside the uppermost."""
+        primal = [self.primal(line, out) for out in line.equation.outs]
+        for left, step in zip_longest(primal, reversed(line.steps)):
+            yield Row(left or NOTHING, self.adjoint(step) if step else NOTHING)
+
+    def adjoint(self, step: Step) -> Cell:
+        target, term = self.label(step.term.operand, ADJOINT), step.term
+        if step.before is None:
+            whole, numbers = self.term(term, False), self.term(term, True)
+        else:
+            whole, numbers = self.plus((target, ATOM), term, False), self.plus(
+                self.notation.number(step.before.value), term, True)
+        single = step.before is None and not isinstance(term.formula, Apply)
+        return self.cell(target, whole, numbers, step.after.value, single)
+
+    def cell(self, name: str, formula: Piece, numbers: Piece, value: float, single: bool) -> Cell:
+        """A cell; the number of a formula that is a `single` name is the value already."""
+        put_in, result = self.notation.polished(numbers[0]), self.number(value)
+        return Cell(name, self.notation.polished(formula[0]), "" if single or put_in == result else put_in, result)
+
+    # ------------------------------------------------------------ formulas
+
+    def term(self, term: Term, numbers: bool) -> Piece:
+        if term.formula is not None:
+            return self.piece(term.formula, numbers)
+        zero = self.notation.number(0.0)
+        return zero if numbers else (f"{zero[0]} {self.notation.remark(term.derivative.absent)}", ATOM)
+
+    def plus(self, whole: Piece, term: Term, numbers: bool) -> Piece:
+        """The sum with one more term; a term with a minus in front is subtracted."""
+        if term.formula is not None and (less := without_minus(term.formula)) is not None:
+            return self.notation.operation(SUB.name, [whole, self.piece(less, numbers)])
+        return self.notation.operation(ADD.name, [whole, self.term(term, numbers)])
+
+    def piece(self, node: Node, numbers: bool) -> Piece:
+        """A formula in names, or with its numbers put in."""
+        if isinstance(node, Lit):
+            return self.notation.number(node.value)
+        if isinstance(node, Leaf):
+            if numbers or isinstance(node.atom, Lit):
+                return self.notation.number(node.number)
+            return self.label(node.atom, node.kind), ATOM
+        parts = [self.piece(a, numbers) for a in node.args]
+        return self.notation.operation(node.op.spelled or node.op.name, parts)
+
+    def label(self, atom: Atom, kind: str = VALUE) -> str:
+        assert isinstance(atom, Var)
+        found = self.spelled.get((atom, kind))
+        if found is None:
+            found = self.spelled[atom, kind] = self.notation.label(self.names[atom], kind)
+        return found
+
+    def number(self, x: float) -> str:
+        return self.notation.number(x)[0]
+
+
+def without_minus(node: Node) -> Node | None:
+    """A formula that begins with a minus, without it; None for any other."""
+    if not isinstance(node, Apply) or node.op not in (NEG, MUL, DIV):
+        return None
+    if node.op is NEG:
+        return node.args[0]
+    first = without_minus(node.args[0])
+    return None if first is None else Apply(node.op, (first, *node.args[1:]))
+
+
+# ---------------------------------------------------------------- aligned text
+
+WIDEST = 60
+"""Characters of a column beyond which a longer entry no longer widens it."""
+
+
+PLAIN = re.compile("[ -\u02ff\u0304\u0307\u0370-\u03ff\u1e00-\u1eff\u2070-\u209c√─│]*")
+"""Texts that hold no characters of other widths than one column, beside dots and bars."""
+
+
+def width(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    if PLAIN.fullmatch(text):
+        return len(text) - text.count("\u0304") - text.count("\u0307")
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def text(table: Table) -> Iterator[str]:
+    """Lines of aligned columns, a rule between the sections."""
+    rows = [row for section in table.sections for row in section]
+    left = [cell_width(parts) for parts in zip(*(r.primal for r in rows), strict=True)] if rows else [0] * 4
+    right = [cell_width(parts) for parts in zip(*(r.derivative for r in rows), strict=True)] if rows else [0] * 4
+    first = max(width(table.titles[0]), sum(left) + 3 * sum(map(bool, left[1:])))
+    second = max(width(table.titles[1]), sum(right) + 3 * sum(map(bool, right[1:])))
+
+    def joined(a: str, b: str, bar: str) -> str:
+        return (f"{padded(a, first)} {bar} {b}" if table.titles[1] else a).rstrip() + "\n"
+
+    yield joined(*table.titles, "│")
+    for section in filter(None, table.sections):
+        yield joined("─" * first, "─" * second, "┼").replace(" ┼ ", "─┼─")
+        for row in section:
+            yield joined(aligned(row.primal, left), aligned(row.derivative, right), "│")
+
+
+def cell_width(parts: Sequence[str]) -> int:
+    return max((w for p in parts if (w := width(p)) <= WIDEST), default=WIDEST)
+
+
+def aligned(cell: Cell, columns: Sequence[int]) -> str:
+    """The parts of a cell in columns, with = in front of those that are there."""
+    found = padded(cell.name, columns[0])
+    for part, size in zip(cell[1:], columns[1:], strict=True):
+        if size:
+            found += f" {'=' if part else ' '} {padded(part, size)}"
+    return found
+
+
+# ---------------------------------------------------------------- Markdown and LaTeX
+
+def markdown(table: Table) -> Iterator[str]:
+    """A table of GitHub-flavoured Markdown."""
+    columns = 2 if table.titles[1] else 1
+    yield f"| {' | '.join(table.titles[:columns])} |\n|{':---|' * columns}\n"
+    for row in (row for section in table.sections for row in section):
+        yield f"| {' | '.join(escaped(' = '.join(filter(None, cell))) for cell in row[:columns])} |\n"
+
+
+def escaped(text: str) -> str:
+    return re.sub(r"([\\|*_<`\[\]~])", r"\\\1", text)
+
+
+def latex(table: Table) -> Iterator[str]:
+    """A tabular with booktabs rules; its formulas need amsmath."""
+    columns = 2 if table.titles[1] else 1
+    layout = r"@{\qquad}".join([r"l@{\;}l@{\;}l@{\;}l"] * columns)
+    yield f"\\begin{{tabular}}{{@{{}}{layout}@{{}}}}\n\\toprule\n"
+    yield " & ".join(rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in table.titles[:columns]) + " \\\\\n"
+    for section in filter(None, table.sections):
+        yield "\\midrule\n"
+        for row in section:
+            cells = [f"${part}$" if i == 0 else f"$= {part}$" if part else ""
+                     for cell in row[:columns] for i, part in enumerate(cell)]
+            yield " & ".join("" if c == "$$" else c for c in cells) + " \\\\\n"
+    yield "\\bottomrule\n\\end{tabular}\n"
+
+
+RENDERERS = {"text": text, "markdown": markdown, "latex": latex}

@@ -1,0 +1,154 @@
+"""The verb bench: what a program costs as value, gradient and Jacobian products, and where the time goes.
+
+Times are the best of repeated runs on rows that fit into cache; they drift with the machine, so every figure that matters is a
+ratio of two times of one run: the gradient beside the value, two threads beside one.
+"""
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adcli.command.options import derivative_options, names, output_option, program_options, read_source
+from adcli.command.usage import OneOf, Verb
+from adcli.output.streams import destination
+
+if TYPE_CHECKING:
+    from adcli.api.function import Function
+    from adcli.lang.ir import Program
+    from adcli.lang.ir.errors import Source
+
+
+
+BATCH = 16
+"""How many times as many rows are timed where threads share them; a start of threads must not show."""
+
+
+@click.command("bench", cls=Verb, short_help="Time per row, compile time, and their ratios.",
+               example="adcli bench -e 'v = x*sin(y)' --rows 4096 --seconds 0.05")
+@program_options
+@derivative_options
+@click.option("--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, help="Rows of a timed call.")
+@click.option("--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, help="Least time for each figure.")
+@click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
+              help="Format of the figures.")
+@output_option
+def bench_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, rows: int,
+                  seconds: float, form: str, output: str | None) -> int:
+    """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, start-up.
+
+    Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
+    """
+    source = read_source(program, expressions)
+    figures = measured(source, names(wrt, "--wrt"), names(of, "--of"), rows, seconds)
+    with destination(output) as out:
+        out.write((json.dumps(figures) + "\n" if form == "json" else table(figures)).encode())
+    return 0
+
+
+def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: int, seconds: float) -> dict[str, Any]:
+    """All figures: times in nanoseconds a row, phases and start-up in milliseconds."""
+    from adcli.api.function import Function
+    from adcli.codegen.machine.kernel import processors
+    from adcli.lang.syntax.parse import parse_source
+    from adcli.task.shapes import refuse_tensors
+    f = Function(parse_source(source))
+    refuse_tensors(f.program, "bench")
+    timed = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
+    threads = processors()
+    many = BATCH * rows
+    per_row = {name: best(call(g, rows, 1), seconds) / rows * 1e9 for name, g in timed.items()}
+    batches = {name: {str(jobs): best(call(g, many, jobs), seconds) / many * 1e9 for jobs in sorted({1, threads})}
+               for name, g in timed.items()}
+    return {
+        "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs),
+        "equations": {name: len(g.program.equations) for name, g in timed.items()},
+        "rows": rows, "ns_per_row": per_row,
+        "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
+        "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
+        "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
+        "compile_ms": phases(source, wrt, of), "start_up_ms": start_up(source, f.program),
+    }
+
+
+def call(g: Function, rows: int, jobs: int) -> Callable[[], object]:
+    """A call on sampled rows into arrays that are there already."""
+    import numpy as np
+    r = np.random.default_rng(0)
+    at = {p.name: r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows)
+          for p in g.program.params}
+    result = g(at, jobs=jobs)
+    return lambda: g(at, jobs=jobs, out=result)
+
+
+def best(run: Callable[[], object], seconds: float) -> float:
+    """The smallest time of a run in seconds."""
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:
+    """Milliseconds from text to callable gradient, phase by phase."""
+    from adcli.codegen.machine import veclib
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.expand import for_machine
+    from adcli.codegen.rows.llvm import emit
+    from adcli.lang.derive.derivatives import gradient
+    from adcli.lang.syntax.parse import parse_source
+    found: dict[str, float] = {}
+
+    def phase(name: str, work: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        made = work()
+        found[name] = (time.perf_counter() - start) * 1e3
+        return made
+
+    program = phase("parse", lambda: parse_source(source))
+    derived = phase("differentiate", lambda: gradient(program, wrt, of))
+    module = phase("emit", lambda: emit(for_machine(derived), veclib.lanes(), veclib.host()))
+    code = phase("llvm", lambda: jit.object_code(module.text, level=jit.effort(module)))
+    phase("link", lambda: jit.link(code, module.entry))
+    return found
+
+
+def start_up(source: Source, program: Program) -> dict[str, float]:
+    """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling."""
+    r = random.Random(0)
+    at = ",".join(f"{p.name}={r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low!r}" for p in program.params)
+    command = [sys.executable, "-c", "from adcli.main import main; main()", "grad", "-", *(["--at", at] if at else [])]
+    found = {}
+    for name, more in (("warm", []), ("cold", ["--no-cache"])):
+        times: list[float] = []
+        for _ in range(6):
+            start = time.perf_counter()
+            subprocess.run([*command, *more], input=source.text.encode(), capture_output=True, check=True)
+            times.append(time.perf_counter() - start)
+        found[name] = sorted(times[1:])[2] * 1e3
+    return found
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures for people."""
+    threads = figures["threads"]
+    heads = f"{'ns/row':>9s} {'/ value':>8s} {'1 thread':>9s} {f'{threads} threads':>10s} {'speed-up':>9s}"
+    lines = [f"{figures['program']}: {figures['inputs']} inputs, {figures['outputs']} outputs",
+             f"ns/row: {figures['rows']} rows a call on one thread, then {figures['batch_rows']} rows on 1 and {threads} threads",
+             "", f"{'':10s} {'equations':>9s} {heads}"]
+    for name, ns in figures["ns_per_row"].items():
+        ratio = f"{figures['over_value'][name]:8.2f}" if name in figures["over_value"] else " " * 8
+        batch = figures["batch_ns_per_row"][name]
+        lines.append(f"{name:10s} {figures['equations'][name]:9d} {ns:9.2f} {ratio} {batch['1']:9.2f} {batch[str(threads)]:10.2f}"
+                     f" {figures['speed_up'][name]:9.2f}")
+    shown = {kind: ", ".join(f"{k} {v:.1f}" for k, v in figures[kind].items()) for kind in ("compile_ms", "start_up_ms")}
+    return "\n".join([*lines, "", f"compile    {shown['compile_ms']} ms", f"start-up   {shown['start_up_ms']} ms"]) + "\n"

@@ -1,0 +1,32 @@
+"""The verb about the compile cache: cache info, cache clear."""
+from __future__ import annotations
+
+import click
+
+from adcli.codegen.machine import cache
+from adcli.command.usage import OneOf, Verb
+from adcli.lang.ir.errors import AdError
+
+
+@click.command("cache", cls=Verb, short_help="The cache of compiled programs: info, clear.", example="adcli cache info")
+@click.argument("action", required=False, default="info", type=OneOf("action", ("info", "clear")))
+def cache_command(action: str) -> int:
+    """The cache of compiled programs: what it holds (info), or empty it (clear).
+
+    It lies in adcli in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), or in $ADCLI_CACHE_DIR where that is an
+    absolute path.
+    What is not compiled anew gives the same results to the last bit; --no-cache neither reads nor writes it.
+    """
+    store = cache.Store(cache.location(), cache.to_stderr)
+    if action == "clear":
+        try:
+            removed = store.clear()
+        except cache.Distrust as fault:
+            raise AdError(str(fault), help="remove it yourself if it is yours") from None
+        click.echo(f"removed {removed} {'entry' if removed == 1 else 'entries'}")
+        return 0
+    info = store.info()
+    click.echo(f"folder: {info.folder or 'none'}\nentries: {info.entries}\nsize: {info.size} of {cache.LARGEST} bytes")
+    if info.reason:
+        click.echo(f"not used: {info.reason}")
+    return 0

@@ -1,0 +1,252 @@
+"""The words for what made a NaN, an infinity or a zero: one sentence a cause, with the operands as the user wrote them."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from adcli.answers.diagnose import described, letter, shown
+from adcli.lang.analyse.explain import Cause, Explainer
+from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir.errors import Source
+from adcli.lang.ir.primitives import TABLE
+
+LONGEST = 40
+"""Characters of source text that a sentence takes in."""
+DEEPEST = 3
+"""How often `since` is asked in one line."""
+
+SELECT, DIV, ADD, CLAMP = (TABLE[n] for n in ("select", "div", "add", "clamp"))
+SYMMETRIC = {TABLE["max"]: "largest", TABLE["min"]: "smallest", TABLE["fmax"]: "largest", TABLE["fmin"]: "smallest"}
+
+
+class Words:
+    """Sentences about one program at one point."""
+
+    def __init__(self, explainer: Explainer) -> None:
+        self.explainer = explainer
+        self.source: Source | None = explainer.program.source
+
+    # -- pieces of text
+
+    def cut(self, text: str) -> str:
+        text = " ".join(text.split())
+        return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
+
+    def written(self, e: Equation) -> str:
+        """The operation as the user wrote it."""
+        if self.source is None or e.span is None:
+            return described(e, "")
+        text = self.cut(self.source.text[e.span[0]:e.span[1]])
+        return f"the derivative of {text}" if e.group else text
+
+    def named(self, atom: Atom, inside: Equation | None = None) -> str | None:
+        """A value by its name or its text; None for a constant, which its number says, and for what has no text of its own:
+        the root in rsqrt(x), which is written nowhere but stands `inside` the quotient that has this text."""
+        if isinstance(atom, Lit):
+            return None
+        e = self.explainer.defined.get(atom)
+        if e is None:
+            return self.explainer.names[atom]
+        if e.group or (inside is not None and e.span == inside.span and atom.temp):
+            return None
+        return self.written(e) if atom.temp or not atom.name else atom.name
+
+    def operand(self, e: Equation, i: int) -> str:
+        """u = x - 1 = 0.0."""
+        name, x = self.named(e.args[i], e), shown(self.explainer.number(e.args[i]))
+        return f"{letter(i)} = {name} = {x}" if name else f"{letter(i)} = {x}"
+
+    def at(self, e: Equation) -> str:
+        return "at " + ", ".join(self.operand(e, i) for i in range(len(e.args)))
+
+    def partial(self, e: Equation, i: int) -> str:
+        """sqrt'(u), or ∂(u / v)/∂v."""
+        if len(e.args) - len(e.op.static) == 1:
+            return described(e, "'")
+        return f"∂({described(e, '')})/∂{letter(i)}"
+
+    def place(self, e: Equation) -> str:
+        if self.source is None or e.span is None:
+            return ""
+        line, column = self.source.place(e.span[0])
+        return f"{self.source.name}:{line}:{column}"
+
+    # -- sentences
+
+    def sentence(self, cause: Cause) -> str:
+        """What a cause is, in one sentence without its end."""
+        e = cause.equation
+        if e is None:
+            return self.without_operation(cause)
+        if cause.position is None:
+            result = shown(self.explainer.values[e.outs[0]])
+            return f"{self.inside(e)}{described(e, '')} {self.at(e)} is {self.made(cause, e, result)}"
+        return self.inside(e) + LINEAR[cause.kind](self, cause, e)
+
+    def inside(self, e: Equation) -> str:
+        return f"in {self.written(e)}, " if e.group else ""
+
+    def without_operation(self, cause: Cause) -> str:
+        if cause.kind == "absent":
+            return f"nothing of it depends on {cause.name}"
+        x = shown(cause.partial)
+        return f"{cause.name} is {x}" if cause.kind == "input" else f"that is the constant {x}"
+
+    def made(self, cause: Cause, e: Equation, result: str) -> str:
+        """The result of an operation of the program itself, and how it came about."""
+        how = PRIMAL.get(cause.kind, "")
+        if cause.kind == "pole" and e.op is DIV:
+            how = "division by zero"
+        if cause.kind == "domain" and cause.because:
+            how = "there is no limit at infinity" if e.op.name in ("sin", "cos", "tan") else how
+        if cause.kind == "cancellation" and e.args[0] is e.args[-1]:
+            how = "a value less itself"
+        return f"{how} = {result}" if cause.kind in ("0·inf", "0/0", "inf/inf", "inf-inf") else f"{result}: {how}"
+
+    def since(self, cause: Cause, depth: int = 0) -> str:
+        """The sentence for a cause with what it goes back to, on one line."""
+        text = self.sentence(cause)
+        if cause.equation is not None and (place := self.place(cause.equation)):
+            text += f" ({place})"
+        asked = [q for q in cause.because[:1] if q.sweep or q.atom in self.explainer.defined]
+        if asked and depth < DEEPEST:
+            inner = self.explainer.causes(asked[0])
+            if inner and inner[0] != cause:
+                text += ", since " + self.since(inner[0], depth + 1)
+        return text
+
+    def reasons(self, cause: Cause) -> Iterator[str]:
+        """A line for each number that a cause has from elsewhere; inputs and constants say it themselves."""
+        for question in cause.because:
+            found = self.explainer.causes(question)
+            if question.sweep is not None:
+                x = shown(question.sweep.numbers.get(question.atom, 0.0))
+                yield f"the {question.sweep.word} is {x} since {self.since(found[0])}"
+            elif question.atom in self.explainer.defined and found != (cause,):
+                x = shown(self.explainer.number(question.atom))
+                yield f"{self.named(question.atom, cause.equation) or 'that'} is {x} since {self.since(found[0])}"
+
+    def condition(self, e: Equation) -> str:
+        """The condition of a select with its outcome and its numbers."""
+        atom = e.args[0]
+        assert isinstance(atom, Var)
+        made = self.explainer.defined[atom]
+        outcome = "true" if self.explainer.values[atom] else "false"
+        numbers = ", ".join(f"{name} = {shown(self.explainer.number(a))}" for a in made.args
+                            if (name := self.named(a)) and not isinstance(a, Lit))
+        return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
+
+
+PRIMAL = {
+    "0·inf": "0·inf", "0/0": "0/0", "inf/inf": "inf/inf", "inf-inf": "inf - inf", "domain": "outside its domain",
+    "pole": "a pole", "singular": "a singularity", "overflow": "overflow, larger than any double",
+    "underflow": "underflow, smaller than any double", "cancellation": "the operands cancel exactly",
+    "root": "that is a root of it",
+    "tail": "its limit there", "hinge": "the flat side", "step": "a step function", "undefined": "undefined",
+}
+"""How an operation of the program itself came to its result."""
+
+
+def _plain(tail: str) -> Callable[[Words, Cause, Equation], str]:
+    """The partial derivative at its operands, and a remark."""
+    def sentence(w: Words, c: Cause, e: Equation) -> str:
+        assert c.position is not None
+        x = "0.0" if c.partial is None or c.partial == 0 else shown(c.partial)
+        return f"{w.partial(e, c.position)} {w.at(e)} is {x}{tail}"
+    return sentence
+
+
+def _meets(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    product = "0·inf" if c.kind == "0·inf" else "inf·0"
+    return (f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}, and the {c.sweep} that meets it is {shown(c.seed)}:"
+            f" {product} = nan")
+
+
+def _product(word: str) -> Callable[[Words, Cause, Equation], str]:
+    def sentence(w: Words, c: Cause, e: Equation) -> str:
+        assert c.position is not None
+        if c.partial is not None and math.isinf(c.partial):
+            return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}: overflow, larger than any double"
+        return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}; times the {c.sweep} {shown(c.seed)} it {word}"
+    return sentence
+
+
+def _undefined(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    if c.partial is not None and math.isfinite(c.partial):
+        return _product("is nan")(w, c, e)
+    return f"{w.partial(e, c.position)} {w.at(e)} is nan: there it has no derivative"
+
+
+def _terms(word: str) -> Callable[[Words, Cause, Equation], str]:
+    def sentence(w: Words, c: Cause, e: Equation) -> str:
+        assert c.position is not None
+        return f"the {c.others + 1} contributions to one {c.sweep}, the first by {w.partial(e, c.position)} {w.at(e)}, {word}"
+    return sentence
+
+
+def _factor(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    zero = next((a for i, a in enumerate(e.args) if i != c.position and w.explainer.number(a) == 0), e.args[c.position])
+    x = shown(w.explainer.number(zero))
+    if e.group:
+        return f"one factor of {w.partial(e, c.position)} is {x}"
+    name = "the constant" if isinstance(zero, Lit) else f"{w.named(zero)} ="
+    return f"{name} {x} is a factor of the derivative of {w.written(e)}"
+
+
+def _tail(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    if c.because:
+        why = "its limit there"
+    elif e.op.name in ("exp", "exp2"):
+        why = "underflow, smaller than any double"
+    else:
+        why = "saturation, flat to the last digit"
+    return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: {why}"
+
+
+def _stationary(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    why = "a stationary point" if len(e.args) - len(e.op.static) == 1 else "zero at these operands"
+    return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: {why}"
+
+
+def _not_taken(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    arm = w.named(e.args[c.position]) or "one arm"
+    return f"the arm {arm} is not taken: {w.condition(e)}"
+
+
+def _comparison(w: Words, c: Cause, e: Equation) -> str:
+    if e.op is SELECT:
+        return f"only a condition depends on it ({w.condition(e)}), and a condition has derivative 0"
+    return f"only a comparison depends on it, {w.written(e)}, and that has derivative 0"
+
+
+def _loser(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    if w.explainer.number(e.args[c.position]) != w.explainer.number(e.args[c.position]):
+        return f"{described(e, '')} {w.at(e)} passes over the nan of {letter(c.position)}"
+    return f"{letter(c.position)} of {described(e, '')} is not the {SYMMETRIC[e.op]} {w.at(e)}"
+
+
+def _hinge(w: Words, c: Cause, e: Equation) -> str:
+    assert c.position is not None
+    flat = "its flat side"
+    if e.op is CLAMP:
+        flat = "outside its bounds" if c.position == 0 else "this bound is not the one reached"
+    return f"{described(e, '')} {w.at(e)}: {flat}, where the derivative with respect to {letter(c.position)} is 0"
+
+
+LINEAR: dict[str, Callable[[Words, Cause, Equation], str]] = {
+    "0·inf": _meets, "inf·0": _meets, "inf-inf": _terms("are infinite with opposite signs: inf - inf = nan"),
+    "undefined": _undefined, "singular": _plain(": a singularity"), "pole": _plain(": a pole"),
+    "overflow": _product("overflows, larger than any double"), "underflow": _product("underflows, smaller than any double"),
+    "cancellation": _terms("cancel exactly"), "kink": _plain(": a kink, where the derivative is 0 by convention"),
+    "zero factor": _factor, "stationary": _stationary, "tail": _tail,
+    "step": _plain(": a step function has derivative 0"), "comparison": _comparison, "not taken": _not_taken,
+    "not the winner": _loser, "hinge": _hinge,
+}
+"""The sentence for each kind of cause in a tangent or adjoint sweep."""

@@ -1,0 +1,284 @@
+"""Compiled programs kept between runs: where they lie, what an entry is called by, and how it is read and written.
+
+An entry is called by the SHA-256 of everything that its content depends on, and begins with the SHA-256 of all that
+follows, so nothing is believed before it has been verified: a truncated, changed or misplaced entry is no entry. It is
+written to a file of its own and renamed, so a process may be killed, or run two hundred times at once, at any moment.
+
+The folder and the file must be the user's own and writable by nobody else, since what lies there is executed; anything
+else is ignored with a warning. Whatever the disk or the system refuses means only that nothing is kept.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import NamedTuple
+
+SCHEMA = 1
+"""Counted up when the content of entries changes its meaning."""
+MAGIC = b"adcli cache 1\n"
+LARGEST = 256 << 20
+"""Bytes of all entries together; one entry may take an eighth."""
+MOST = 4096
+"""Number of entries, so that looking through the folder stays a matter of milliseconds."""
+STALE = 3600
+"""Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
+SUFFIX, UNFINISHED = ".adc", ".part"
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def location() -> str | None:
+    """The cache folder: ADCLI_CACHE_DIR, or adcli in the user's cache folder (XDG). None where there is none."""
+    own = os.environ.get("ADCLI_CACHE_DIR", "")
+    if own:
+        return own if os.path.isabs(own) else None
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):
+        return os.path.join(base, "adcli")
+    home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""
+    return os.path.join(home, ".cache", "adcli") if os.path.isabs(home) else None
+
+
+# ---------------------------------------------------------------- keys
+
+def key(parts: Iterable[str]) -> str:
+    """The name of the entry for these parts; no two lists of parts give the same text to the hash."""
+    digest = sha256()
+    for part in (str(SCHEMA), *parts):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def surroundings() -> list[str]:
+    """What compiled code depends on beside the program: this package, LLVM, the processor, the maths libraries.
+
+    Versions are those of the files themselves (name, size, time), so that a changed file counts although its version
+    number has not changed, and nothing needs to be imported to ask it.
+    """
+    from adcli.codegen.machine import veclib
+    own = [files(folder) for folder in own_folders()]
+    uname = os.uname() if hasattr(os, "uname") else None
+    return [*own, llvm_files(), uname.machine if uname else "", veclib.processor(), c_library()]
+
+
+def own_folders() -> list[str]:
+    """The folders with the files of this package: three in a checkout, one where it is installed as a whole."""
+    packages = (sys.modules[name] for name in ("adcli", "adcli.lang", "adcli.codegen") if name in sys.modules)
+    folders = [os.path.realpath(path) for package in packages for path in package.__path__]
+    return [f for f in folders if not any(f.startswith(whole + os.sep) for whole in folders)]
+
+
+def llvm_files() -> str:
+    """The installed llvmlite with the LLVM in it, found without importing it."""
+    from importlib.util import find_spec
+    spec = find_spec("llvmlite")
+    if spec is None or not spec.origin:
+        return "unknown"
+    folder = os.path.dirname(spec.origin)
+    return folder + files(folder) + files(os.path.join(folder, "binding"))
+
+
+def files(folder: str) -> str:
+    """Name, size and time of every file in a folder and in the folders in it, but for what Python compiles from them."""
+    each, folders = [], [folder]
+    for inner in folders:
+        with os.scandir(inner) as found:
+            for f in found:
+                if f.is_dir():
+                    folders += [f.path] if f.name != "__pycache__" else []
+                elif f.is_file():
+                    status = f.stat()
+                    each.append((f.path[len(folder):], status.st_size, status.st_mtime_ns))
+    return repr(sorted(each))
+
+
+def c_library() -> str:
+    """The version of the C library, to which libm and libmvec belong."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, ValueError, OSError):
+        return ""
+
+
+# ---------------------------------------------------------------- entries
+
+class Info(NamedTuple):
+    """What `adcli cache info` says: `reason` says why the folder is not used, where it is not."""
+
+    folder: str | None
+    entries: int
+    size: int
+    reason: str | None
+
+
+class Distrust(Exception):
+    """A folder or a file that somebody else may have written."""
+
+
+class Store:
+    """The entries of one folder. `warn` receives at most one warning; nothing raises."""
+
+    def __init__(self, folder: str | None, warn: Callable[[str], None]) -> None:
+        self.folder = folder if hasattr(os, "geteuid") else None
+        self.warn = warn
+        self.warned = False
+
+    def get(self, name: str) -> bytes | None:
+        """The content of an entry, verified; None where there is none that can be trusted."""
+        with self.guarded(), self.opened() as folder:
+            return content(read(folder, name), name)
+        return None
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep an entry, if that is possible."""
+        if self.folder is None or len(data) > LARGEST // 8:
+            return
+        with self.guarded():
+            os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.folder, 0o700)
+            with self.opened() as folder:
+                write(folder, name, data)
+                prune(folder)
+
+    def info(self) -> Info:
+        try:
+            with self.opened() as folder:
+                found = [s for n, s in entries(folder) if n.endswith(SUFFIX)]
+                return Info(self.folder, len(found), sum(s.st_size for s in found), None)
+        except FileNotFoundError:
+            return Info(self.folder, 0, 0, None)
+        except Distrust as fault:
+            return Info(self.folder, 0, 0, str(fault))
+        except OSError as fault:
+            return Info(self.folder, 0, 0, fault.strerror or str(fault))
+
+    def clear(self) -> int:
+        """Remove all entries; says how many. OSError or Distrust where that is not possible."""
+        removed = 0
+        with contextlib.suppress(FileNotFoundError), self.opened() as folder:
+            for name, _ in list(entries(folder)):
+                os.unlink(name, dir_fd=folder)
+                removed += name.endswith(SUFFIX)
+        return removed
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[int]:
+        """The folder, if it is ours alone. What is checked is what is used: it is opened once."""
+        if self.folder is None:
+            raise FileNotFoundError("no cache folder")
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISLNK(os.lstat(self.folder).st_mode):
+                raise Distrust(f"the cache {self.folder} is a symbolic link")
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            trust(os.fstat(folder), f"the cache {self.folder}")
+            yield folder
+        finally:
+            os.close(folder)
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """A fault of the disk is no fault of the run."""
+        try:
+            yield
+        except Distrust as fault:
+            if not self.warned:
+                self.warn(f"{fault}: not used")
+                self.warned = True
+        except OSError:
+            pass
+
+
+def trust(found: os.stat_result, what: str) -> None:
+    """Distrust unless this user owns it and nobody else may write to it."""
+    if found.st_uid != os.geteuid():
+        raise Distrust(f"{what} belongs to somebody else")
+    if found.st_mode & OTHERS:
+        raise Distrust(f"{what} can be written by others")
+
+
+def read(folder: int, name: str) -> bytes:
+    """The bytes of an entry's file, which must be a regular file of ours."""
+    path = name + SUFFIX
+    if stat.S_ISLNK(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise Distrust(f"the cache entry {path} is a symbolic link")
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        trust(found, f"the cache entry {path}")
+        if not stat.S_ISREG(found.st_mode):
+            raise Distrust(f"the cache entry {path} is no file")
+        if time.time() - found.st_mtime > STALE:
+            with contextlib.suppress(OSError):
+                os.utime(handle)
+        return file.read(LARGEST)
+
+
+def content(data: bytes, name: str) -> bytes | None:
+    """What an entry holds, None unless every byte of it is as it was written, under this name."""
+    start = len(MAGIC) + 32
+    body = memoryview(data)[start:]
+    if not data.startswith(MAGIC) or data[len(MAGIC):start] != sha256(body).digest():
+        return None
+    return bytes(body[32:]) if body[:32] == bytes.fromhex(name) else None
+
+
+def write(folder: int, name: str, data: bytes) -> None:
+    """A new entry, complete or not at all."""
+    body = bytes.fromhex(name) + data
+    temporary = f"{os.getpid()}-{os.urandom(8).hex()}{UNFINISHED}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(MAGIC + sha256(body).digest())
+            file.write(body)
+        os.rename(temporary, name + SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
+    """The files that this module has made. They come and go while they are looked at."""
+    with os.scandir(folder) as found:
+        for file in found:
+            if file.name.endswith((SUFFIX, UNFINISHED)):
+                with contextlib.suppress(FileNotFoundError):
+                    yield file.name, file.stat(follow_symlinks=False)
+
+
+def prune(folder: int) -> None:
+    """Remove what killed runs left behind, and the entries longest unused where there are too many."""
+    now = time.time()
+    kept: list[tuple[float, int, str]] = []
+    for name, found in list(entries(folder)):
+        if name.endswith(SUFFIX):
+            kept.append((found.st_mtime, found.st_size, name))
+        elif now - found.st_mtime > STALE:
+            remove(folder, name)
+    size, count = sum(s for _, s, _ in kept), len(kept)
+    if size <= LARGEST and count <= MOST:
+        return
+    for _, each, name in sorted(kept):
+        if size <= LARGEST * 3 // 4 and count <= MOST * 3 // 4:
+            return
+        remove(folder, name)
+        size, count = size - each, count - 1
+
+
+def remove(folder: int, name: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(name, dir_fd=folder)
+
+
+def to_stderr(message: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(f"adcli: warning: {message}", file=sys.stderr)

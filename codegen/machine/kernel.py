@@ -1,0 +1,118 @@
+"""Compiled code as something to call, and what must be known to call it.
+
+Nothing here needs LLVM, the language or NumPy: code that was kept runs with this module alone.
+`adcli.codegen.machine.arrays` has the same for NumPy arrays.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+Pointers = Any
+"""An address, or a ctypes array of pointers."""
+
+
+PROBE = 4096
+"""Rows that are timed before threads are started; a multiple of every number of lanes."""
+WORTH_A_THREAD = 1e-3
+"""Seconds of work beyond which a thread pays for its start."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+
+class CodegenError(RuntimeError):
+    """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
+
+
+class Entry(NamedTuple):
+    """What a caller of compiled code must know, and the loader: `externals` are the functions it calls."""
+
+    name: str
+    lanes: int
+    work_bytes: int
+    inputs: int
+    outputs: int
+    externals: tuple[str, ...]
+
+
+class Kernel:
+    """Compiled code, callable from several threads at once; each call brings its own workspace."""
+
+    __slots__ = ("entry", "function", "held", "lanes", "work_bytes")
+
+    def __init__(self, entry: Entry, address: int, held: object) -> None:
+        self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
+        self.function, self.held = SIGNATURE(address), held
+
+    def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
+        """Compute rows `begin` to `end`, a multiple of `lanes`; see `adcli.codegen.rows.llvm`. The GIL is released meanwhile."""
+        self.function(inputs, outputs, begin, end, work)
+
+    def workspace(self) -> Pointers:
+        """Memory for one call at a time, from the beginning of a cache line; None where the program needs none."""
+        if not self.work_bytes:
+            return None
+        memory = ctypes.create_string_buffer(self.work_bytes + LINE)
+        return (ctypes.c_char * self.work_bytes).from_buffer(memory, -ctypes.addressof(memory) % LINE)
+
+
+def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = None) -> list[list[float]]:
+    """Results for columns of inputs, one list per result, without numpy; `rows` counts them where there is no input."""
+    rows = (len(columns[0]) if columns else 1) if rows is None else rows
+    check_columns(kernel, [len(c) for c in columns], rows)
+    if rows == 0:
+        return [[] for _ in range(kernel.entry.outputs)]
+    full = -(-rows // kernel.lanes) * kernel.lanes
+    inputs = [array("d", c) + array("d", c[-1:]) * (full - rows) for c in columns]
+    outputs = [array("d", bytes(8 * full)) for _ in range(kernel.entry.outputs)]
+    kernel(pointers([a.buffer_info()[0] for a in inputs]), pointers([a.buffer_info()[0] for a in outputs]), 0, full,
+           kernel.workspace())
+    return [list(a[:rows]) for a in outputs]
+
+
+def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs: int | None) -> None:
+    """Compute whole blocks in `jobs` threads. With None the first rows are timed, and threads are started only where the
+    rest takes long enough to be worth it."""
+    if jobs == 1:
+        kernel(inputs, outputs, 0, rows, kernel.workspace())
+        return
+    begin = 0
+    if jobs is None:
+        begin = min(rows, PROBE)
+        start = time.perf_counter()
+        kernel(inputs, outputs, 0, begin, kernel.workspace())
+        rest = (time.perf_counter() - start) * (rows - begin) / max(begin, 1)
+        jobs = processors() if rest > WORTH_A_THREAD else 1
+    share = -(-(rows - begin) // (jobs * kernel.lanes)) * kernel.lanes
+    threads = [threading.Thread(target=kernel, args=(inputs, outputs, at, min(rows, at + share), kernel.workspace()))
+               for at in range(begin + share, rows, max(share, 1))]
+    for thread in threads:
+        thread.start()
+    kernel(inputs, outputs, begin, min(rows, begin + share), kernel.workspace())
+    for thread in threads:
+        thread.join()
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_columns(kernel: Kernel, inputs: list[int], rows: int, outputs: list[int] | None = None) -> None:
+    """Compiled code checks nothing: the number of columns and their lengths are checked here."""
+    entry = kernel.entry
+    if len(inputs) != entry.inputs or (outputs is not None and len(outputs) != entry.outputs):
+        raise ValueError(f"{entry.inputs} columns of inputs and {entry.outputs} of results expected")
+    if rows < 0 or any(length != rows for length in (*inputs, *(outputs or ()))):
+        raise ValueError("columns must have equal lengths")
+
+
+def pointers(values: Sequence[int]) -> Pointers:
+    return (ctypes.c_void_p * len(values))(*values)

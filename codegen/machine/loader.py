@@ -1,0 +1,235 @@
+"""Object code into executable memory without LLVM, whose import alone takes longer than the rest of a short run.
+
+It reads what `adcli.codegen.rows.jit.object_code` writes on Linux for x86-64: an ELF relocatable object without writable
+data. All sections that are needed at run time lie in one mapping, so references between them fit 32 bits; a function outside
+is reached through a stub at the mapping's end that holds its address. The mapping is written first and then made executable
+and read-only. Whatever the object says is checked against its own length and that of the mapping: nothing is written outside
+the mapping, and no reference leads out of it but to functions of the maths libraries.
+
+Everything else (another machine, another kind of relocation, a system that allows no executable memory) is a LoadError;
+the caller has `adcli.codegen.rows.jit.link` for it.
+"""
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from adcli.codegen.machine.kernel import Entry, Kernel
+
+HEADER, SECTION, SYMBOL, RELOCATION = (struct.Struct(f) for f in ("<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", "<QQq"))
+IDENT = b"\x7fELF\x02\x01\x01"
+RELOCATABLE, X86_64 = 1, 62
+PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, REL = 1, 2, 3, 4, 8, 9
+WRITE, ALLOC, EXECUTE = 1, 2, 4
+ABS64, PC32, PLT32, PC64 = 1, 2, 4, 24
+WIDTH = {ABS64: "<Q", PC32: "<i", PLT32: "<i", PC64: "<q"}
+PAGE = 4096
+LARGEST = 1 << 30
+STUB = b"\xff\x25\x02\0\0\0\x90\x90"
+"""jmp *[rip + 2]: the address follows."""
+LIBRARIES = ("libm.so.6", "libmvec.so.1")
+INSTEAD = frozenset(("ceil", "floor", "trunc", "rint", "roundeven", "nearbyint", "fma", "fmax", "fmin"))
+"""Functions that LLVM calls where the processor lacks an instruction; no program names them as external."""
+
+
+class LoadError(Exception):
+    """This object cannot be loaded here: `adcli.codegen.rows.jit.link` may."""
+
+
+class Section(NamedTuple):
+    """A section header; the names are those of the ELF specification."""
+
+    name: int
+    type: int
+    flags: int
+    addr: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    addralign: int
+    entsize: int
+
+
+class Symbol(NamedTuple):
+    name: int
+    info: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+
+def supported() -> bool:
+    """Whether this machine is one whose object files are understood here."""
+    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
+
+
+def load(code: bytes, entry: Entry) -> Kernel:
+    """The kernel in an object file that `object_code` made for this machine. LoadError if that is not possible."""
+    if not supported():
+        raise LoadError("not x86-64 Linux")
+    try:
+        return Loading(code, entry).kernel()
+    except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
+        raise LoadError(f"a malformed object: {error!r}") from error
+    except OSError as error:
+        raise LoadError(f"no executable memory: {error}") from error
+
+
+class Loading:
+    """One object on its way into memory. Offsets in `at` and `place` count from the start of the mapping."""
+
+    def __init__(self, code: bytes, entry: Entry) -> None:
+        self.code, self.entry = code, entry
+        self.sections = sections(code)
+        self.symbols, self.strings = symbols(code, self.sections)
+        self.at, end = layout(self.sections)
+        self.outside = [i for i, s in enumerate(self.symbols) if i and s.section == 0]
+        self.stubs = -(-end // 16) * 16
+        self.size = max(self.stubs + 16 * len(self.outside), 1)
+        if self.size > LARGEST:
+            raise LoadError("more code than fits")
+
+    def kernel(self) -> Kernel:
+        memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        self.copy(memory)
+        place = self.places(memory)
+        self.relocate(memory, base, place)
+        start = self.start(place)
+        protect(base, self.size)
+        return Kernel(self.entry, base + start, memory)
+
+    def copy(self, memory: mmap.mmap) -> None:
+        for i, at in self.at.items():
+            s = self.sections[i]
+            if s.type == PROGBITS:
+                memory[at:at + s.size] = part(self.code, s.offset, s.size)
+
+    def places(self, memory: mmap.mmap) -> dict[int, int]:
+        """Where each symbol lies, those outside at a stub that is written here."""
+        place = {}
+        for i, s in enumerate(self.symbols):
+            if s.section in self.at:
+                if s.value > self.sections[s.section].size:
+                    raise LoadError("a symbol outside its section")
+                place[i] = self.at[s.section] + s.value
+        for k, i in enumerate(self.outside):
+            place[i] = self.stubs + 16 * k
+            memory[place[i]:place[i] + 16] = STUB + struct.pack("<Q", self.function(self.name(i)))
+        return place
+
+    def function(self, name: str) -> int:
+        """The address of a function of the maths libraries."""
+        if name not in self.entry.externals and name not in INSTEAD:
+            raise LoadError(f"the code calls {name}, which its entry does not name")
+        address = find(name)
+        if not address:
+            raise LoadError(f"this machine has no {name}")
+        return address
+
+    def name(self, symbol: int) -> str:
+        start = self.symbols[symbol].name
+        return self.strings[start:self.strings.index(b"\0", start)].decode("ascii")
+
+    def relocate(self, memory: mmap.mmap, base: int, place: dict[int, int]) -> None:
+        for s in self.sections:
+            if s.type == REL and s.info in self.at:
+                raise LoadError("relocations without addends")
+            if s.type != RELA or s.info not in self.at:
+                continue
+            target = self.sections[s.info]
+            for offset, info, addend in RELOCATION.iter_unpack(part(self.code, s.offset, s.size)):
+                kind = info & 0xffffffff
+                if kind not in WIDTH:
+                    raise LoadError(f"relocation of type {kind}")
+                if offset + struct.calcsize(WIDTH[kind]) > target.size:
+                    raise LoadError("a relocation outside its section")
+                here, there = self.at[s.info] + offset, place[info >> 32] + addend
+                # The processor counts from the end of the instruction, which the addend takes into account.
+                if not -8 <= there <= self.size:
+                    raise LoadError("a reference out of the code")
+                struct.pack_into(WIDTH[kind], memory, here, base + there if kind == ABS64 else there - here)
+
+    def start(self, place: dict[int, int]) -> int:
+        """Where the entry lies: in code, by its name."""
+        for i, s in enumerate(self.symbols):
+            if i and s.section in self.at and self.sections[s.section].flags & EXECUTE and self.name(i) == self.entry.name:
+                return place[i]
+        raise LoadError(f"the object code has no {self.entry.name}")
+
+
+def sections(code: bytes) -> list[Section]:
+    header = HEADER.unpack_from(code)
+    table, size, count = header[6], header[11], header[12]
+    if header[0][:7] != IDENT or header[1] != RELOCATABLE or header[2] != X86_64 or size != SECTION.size:
+        raise LoadError("not an object file of this machine")
+    return [Section(*fields) for fields in SECTION.iter_unpack(part(code, table, size * count))]
+
+
+def symbols(code: bytes, every: list[Section]) -> tuple[list[Symbol], bytes]:
+    """The symbols, and the text that holds their names."""
+    tables = [s for s in every if s.type == SYMTAB]
+    if len(tables) != 1 or not 0 < tables[0].link < len(every) or every[tables[0].link].type != STRTAB:
+        raise LoadError("no symbol table")
+    strings = every[tables[0].link]
+    found = [Symbol(*fields) for fields in SYMBOL.iter_unpack(part(code, tables[0].offset, tables[0].size))]
+    return found, part(code, strings.offset, strings.size)
+
+
+def layout(every: list[Section]) -> tuple[dict[int, int], int]:
+    """Where each section that is needed at run time goes, and where they end."""
+    at, end = {}, 0
+    for i, s in enumerate(every):
+        if s.flags & ALLOC and s.type in (PROGBITS, NOBITS) and s.size:
+            if s.flags & WRITE:
+                raise LoadError("writable data")
+            align = max(s.addralign, 1)
+            if align & (align - 1) or align > PAGE or s.size > LARGEST:
+                raise LoadError("a section of strange size or alignment")
+            at[i] = -(-end // align) * align
+            end = at[i] + s.size
+    return at, end
+
+
+def part(code: bytes, offset: int, size: int) -> bytes:
+    """A piece of the file, which must hold all of it."""
+    if offset + size > len(code):
+        raise LoadError("a truncated object")
+    return code[offset:offset + size]
+
+
+def protect(address: int, size: int) -> None:
+    """Make memory executable and read-only."""
+    mprotect = ctypes.CDLL(None, use_errno=True).mprotect
+    mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    if mprotect(address, size, mmap.PROT_READ | mmap.PROT_EXEC):
+        raise OSError(ctypes.get_errno(), "mprotect")
+
+
+@cache
+def libraries() -> tuple[ctypes.CDLL, ...]:
+    found = []
+    for name in LIBRARIES:
+        try:
+            found.append(ctypes.CDLL(name))
+        except OSError:
+            continue
+    return tuple(found)
+
+
+@cache
+def find(name: str) -> int | None:
+    """The address of a function of the maths libraries, None where they have none of that name."""
+    for library in libraries():
+        function: Callable[..., object] | None = getattr(library, name, None)
+        if function is not None:
+            return ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]  # a ctypes function
+    return None

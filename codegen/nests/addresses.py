@@ -1,0 +1,147 @@
+"""Where elements are: addresses, the checks of subscripts that are read, and values in all lanes of a register.
+
+Each loop adds to an address what its index contributes, so that the innermost one adds as little as there is to add.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adcli.codegen.nests.frames import Function, Placed
+from adcli.codegen.nests.nests import Nest
+from adcli.codegen.rows.llvm import Writer, vector
+from adcli.lang.ir import Atom, Equation, Var
+from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.comprehension import Read, Subscript
+from adcli.lang.ir.elementwise import shape_of
+
+
+class Environment:
+    """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
+
+    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, scalar: Writer, packed: Writer) -> None:
+        self.tensors, self.sizes, self.flag = tensors, sizes, flag
+        self.writers = {1: scalar, packed.lanes: packed}
+        self.lanes = packed.lanes
+        self.written: dict[tuple[str, ...], str] = {}
+        """The functions there are, by their text."""
+        self.gathers: list[tuple[Equation, Read, Atom, int]] = []
+        """Every subscript that is read: the equation, the read, the tensor that it is a subscript of, and the dimension."""
+
+    def declare(self, symbol: str, declaration: str) -> str:
+        self.writers[1].declared[symbol] = declaration
+        return symbol
+
+
+class Addresses(Function):
+    """A function about a nest, and what it says of the elements of its tensors."""
+
+    def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
+        super().__init__(env.sizes)
+        self.env, self.equation, self.nest, self.op = env, equation, nest, nest.op
+        self.lanes = env.lanes if nest.vector is not None else 1
+        self.writer, self.scalar = env.writers[self.lanes], env.writers[1]
+        self.real = vector("double", self.lanes)
+
+    # ------------------------------------------------------------ vectors of integers and spread values
+
+    def spread(self, text: str, level: int, scalar: str = "double") -> str:
+        """A scalar in all lanes."""
+        key, kind = ("spread", text), vector(scalar, self.lanes)
+        if key in self.frames[level].known:
+            return self.frames[level].known[key]
+        one = self.place(level, f"insertelement {kind} poison, {scalar} {text}, i32 0")
+        return self.place(level, f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer", key)
+
+    def spread_integer(self, text: str, level: int) -> str:
+        return self.spread(text, level, "i64")
+
+    def lanes_of(self, text: str, level: int, c: int, start: int = 0) -> str:
+        """text + c · (start + 0, 1, 2, …)."""
+        kind = vector("i64", self.lanes)
+        steps = ", ".join(f"i64 {c * (start + k)}" for k in range(self.lanes))
+        return self.place(level, f"add {kind} {self.spread_integer(text, level)}, <{steps}>", ("lanes", text, c, start))
+
+    # ------------------------------------------------------------ addresses
+
+    def strides(self, atom: Atom) -> list[str]:
+        """How many elements apart the elements of each dimension are."""
+        extents = [self.number(x)[0] for x in shape_of(atom)]
+        return [self.product(extents[d + 1:]) for d in range(len(extents))]
+
+    def coefficient(self, atom: Atom, subscripts: tuple[Subscript, ...], index: Index) -> str:
+        """How many elements an access moves with an index."""
+        total = "0"
+        for s, stride in zip(subscripts, self.strides(atom), strict=True):
+            if isinstance(s, Affine) and (c := s.coefficient(index)):
+                part = stride if c == 1 else str(c * int(stride)) if stride.lstrip("-").isdigit() else \
+                    self.place(0, f"mul nsw i64 {stride}, {c}", ("*", stride, c))
+                total = part if total == "0" else self.place(0, f"add nsw i64 {total}, {part}", ("+", total, part))
+        return total
+
+    def tensor(self, atom: Atom) -> str:
+        assert isinstance(atom, Var)
+        return self.place(0, f"load ptr, ptr {self.cell(self.env.tensors[atom])}", ("address", atom))
+
+    def address(self, atom: Atom, subscripts: tuple[Subscript, ...], t: int) -> Placed:
+        """The address of an element at value `t` of the tile, lane 0. Each loop adds what its index contributes."""
+        kind = "i64" if isinstance(atom, Var) and atom.integer else "double"
+        steps: dict[int, list[str]] = {}
+        for d, (s, stride) in enumerate(zip(subscripts, self.strides(atom), strict=True)):
+            if isinstance(s, Read):
+                text, level = self.gathered(s, atom, d)
+                steps.setdefault(level, []).append(self.times(text, level, stride))
+                continue
+            loose = Affine(tuple(term for term in s.terms if not isinstance(term[0], Index)), s.constant)
+            text, level = self.number(loose)
+            if text != "0":
+                steps.setdefault(level, []).append(self.times(text, level, stride))
+        for index in dict.fromkeys(i for s in subscripts if isinstance(s, Affine) for i in s.indices()):
+            text, level = self.bound[index]
+            c = self.coefficient(atom, subscripts, index)
+            steps.setdefault(level, []).append(self.times(text, level, c))
+            if index is self.nest.tile and t:
+                steps[level].append(self.times(c, 0, str(t)))
+        at, placed = self.tensor(atom), 0
+        for level in sorted(steps):
+            for offset in steps[level]:
+                at, placed = self.place(level, f"getelementptr {kind}, ptr {at}, i64 {offset}", ("+", at, offset)), level
+        return at, placed
+
+    def times(self, text: str, level: int, factor: str) -> str:
+        if factor == "1":
+            return text
+        if text == "1":
+            return factor
+        return self.place(level, f"mul nsw i64 {text}, {factor}", ("*", text, factor))
+
+    def gathered(self, s: Read, tensor: Atom, d: int) -> Placed:
+        """An integer that is a subscript. One that is outside raises the flag and is taken for 0, so that nothing outside is
+        touched; the result is thrown away then."""
+        source = self.nest.args[s.arg]
+        at, level = self.address(source, s.subscripts, 0)
+        level = max(level, self.floor)
+        got = self.place(level, f"load i64, ptr {at}, align 8", ("integer", at))
+        key = ("checked", got, tensor, d)
+        if key in self.frames[level].known:
+            return self.frames[level].known[key], level
+        extent, _ = self.number(shape_of(tensor)[d])
+        inside = self.place(level, f"icmp ult i64 {got}, {extent}")
+        self.raise_flag(level, inside, got, at, source)
+        self.env.gathers.append((self.equation, s, tensor, d))
+        return self.place(level, f"select i1 {inside}, i64 {got}, i64 0", key), level
+
+    def raise_flag(self, level: int, inside: str, got: str, at: str, source: Atom) -> None:
+        """Keep the number of the gather, the integer and its place, of the first one that is outside."""
+        flag = self.place(0, f"getelementptr i64, ptr %env, i64 {self.env.flag}", ("flag",))
+        before = self.place(level, f"load i64, ptr {flag}")
+        clear = self.place(level, f"icmp eq i64 {before}, 0")
+        outside = self.place(level, f"xor i1 {inside}, true")
+        new = self.place(level, f"and i1 {clear}, {outside}")
+        shift = self.place(level, f"select i1 {new}, i64 0, i64 3")
+        place = self.place(level, f"getelementptr i64, ptr {flag}, i64 {shift}")
+        first = self.place(level, f"ptrtoint ptr {self.tensor(source)} to i64")
+        mine = self.place(level, f"ptrtoint ptr {at} to i64")
+        offset = self.place(level, f"sub i64 {mine}, {first}")
+        for k, x in enumerate((str(len(self.env.gathers) + 1), got, offset)):
+            cell = self.place(level, f"getelementptr i64, ptr {place}, i64 {k}")
+            self.frames[level].head.append(f"  store i64 {x}, ptr {cell}")

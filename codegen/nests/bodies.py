@@ -1,0 +1,177 @@
+"""The body of a comprehension at one tile of points, each value once for what it depends on.
+
+A value that does not change along the vectorised index is a scalar, one that does is a register for each block; one that does not
+change along the tile's index is computed once for all its rows. Each goes to the outermost loop that knows its operands.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adcli.codegen.nests.nests import FIXED, UNIT, indices, movement
+from adcli.codegen.rows.llvm import vector
+from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir.affine import Affine, affine, substituted
+from adcli.lang.ir.comprehension import Read, Source
+
+if TYPE_CHECKING:
+    from adcli.codegen.nests.loops import NestWriter
+
+
+@dataclass(slots=True)
+class Value:
+    """A value at one tile of points: how it is written for each row (one if `tiled` is false) and each block (one if `packed`
+    is false), and the number of the frame that computes it."""
+
+    texts: list[list[str]]
+    tiled: bool
+    packed: bool
+    level: int
+
+
+class BodyWriter:
+    def __init__(self, nest: NestWriter, rows: int, blocks: int) -> None:
+        self.at, self.rows, self.blocks = nest, rows, blocks
+        self.values: dict[Atom, Value] = {}
+
+    def write(self) -> None:
+        """Sources and equations; all but a product that goes into the sum by a fused operation."""
+        op = self.at.op
+        for p, s in zip(op.body.params, op.sources, strict=True):
+            self.values[p.var] = self.source(s)
+        for e in op.body.equations:
+            if e is not self.at.fused:
+                self.values[e.outs[0]] = self.equation(e)
+
+    def result(self, t: int, u: int) -> str:
+        return self.operand(self.at.op.body.results[0].atom, t, u, self.at.lanes > 1)
+
+    def accumulated(self, t: int, u: int, old: str) -> str:
+        """An accumulator with the result of the body."""
+        e, packed = self.at.fused, self.at.lanes > 1
+        if e is None:
+            return self.at.combine(old, self.result(t, u))
+        x, y = (self.operand(a, t, u, packed) for a in e.args)
+        real = self.at.real
+        name = f"llvm.fmuladd.{'f64' if not packed else f'v{self.at.lanes}f64'}"
+        self.at.env.declare(name, f"declare {real} @{name}({real}, {real}, {real})")
+        return self.at.put(f"call {real} @{name}({real} {x}, {real} {y}, {real} {old})")
+
+    # ------------------------------------------------------------ equations
+
+    def equation(self, e: Equation) -> Value:
+        args = [self.values[a] for a in e.args if isinstance(a, Var)]
+        tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
+        level = max((a.level for a in args), default=0)
+        writer = self.at.writer if packed else self.at.scalar
+        template, texts = writer.template(e.op), []
+        for t in range(self.rows if tiled else 1):
+            row = []
+            for u in range(self.blocks if packed else 1):
+                operands = [self.operand(a, t, u, packed) for a in e.args]
+                z = self.at.fresh()
+                self.at.frames[level].head.append(template.format(*operands, z=z))
+                row.append(z)
+            texts.append(row)
+        return Value(texts, tiled, packed, level)
+
+    def operand(self, a: Atom, t: int, u: int, packed: bool) -> str:
+        """How an equation writes a value; `packed` if all its operands are registers."""
+        if isinstance(a, Lit):
+            return (self.at.writer if packed else self.at.scalar).constant(a.value)
+        value = self.values[a]
+        text = value.texts[t if value.tiled else 0][u if value.packed else 0]
+        if packed and not value.packed:
+            return self.at.spread(text, value.level, "i1" if a.truth else "double")
+        return text
+
+    # ------------------------------------------------------------ sources
+
+    def source(self, s: Source) -> Value:
+        return self.read(s) if isinstance(s, Read) else self.position(s)
+
+    def position(self, s: Affine) -> Value:
+        """The value of an expression of indices and sizes, as a double."""
+        at, tile, v = self.at, self.at.nest.tile, self.at.nest.vector
+        tiled = tile is not None and tile in indices(s)
+        c = s.coefficient(v) if v is not None else 0
+        texts, level = [], 0
+        for t in range(self.rows if tiled else 1):
+            moved = substituted(s, {tile: affine(tile) + t}) if tiled and tile is not None else s
+            text, level = at.number(moved)
+            if c:
+                kind = at.lanes
+                row = [at.place(level, f"sitofp {vector('i64', kind)} {at.lanes_of(text, level, c, u * kind)} to {at.real}")
+                       for u in range(self.blocks)]
+            else:
+                row = [at.place(level, f"sitofp i64 {text} to double")]
+            texts.append(row)
+        return Value(texts, tiled, c != 0, level)
+
+    def read(self, s: Read) -> Value:
+        """Elements of an argument."""
+        at, nest = self.at, self.at.nest
+        atom = nest.args[s.arg]
+        if isinstance(atom, Lit):
+            return Value([[at.scalar.constant(atom.value)]], False, False, 0)
+        if at.copies and s in nest.packed:
+            address, level = at.place_in_copy(s, at.copies)
+            return Value([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
+        moves = FIXED if nest.vector is None else movement(s.subscripts, nest.vector)
+        tiled = nest.tile is not None and movement(s.subscripts, nest.tile) != FIXED
+        texts, level = [], 0
+        c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves not in (FIXED, UNIT) else ""
+        for t in range(self.rows if tiled else 1):
+            address, level = at.address(atom, s.subscripts, t)
+            level = max(level, at.floor)
+            if moves == FIXED:
+                texts.append([self.as_double(level, f"load {self.kind(atom)}, ptr {address}, align 8", atom, 1)])
+            elif moves == UNIT:
+                texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
+            else:
+                texts.append([self.spread_out(level, address, c, u, atom) for u in range(self.blocks)])
+        return Value(texts, tiled, moves != FIXED, level)
+
+    def copied(self, level: int, address: str, u: int) -> str:
+        """A register of what was copied."""
+        at = self.at
+        begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * at.lanes}") if u else address
+        return at.place(level, f"load {at.real}, ptr {begin}, align {8 * at.lanes}")
+
+    @staticmethod
+    def kind(atom: Var) -> str:
+        return "i64" if atom.integer else "double"
+
+    def as_double(self, level: int, load: str, atom: Var, lanes: int) -> str:
+        got = self.at.place(level, load)
+        if not atom.integer:
+            return got
+        return self.at.place(level, f"sitofp {vector('i64', lanes)} {got} to {vector('double', lanes)}")
+
+    def registers(self, level: int, address: str, u: int, atom: Var) -> str:
+        """Consecutive elements."""
+        at, lanes = self.at, self.at.lanes
+        begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * lanes}") if u else address
+        mask = at.mask or at.tail
+        if mask is None:
+            return self.as_double(level, f"load {vector(self.kind(atom), lanes)}, ptr {begin}, align 8", atom, lanes)
+        return self.as_double(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
+
+    def spread_out(self, level: int, address: str, c: str, u: int, atom: Var) -> str:
+        """Elements at a constant distance."""
+        at, lanes = self.at, self.at.lanes
+        kind = vector("i64", lanes)
+        steps = f"<{', '.join(f'i64 {u * lanes + k}' for k in range(lanes))}>"
+        offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
+        places = at.place(level, f"getelementptr double, ptr {address}, {kind} {offsets}")
+        mask = at.mask or at.tail or "splat (i1 true)"
+        return self.as_double(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
+
+    def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
+        """Elements where the mask allows it, 1 elsewhere."""
+        lanes = self.at.lanes
+        suffix = f"v{lanes}{'i64' if atom.integer else 'f64'}.{'p0' if action == 'load' else f'v{lanes}p0'}"
+        name, kind, truth = f"llvm.masked.{action}.{suffix}", vector(self.kind(atom), lanes), vector("i1", lanes)
+        self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
+        one = "splat (i64 1)" if atom.integer else self.at.writer.constant(1.0)
+        return f"call {kind} @{name}({pointer} {where}, i32 8, {truth} {mask}, {kind} {one})"

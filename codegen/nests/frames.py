@@ -1,0 +1,203 @@
+"""Writing nested loops in LLVM IR, with every value in the outermost loop that knows its operands.
+
+A `Frame` is the body of a loop (or of a condition, or a whole function). Lines can be added to the beginning of every frame
+that is open, so that what is found to be needed in the innermost loop is computed where it changes least: nothing has to be
+moved by LLVM afterwards. Integer expressions, addresses and elements are remembered in the frame they are computed in.
+"""
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product
+
+Placed = tuple[str, int]
+"""How a value is written, and the number of the frame that computes it; 0 is the function."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """An open loop: its beginning, where lines can still be added, and what it knows."""
+
+    label: str
+    before: str
+    exit: str
+    index: str = ""
+    step: int = 0
+    last: str = ""
+    carried: list[tuple[str, str, str]] = field(default_factory=list)
+    phis: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+    known: dict[Hashable, str] = field(default_factory=dict)
+
+
+class Function:
+    """The text of one function under construction; `sizes` are the names of sizes, which are loaded at its beginning."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.cells: dict[int, int] = {}
+        self.count = 0
+        entry = Frame("entry", "", "")
+        self.frames = [entry]
+        self.chunks: list[list[str]] = [["entry:"], entry.head, []]
+        self.label = "entry"
+        self.bound: dict[Index, Placed] = {}
+        self.floor = 0
+        """No element is read in a frame before this one: only from here on it is certain to be there."""
+
+    # ------------------------------------------------------------ lines
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%t.{self.count}"
+
+    def say(self, line: str) -> None:
+        """A line where the text has come to."""
+        self.chunks[-1].append(f"  {line}")
+
+    def put(self, right: str) -> str:
+        """A value computed where the text has come to."""
+        z = self.fresh()
+        self.say(f"{z} = {right}")
+        return z
+
+    def place(self, level: int, right: str, key: Hashable = None) -> str:
+        """A value computed at the beginning of frame `level`, once for each `key`."""
+        frame = self.frames[level]
+        if key is not None and key in frame.known:
+            return frame.known[key]
+        z = self.fresh()
+        frame.head.append(f"  {z} = {right}")
+        if key is not None:
+            frame.known[key] = z
+        return z
+
+    def block(self, label: str, *chunks: list[str]) -> None:
+        self.label = label
+        self.chunks += [[f"{label}:"], *chunks, []]
+
+    def text(self) -> list[str]:
+        return [line for chunk in self.chunks for line in chunk]
+
+    # ------------------------------------------------------------ loops and conditions
+
+    def open_loop(self, index: Index | None, low: str, high: str, step: int, carried: Sequence[tuple[str, str]]) -> list[str]:
+        """Begin a loop while index < high; `carried` are types and first values of what goes from turn to turn. Their names."""
+        self.count += 1
+        n = self.count
+        frame = Frame(f"loop.{n}", self.label, f"done.{n}", f"%index.{n}", step, high)
+        some = self.put(f"icmp slt i64 {low}, {high}")
+        self.say(f"br i1 {some}, label %{frame.label}, label %{frame.exit}")
+        frame.carried = [(kind, start, f"%sum.{n}.{k}") for k, (kind, start) in enumerate(carried)]
+        frame.phis.append(low)
+        self.frames.append(frame)
+        self.block(frame.label, frame.phis, frame.head)
+        if index is not None:
+            self.bound[index] = frame.index, len(self.frames) - 1
+        return [name for _, _, name in frame.carried]
+
+    def close_loop(self, results: Sequence[str]) -> list[str]:
+        """End the innermost loop; `results` are what is carried on. What is carried out of the loop."""
+        frame = self.frames.pop()
+        following = self.put(f"add nsw i64 {frame.index}, {frame.step}")
+        more = self.put(f"icmp slt i64 {following}, {frame.last}")
+        self.say(f"br i1 {more}, label %{frame.label}, label %{frame.exit}")
+        low, latch = frame.phis.pop(), self.label
+        frame.phis.append(f"  {frame.index} = phi i64 [ {low}, %{frame.before} ], [ {following}, %{latch} ]")
+        frame.phis += [f"  {name} = phi {kind} [ {start}, %{frame.before} ], [ {result}, %{latch} ]"
+                       for (kind, start, name), result in zip(frame.carried, results, strict=True)]
+        self.block(frame.exit)
+        return self.joined(frame, results, latch)
+
+    def open_condition(self, holds: str, carried: Sequence[tuple[str, str]] = ()) -> None:
+        """Begin what is done only where `holds`."""
+        self.count += 1
+        frame = Frame(f"then.{self.count}", self.label, f"after.{self.count}")
+        self.say(f"br i1 {holds}, label %{frame.label}, label %{frame.exit}")
+        frame.carried = [(kind, start, "") for kind, start in carried]
+        self.frames.append(frame)
+        self.block(frame.label, frame.head)
+
+    def close_condition(self, results: Sequence[str] = ()) -> list[str]:
+        frame, latch = self.frames.pop(), self.label
+        self.say(f"br label %{frame.exit}")
+        self.block(frame.exit)
+        return self.joined(frame, results, latch)
+
+    def joined(self, frame: Frame, results: Sequence[str], latch: str) -> list[str]:
+        return [self.put(f"phi {kind} [ {start}, %{frame.before} ], [ {result}, %{latch} ]")
+                for (kind, start, _), result in zip(frame.carried, results, strict=True)]
+
+    # ------------------------------------------------------------ integers
+
+    def number(self, x: Affine) -> Placed:
+        """An expression of sizes and of indices whose loops are open."""
+        parts = sorted([(*self.atom(a), c) for a, c in x.terms], key=lambda part: part[1])
+        if not parts:
+            return str(x.constant), 0
+        level = parts[-1][1]
+        if x in self.frames[level].known:
+            return self.frames[level].known[x], level
+        whole, at = str(x.constant), 0
+        for text, here, c in parts:
+            at = here
+            term = text if c == 1 else self.place(at, f"mul nsw i64 {text}, {c}")
+            whole = term if whole == "0" else self.place(at, f"add nsw i64 {whole}, {term}")
+        self.frames[level].known[x] = whole
+        return whole, level
+
+    def atom(self, a: Atom) -> Placed:
+        match a:
+            case Floor(whole, divisor):
+                text, level = self.number(whole)
+                return self.quotient(text, level, divisor), level
+            case Extreme(parts, largest):
+                text, level = self.number(parts[0])
+                for p in parts[1:]:
+                    text, level = self.extreme((text, level), self.number(p), largest)
+                return text, level
+            case Product(left, right):
+                (x, i), (y, j) = self.number(left), self.number(right)
+                return self.place(max(i, j), f"mul nsw i64 {x}, {y}", ("*", x, y)), max(i, j)
+            case Index():
+                return self.bound[a]
+            case _:
+                return self.size(a), 0
+
+    def size(self, name: str) -> str:
+        return self.place(0, f"load i64, ptr {self.cell(self.sizes[name])}", ("size", name))
+
+    def cell(self, position: int) -> str:
+        """The address of a cell of `env`. Which cell it is the function learns from `cells`, so that functions that differ in
+        nothing else are one."""
+        k = self.cells.setdefault(position, len(self.cells))
+        where = self.place(0, f"getelementptr i64, ptr %cells, i64 {k}", ("where", k))
+        number = self.place(0, f"load i64, ptr {where}", ("number", k))
+        return self.place(0, f"getelementptr i64, ptr %env, i64 {number}", ("cell", k))
+
+    def quotient(self, text: str, level: int, divisor: int) -> str:
+        """The floor of a quotient."""
+        key = ("/", text, divisor)
+        if key in self.frames[level].known:
+            return self.frames[level].known[key]
+        q = self.place(level, f"sdiv i64 {text}, {divisor}")
+        back = self.place(level, f"mul i64 {q}, {divisor}")
+        over = self.place(level, f"icmp sgt i64 {back}, {text}")
+        one = self.place(level, f"zext i1 {over} to i64")
+        return self.place(level, f"sub i64 {q}, {one}", key)
+
+    def extreme(self, one: Placed, other: Placed, largest: bool) -> Placed:
+        (x, i), (y, j) = one, other
+        if x == y:
+            return one
+        name = "smax" if largest else "smin"
+        return self.place(max(i, j), f"call i64 @llvm.{name}.i64(i64 {x}, i64 {y})", (name, x, y)), max(i, j)
+
+    def product(self, texts: Sequence[str]) -> str:
+        """The product of values of the function's beginning."""
+        found = "1"
+        for text in texts:
+            found = text if found == "1" else found if text == "1" else self.place(0, f"mul nsw i64 {found}, {text}",
+                                                                                  ("*", found, text))
+        return found

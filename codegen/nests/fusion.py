@@ -1,0 +1,150 @@
+"""Elementwise work goes into the loops that use it, instead of through memory.
+
+A tensor whose every element is the body of a comprehension over plain indices, `T(i, j) = body`, need not exist where each of its
+elements is read once: the body stands in the place of the read, with the read's subscripts for its indices. Where there are few
+readers and the body is a few instructions it is computed again for each. No bit of a result changes: bodies with calls, whose
+last digit may depend on the loops they stand in, are never computed twice.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adcli.codegen.nests.nests import determined
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript
+from adcli.lang.ir.elementwise import moved
+from adcli.lang.passes.tensor_simplify import normal
+
+READERS, CHEAP = 3, 2
+"""How many reads a body of how many equations is computed again for."""
+LONGEST = 100
+"""Equations that a body may come to."""
+
+
+def fused(program: Program) -> Program:
+    """The program with elementwise comprehensions where they are read; those that nothing reads any more are left for others
+    to drop."""
+    given = [normalised(e) for e in program.equations]
+    uses = Counter(a for e in given for a in used(e))
+    uses.update(r.atom for r in program.results for _ in range(READERS + 1))
+    known: dict[Atom, Equation] = {}
+    equations = []
+    for e in given:
+        if isinstance(e.op, Comprehension):
+            e = with_producers(e, known, uses)
+            if elementwise(e) and uses[e.outs[0]] <= READERS:
+                known[e.outs[0]] = e
+        equations.append(e)
+    return replace(program, equations=tuple(equations))
+
+
+def normalised(e: Equation) -> Equation:
+    """The equation with each element that it reads once."""
+    if not isinstance(e.op, Comprehension):
+        return e
+    op, args = normal(e.op, e.args)
+    return Equation(e.outs, op, args, e.span, e.group)
+
+
+def used(e: Equation) -> list[Atom]:
+    """What an equation reads, as often as it reads it; what stays in memory anyway counts as read by many."""
+    if not isinstance(e.op, Comprehension):
+        return list(e.args) * (READERS + 1)
+    op, found = e.op, list[Atom]()
+    stack: list[Subscript] = [*op.sources, *op.write]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            found.append(e.args[s.arg])
+            stack.extend(s.subscripts)
+    return found + ([e.args[op.onto]] * (READERS + 1) if op.onto is not None else [])
+
+
+def elementwise(e: Equation) -> bool:
+    """Whether every element of the result is the body at its own indices."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    if op.reduction != "=" or op.guards or op.onto is not None or len(op.ranges) != len(op.write):
+        return False
+    ranges = {r.index: r for r in op.ranges}
+    found = set()
+    for s, extent in zip(op.write, op.shape, strict=True):
+        i = s.index if isinstance(s, Affine) else None
+        if i is None or ranges[i].low != affine(0) or ranges[i].high != extent:
+            return False
+        found.add(i)
+    return len(found) == len(op.ranges)
+
+
+def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[Atom, int]) -> Equation:
+    """The equation with the bodies of what it reads, wherever that pays."""
+    assert isinstance(e.op, Comprehension)
+    waiting = True
+    while waiting:
+        waiting = False
+        op = e.op
+        assert isinstance(op, Comprehension)
+        for k, s in op.reads():
+            producer = known.get(e.args[s.arg])
+            if producer is not None and pays(op, s, producer, uses[producer.outs[0]]):
+                e, waiting = inlined(e, op, k, s, producer), True
+                break
+    return e
+
+
+def pays(op: Comprehension, s: Read, producer: Equation, reads: int) -> bool:
+    made = producer.op
+    assert isinstance(made, Comprehension)
+    if not all(isinstance(x, Affine) for x in s.subscripts) or len(op.body.equations) + len(made.body.equations) > LONGEST:
+        return False
+    if not made.sources:
+        return True
+    once = len(determined(op.ranges, s.subscripts)) == len(op.ranges)
+    cheap = len(made.body.equations) <= CHEAP and all(x.op.llvm for x in made.body.equations) and len(made.sources) <= CHEAP
+    return once and (reads == 1 or cheap)
+
+
+def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation) -> Equation:
+    """Source `k`, the read `s` of what the producer makes, as the producer's body."""
+    made = producer.op
+    assert isinstance(made, Comprehension)
+    by: dict[Index | str, Affine] = {}
+    for i, x in zip(made.write, s.subscripts, strict=True):
+        assert isinstance(i, Affine) and isinstance(x, Affine) and i.index is not None
+        by[i.index] = x
+    shifted = moved(made, lambda r: replace(r, arg=r.arg + len(e.args), subscripts=tuple(put(x, by) for x in r.subscripts)),
+                    lambda position: position)
+    sources = [put(x, by) if isinstance(x, Affine) else x for x in shifted.sources]
+    env: dict[Atom, Atom] = {p.var: Var(f"y{n}") for n, p in enumerate(made.body.params)}
+    params = [Param(v, f"y{n}") for n, v in enumerate(env.values()) if isinstance(v, Var)]
+    first = copied(made.body, env)
+    value = made.body.results[0].atom
+    env = {op.body.params[k].var: env.get(value, value)}
+    names = [p for n, p in enumerate(op.body.params) if n != k]
+    second = copied(op.body, env)
+    last = op.body.results[0].atom
+    body = Program(tuple(replace(p, name=f"x{n}") for n, p in enumerate([*names, *params])), (*first, *second),
+                   (Result("z", env.get(last, last)),))
+    kept = [x for n, x in enumerate(op.sources) if n != k]
+    whole = replace(op, sources=(*kept, *sources), body=body)
+    new, args = normal(whole, (*e.args, *producer.args))
+    return Equation(e.outs, new, args, e.span, e.group)
+
+
+def put(s: Source, by: Mapping[Index | str, Affine]) -> Source:
+    """A subscript with the reader's for the producer's indices; what is read inside of it has them already."""
+    return s if isinstance(s, Read) else substituted(s, by)
+
+
+def copied(body: Program, env: dict[Atom, Atom]) -> list[Equation]:
+    """The equations of a body with values of their own, on what `env` says for others, which they are added to."""
+    done = []
+    for e in body.equations:
+        args = tuple(env.get(a, a) for a in e.args)
+        outs = tuple(Var(out.name, out.temp, out.truth) for out in e.outs)
+        env.update(zip(e.outs, outs, strict=True))
+        done.append(Equation(outs, e.op, args, e.span))
+    return done

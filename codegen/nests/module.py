@@ -1,0 +1,287 @@
+"""A program with comprehensions as an LLVM module: a list of steps, and one function that runs some of them.
+
+    define void @NAME(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused)
+
+Steps `first` to `last` are run. A step is a comprehension or a run of scalar equations between two of them. `env` is an array
+of 64-bit cells: the addresses of all values (a scalar lies in memory as a tensor with one element does), the sizes, for each
+step the number of the nest to use, and a flag that the first gather outside of its tensor sets. `share` is null, or says which
+part of a step to do: the values `begin` to `end` of its outermost index, and whether to fill the result first.
+
+Sizes come when the function is called, so a program is compiled once for all of them.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import Entry
+from adcli.codegen.nests.addresses import Environment
+from adcli.codegen.nests.frames import Function
+from adcli.codegen.nests.loops import NestWriter
+from adcli.codegen.nests.nests import Nest, indices, nests
+from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.llvm import DEFINITIONS, Writer, stack
+from adcli.codegen.rows.parts import SIZE
+from adcli.lang.ir import Equation, Lit, Program, Var
+from adcli.lang.ir.affine import affine
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read
+from adcli.lang.ir.sizes import bound_names, counts
+
+FLAG = 6
+"""Cells of the flag: which gather, the integer, its place; and three that nobody reads."""
+EVERYTHING = 1 << 62
+"""More than any index."""
+
+
+@dataclass(slots=True)
+class Step:
+    """Part of a program that runs as a whole: a comprehension with its `nests`, or scalar equations."""
+
+    equations: Sequence[Equation]
+    nests: Sequence[Nest] = ()
+    fills: bool = False
+
+
+@dataclass(slots=True)
+class TensorModule:
+    """LLVM IR with what a caller must know: the program as it was compiled, its steps, and the positions of all values in
+    `env`, which has `cells` cells."""
+
+    text: str
+    entry: Entry
+    program: Program
+    steps: list[Step]
+    env: Environment
+    choices: int
+    cells: int
+
+
+def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
+         header: Iterable[str] = ()) -> TensorModule:
+    """The program as a module; the same arguments give the same text on every machine."""
+    program = prepared(program)
+    steps = divided(program, lanes)
+    tensors = {v: k for k, v in enumerate(crossing(program, steps))}
+    names = sorted(bound_names([*(p for p in program.params if p.var.shape), *counts(program)]))
+    sizes = {n: len(tensors) + k for k, n in enumerate(names)}
+    choices = len(tensors) + len(sizes)
+    flag = choices + len(steps)
+    empty = Program((), (), ())
+    env = Environment(tensors, sizes, flag, Writer(empty, 1, library), Writer(empty, lanes, library))
+    body: list[str] = []
+    for k, step in enumerate(steps):
+        symbol = f"{name}.{k}"
+        body += comprehension(env, step, symbol, choices + k) if step.nests else scalars(env, step, symbol)
+    body += main(env, steps, name)
+    declared = {line for w in env.writers.values() for line in w.declarations() if line.startswith("declare")}
+    helpers = [line for w in env.writers.values() for s in sorted(w.helpers) for line in w.helpers[s]]
+    externals = tuple(sorted(set().union(*[w.externals for w in env.writers.values()])))
+    comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
+    lines = [*comments, "", *sorted(declared), "", *helpers, *body]
+    entry = Entry(name, lanes, 0, len(program.params), len(program.results), externals)
+    return TensorModule("\n".join(lines) + "\n", entry, program, steps, env, choices, flag + FLAG)
+
+
+def interface(env: Environment, program: Program, choices: int) -> list[str]:
+    """Comments that say which cell is which."""
+    values = {v: p.name for p in program.params for v in [p.var]}
+    values |= {r.atom: r.name for r in program.results if isinstance(r.atom, Var)}
+    shown = [f"{k} {values[v]}" for v, k in env.tensors.items() if v in values]
+    return [f"; env: {', '.join([*shown, *(f'{k} {n}' for n, k in env.sizes.items())])}, choices from {choices}, flag {env.flag}"]
+
+
+# ---------------------------------------------------------------- programs as steps
+
+def prepared(program: Program) -> Program:
+    """The program in terms of what a machine has, bodies too."""
+    from adcli.codegen.nests.fusion import fused
+    from adcli.lang.passes.simplify import simplify
+    program = fused(expand(program, DEFINITIONS))
+    equations = []
+    for e in program.equations:
+        if isinstance(e.op, Comprehension):
+            body = expand(simplify(expand(e.op.body, DEFINITIONS)), DEFINITIONS)
+            e = replace(e, op=replace(e.op, body=body))
+        equations.append(e)
+    return replace(program, equations=tuple(equations))
+
+
+def divided(program: Program, lanes: int) -> list[Step]:
+    """The steps of a program, in order; equations that nothing needs are left out."""
+    needed = {r.atom for r in program.results}
+    kept: list[Equation] = []
+    for e in reversed(program.equations):
+        if not needed.isdisjoint(e.outs):
+            needed.update(e.args)
+            kept.append(e)
+    steps: list[Step] = []
+    run: list[Equation] = []
+    for e in reversed(kept):
+        if isinstance(e.op, Comprehension):
+            steps += [Step(run)] if run else []
+            run = []
+            made = nests(e, e.op, lanes)
+            steps.append(Step((e,), made, not all(map(covered, made))))
+        else:
+            run.append(e)
+            if len(run) == SIZE:
+                steps.append(Step(run))
+                run = []
+    return steps + ([Step(run)] if run else [])
+
+
+def crossing(program: Program, steps: Sequence[Step]) -> list[Var]:
+    """The values that lie in memory: inputs, then results, then what one step makes and another one reads."""
+    home = {out: k for k, s in enumerate(steps) for e in s.equations for out in e.outs}
+    results = {r.atom for r in program.results}
+    read = {a for k, s in enumerate(steps) for e in s.equations for a in e.args if isinstance(a, Var) and home.get(a, k) != k}
+    made = [*(v for v in home if v in results), *(v for v in home if v in read)]
+    return list(dict.fromkeys([*(p.var for p in program.params), *made]))
+
+
+def covered(nest: Nest) -> bool:
+    """Whether a nest writes every element of the result, whatever the sizes are, if no range is empty."""
+    op = nest.op
+    if nest.scatter:
+        return False
+    whole = {r.index: r.high for r in op.ranges if r.low == affine(0)}
+    written = [s.index if not isinstance(s, Read) else None for s in op.write]
+    plain = len(set(written)) == len(written) and all(
+        i is not None and whole.get(i) == extent for i, extent in zip(written, op.shape, strict=True))
+    reduced = {r.index for r in op.ranges} - set(written)
+    return plain and all(not indices(g) or indices(g) & reduced for g in op.guards)
+
+
+# ---------------------------------------------------------------- functions
+
+def comprehension(env: Environment, step: Step, name: str, choice: int) -> list[str]:
+    """A step that is a comprehension: the nests, and the function that fills and chooses."""
+    (e,) = step.equations
+    op = e.op
+    assert isinstance(op, Comprehension)
+    lines, functions = list[str](), []
+    for k, nest in enumerate(step.nests):
+        writer = NestWriter(env, e, nest)
+        text = tuple(writer.write())
+        symbol = env.written.setdefault(text, f"{name}.{k}")
+        if symbol == f"{name}.{k}":
+            lines += [f"define internal void @{symbol}(ptr %env, ptr %cells, i64 %begin, i64 %end){stack(env.lanes)} {{", *text]
+        functions.append((symbol, list(writer.cells)))
+    f = NestWriter(env, e, step.nests[0])
+    some = "true"
+    for low, high in [(f.number(r.low)[0], f.number(r.high)[0]) for r in op.ranges]:
+        some = f.put(f"and i1 {some}, {f.put(f'icmp slt i64 {low}, {high}')}")
+    for g in op.guards:
+        if not indices(g):
+            some = f.put(f"and i1 {some}, {f.put(f'icmp sge i64 {f.number(g)[0]}, 0')}")
+    fill = f.put("icmp ne i64 %filling, 0")
+    if not step.fills:
+        fill = f.put(f"and i1 {fill}, {f.put(f'xor i1 {some}, true')}")
+    f.open_condition(fill)
+    filling(f, op)
+    f.close_condition()
+    f.open_condition(some)
+    at = f.put(f"getelementptr i64, ptr %env, i64 {choice}")
+    chosen = f.put(f"load i64, ptr {at}")
+    for k, (symbol, cells) in enumerate(functions):
+        f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
+        f.chunks[0] += told(f"%cells.{k}", cells)
+        f.say(f"call void @{symbol}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end)")
+        f.close_condition()
+    f.close_condition()
+    f.say("ret void")
+    f.chunks[0] += told("%cells", list(f.cells))
+    return [*lines, head(name, env), *f.text(), "}", ""]
+
+
+def told(name: str, cells: Sequence[int]) -> list[str]:
+    """An array with the positions of cells, on the stack."""
+    lines = [f"  {name} = alloca i64, i64 {max(1, len(cells))}"]
+    for k, position in enumerate(cells):
+        lines += [f"  {name}.{k}.at = getelementptr i64, ptr {name}, i64 {k}", f"  store i64 {position}, ptr {name}.{k}.at"]
+    return lines
+
+
+def head(name: str, env: Environment) -> str:
+    return f"define internal void @{name}(ptr %env, i64 %begin, i64 %end, i64 %filling){stack(env.lanes)} {{"
+
+
+def filling(f: NestWriter, op: Comprehension) -> None:
+    """What the result starts from, in all of its elements."""
+    count = f.product([f.number(x)[0] for x in op.shape])
+    out = f.tensor(f.out)
+    source = None if op.onto is None else f.nest.args[op.onto]
+    if isinstance(source, Var):
+        size = f.put(f"mul i64 {count}, 8")
+        f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {f.tensor(source)}, i64 {size}, i1 false)")
+        return
+    start = NEUTRAL[op.reduction] if source is None else source.value
+    if start == 0 and op.shape:
+        size = f.put(f"mul i64 {count}, 8")
+        f.say(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {size}, i1 false)")
+        return
+    f.open_loop(None, "0", count, 1, ())
+    at = f.put(f"getelementptr double, ptr {out}, i64 {f.frames[-1].index}")
+    f.say(f"store double {f.scalar.constant(start)}, ptr {at}")
+    f.close_loop([])
+
+
+def scalars(env: Environment, step: Step, name: str) -> list[str]:
+    """A step of scalar equations."""
+    f, writer = Function(env.sizes), env.writers[1]
+    own = {out for e in step.equations for out in e.outs}
+    text: dict[Var, str] = {}
+    for e in step.equations:
+        for a in e.args:
+            if isinstance(a, Var) and a not in own and a not in text:
+                got = f.put(f"load {'i64' if a.truth else 'double'}, ptr {cell(f, env, a)}")
+                text[a] = f.put(f"trunc i64 {got} to i1") if a.truth else got
+        z = text[e.outs[0]] = f.fresh()
+        operands = [writer.constant(a.value) if isinstance(a, Lit) else text[a] for a in e.args]
+        f.chunks[-1].append(writer.template(e.op).format(*operands, z=z))
+        if e.outs[0] in env.tensors:
+            kept = f.put(f"zext i1 {z} to i64") if e.outs[0].truth else z
+            f.say(f"store {'i64' if e.outs[0].truth else 'double'} {kept}, ptr {cell(f, env, e.outs[0])}")
+    f.say("ret void")
+    return [head(name, env), *f.text(), "}", ""]
+
+
+def cell(f: Function, env: Environment, v: Var) -> str:
+    """The address of a value."""
+    return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
+
+
+def main(env: Environment, steps: Sequence[Step], name: str) -> list[str]:
+    """The function that runs steps; a gather that was outside ends it."""
+    for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
+                         ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+                         ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
+        env.declare(symbol, f"declare {line}")
+    lines = [f"define void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){stack(env.lanes)} {{",
+             "entry:",
+             "  %whole = icmp eq ptr %share, null",
+             "  br i1 %whole, label %run, label %part",
+             "part:",
+             "  %begin.at = getelementptr i64, ptr %share, i64 0",
+             "  %end.at = getelementptr i64, ptr %share, i64 1",
+             "  %filling.at = getelementptr i64, ptr %share, i64 2",
+             "  %begin.part = load i64, ptr %begin.at",
+             "  %end.part = load i64, ptr %end.at",
+             "  %filling.part = load i64, ptr %filling.at",
+             "  br label %run",
+             "run:",
+             f"  %begin = phi i64 [ -{EVERYTHING}, %entry ], [ %begin.part, %part ]",
+             f"  %end = phi i64 [ {EVERYTHING}, %entry ], [ %end.part, %part ]",
+             "  %filling = phi i64 [ 1, %entry ], [ %filling.part, %part ]",
+             "  br label %step.0"]
+    for k in range(len(steps)):
+        lines += [f"step.{k}:",
+                  f"  %from.{k} = icmp sle i64 %first, {k}",
+                  f"  %to.{k} = icmp slt i64 {k}, %last",
+                  f"  %does.{k} = and i1 %from.{k}, %to.{k}",
+                  f"  br i1 %does.{k}, label %do.{k}, label %step.{k + 1}",
+                  f"do.{k}:",
+                  f"  call void @{name}.{k}(ptr %env, i64 %begin, i64 %end, i64 %filling)",
+                  f"  br label %step.{k + 1}"]
+    return [*lines, f"step.{len(steps)}:", "  ret void", "}"]

@@ -1,0 +1,335 @@
+"""How a comprehension becomes loops: which index is vectorised, which is tiled, in which order the others run.
+
+Elements that several points write are found in one of two ways. Where an element determines all indices that its subscripts have
+(C(i), C(i, i + k)), the other indices are reduced inside of the loops over elements, with the accumulators in registers. A sum
+at a subscript such as h + kh, which windows have in reverse mode, is brought into that form: the subscript becomes an index of
+its own and one of the old ones its difference with the others, kept in range by guards. What is left (elements named by
+integers of a tensor, strides that no index of step 1 divides) is read, combined and written at every point.
+
+The sizes decide which vectorised index is best, so several nests are made, and `cost` chooses among them when they are known.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from adcli.lang.ir import Atom, Equation
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
+from adcli.lang.ir.sizes import number
+
+MOST = 3
+"""Nests for one form of a comprehension, and forms."""
+HOPELESS = 5
+"""How much worse than the best one at large sizes a nest may be."""
+FIXED, UNIT, STRIDED, WILD = range(4)
+"""How an access moves with an index: not at all, to the next element, by a constant number of elements, in another way."""
+COSTS = (0.3, 1.0, 8.0)
+OPERATION, CALL = 0.3, 8.0
+"""What an operation of a body costs that is an instruction, and one that is a call."""
+ACROSS = 6.0
+"""What adding up the lanes of a register costs, in vector instructions."""
+SCRATCH = 1 << 20
+"""Bytes of copies that are made; they lie on the stack."""
+NEAR = 300
+"""Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
+LONG = 40
+"""Operations of a body beyond which it is written out once or twice only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """For each value of index `new`, index `other`, which moves by `step`, has about `length` / `step` values by guards."""
+
+    new: Index
+    other: Index
+    step: int
+    length: Affine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """Loops for a comprehension whose arguments are `args`.
+
+    The loops are over `outer`, the `tile` index, the `vector` index where it is in the result, `inner`, and the `vector` index
+    where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
+    together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
+    read along it, the same for all rows, is copied first to where it lies together.
+    """
+
+    op: Comprehension
+    args: tuple[Atom, ...]
+    outer: tuple[Index, ...]
+    inner: tuple[Index, ...]
+    vector: Index | None = None
+    tile: Index | None = None
+    rows: int = 1
+    blocks: int = 1
+    reduces: bool = False
+    scatter: bool = False
+    per_point: float = 1.0
+    packed: tuple[Read, ...] = ()
+    windows: tuple[Window, ...] = ()
+
+    @property
+    def shared(self) -> Index | None:
+        """The index of the outermost loop, if threads can share its values: no two of them write one element."""
+        first = next(iter(self.order()), None)
+        return first if first in determined(self.op.ranges, self.op.write) else None
+
+    def order(self) -> Iterator[Index]:
+        """The indices, the outermost loop's first."""
+        yield from self.outer
+        both = [i for i in (self.tile, None if self.reduces else self.vector) if i is not None]
+        yield from reversed(both) if self.packed else both
+        yield from self.inner
+        if self.vector is not None and self.reduces:
+            yield self.vector
+
+    def range(self, index: Index) -> Range:
+        return next(r for r in self.op.ranges if r.index is index)
+
+    def cost(self, sizes: Mapping[str, int], lanes: int) -> float:
+        """About how many vector instructions the nest takes."""
+        lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges}
+        for w in self.windows:
+            reach = number(w.length, sizes) + (lanes - 1 if w.new is self.vector else 0)
+            lengths[w.other] = min(lengths[w.other], -(-reach // w.step))
+        total = elements = 1.0
+        for index, n in lengths.items():
+            total *= -(-n // lanes) if index is self.vector else n
+            elements *= 1 if index in self.inner or index is self.vector else n
+        if self.packed and self.tile is not None:
+            if self.scratch(sizes, lanes) > SCRATCH:
+                return float("inf")
+            copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 for s in self.packed if self.vector is not None)
+            return total * self.per_point + total / max(1, lengths[self.tile]) * copied
+        far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR
+        return total * self.per_point * (2 if far else 1) + (elements * ACROSS if self.reduces else 0)
+
+    def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
+        """Bytes of the copies."""
+        lengths = [max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner]
+        return 8 * lanes * self.blocks * len(self.packed) * prod(lengths)
+
+
+# ---------------------------------------------------------------- accesses
+
+def accesses(op: Comprehension) -> Iterator[tuple[Subscript, ...]]:
+    """The subscripts of every access, those inside of subscripts too."""
+    stack = [op.write, *(s.subscripts for _, s in op.reads())]
+    while stack:
+        subscripts = stack.pop()
+        yield subscripts
+        stack += [s.subscripts for s in subscripts if isinstance(s, Read)]
+
+
+def indices(s: Subscript) -> set[Index]:
+    """Every index in a subscript."""
+    found: set[Index] = set()
+    stack = [s]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Read):
+            stack.extend(x.subscripts)
+        else:
+            found |= {a for a in atoms(x) if isinstance(a, Index)}
+    return found
+
+
+def linear(x: Affine) -> bool:
+    """Whether indices are in an expression as terms of their own only."""
+    return all(isinstance(a, Index) or not any(isinstance(b, Index) for b in atoms(Affine(((a, 1),)))) for a, _ in x.terms)
+
+
+def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
+    """How an access moves with an index."""
+    found = FIXED
+    for d, s in enumerate(subscripts):
+        if index not in indices(s):
+            continue
+        if isinstance(s, Read) or not linear(s):
+            return WILD
+        last = d == len(subscripts) - 1 and s.coefficient(index) == 1
+        found = UNIT if last and found == FIXED else STRIDED
+    return found
+
+
+def determined(ranges: Iterable[Range], subscripts: Iterable[Subscript]) -> set[Index]:
+    """The indices that an element determines: a subscript with one index that is not known yet gives that index."""
+    found: set[Index] = set()
+    left = [s for s in subscripts if isinstance(s, Affine) and linear(s)]
+    progress = True
+    while progress:
+        progress = False
+        for s in left:
+            missing = indices(s) - found
+            if len(missing) == 1:
+                found |= missing
+                progress = True
+    return found
+
+
+def settled(op: Comprehension) -> bool:
+    """Whether an element determines every index of its subscripts."""
+    known = determined(op.ranges, op.write)
+    return all(isinstance(s, Affine) and indices(s) <= known for s in op.write)
+
+
+# ---------------------------------------------------------------- sums at a subscript
+
+def straightened(op: Comprehension) -> list[tuple[Comprehension, tuple[Window, ...]]]:
+    """The comprehension with every subscript of the write that is a sum of indices as an index of its own, for each choice of
+    those that give way; as it is, where it has none or fractions would come."""
+    done: list[tuple[Comprehension, tuple[Window, ...]]] = []
+    left: list[tuple[Comprehension, tuple[Window, ...]]] = [(op, ())]
+    while left:
+        now, windows = left.pop(0)
+        choices = [] if op.reduction == "=" or any(isinstance(s, Read) for s in now.write) else _sums(now)
+        if not choices or len(left) + len(done) >= MOST:
+            done.append((now, windows))
+        else:
+            left += [_straightened(now, s, i, windows) for s, i in choices]
+    return done
+
+
+def _sums(op: Comprehension) -> list[tuple[Affine, Index]]:
+    """A subscript of the write that is a sum of indices that an element does not determine, with each that can give way."""
+    known = determined(op.ranges, op.write)
+    for s in op.write:
+        if isinstance(s, Affine) and linear(s) and not indices(s) <= known:
+            return [(s, i) for i in s.indices() if i not in known and abs(s.coefficient(i)) == 1]
+    return []
+
+
+def _straightened(op: Comprehension, s: Affine, i: Index,
+                  windows: tuple[Window, ...]) -> tuple[Comprehension, tuple[Window, ...]]:
+    """Index `i` gives way to a new one, whose value is that of the subscript `s` and runs over all elements."""
+    new, c = Index(i.name), s.coefficient(i)
+    old = (affine(new) - (s - affine(i) * c)) * c
+    extent = op.shape[op.write.index(s)]
+    mine = next(r for r in op.ranges if r.index is i)
+    ranges = tuple(Range(new, affine(0), extent) if r is mine else r for r in op.ranges)
+    guards = (*(substituted(g, {i: old}) for g in op.guards), old - mine.low, mine.high - 1 - old)
+    changed = replace(op, ranges=ranges, guards=guards, write=tuple(_with(x, i, old) for x in op.write),
+                      sources=tuple(_with(x, i, old) for x in op.sources))
+    others = [(j, abs(s.coefficient(j))) for j in s.indices() if j is not i]
+    windows = tuple(w for w in windows if i is not w.new and i is not w.other)
+    return changed, (*windows, *(Window(new, j, step, mine.high - mine.low) for j, step in others[:1]))
+
+
+def _with(s: Subscript, i: Index, by: Affine) -> Subscript:
+    if isinstance(s, Read):
+        return replace(s, subscripts=tuple(_with(x, i, by) for x in s.subscripts))
+    return substituted(s, {i: by})
+
+
+# ---------------------------------------------------------------- choices
+
+def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
+    """Nests for a comprehension with simplified body, the one that is best for large sizes first."""
+    found: list[Nest] = []
+    forms = [(inside(form), windows) for form, windows in straightened(op)]
+    for form, windows in forms:
+        gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
+        scatter = not settled(form)
+        candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers)] if lanes > 1 else []
+        made = [_nest(form, e.args, v, scatter, lanes) for v in candidates]
+        made += [n for n in map(_packed, made) if n is not None]
+        found += [replace(n, windows=windows) for n in made]
+    found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
+    most = MOST if len(op.body.equations) < LONG else 1
+    found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
+    return found or [_nest(forms[0][0], e.args, None, not settled(forms[0][0]), lanes)]
+
+
+def inside(op: Comprehension) -> Comprehension:
+    """The comprehension with guards that say what is known of its points: that they write elements there are. Where the guards
+    leave no point for an element, loops over elements could else come to one that does not exist."""
+    if not op.guards:
+        return op
+    whole = {affine(r.index): r.high for r in op.ranges if r.low == affine(0)}
+    ends = [(s, extent - 1 - s) for s, extent in zip(op.write, op.shape, strict=True)
+            if isinstance(s, Affine) and whole.get(s) != extent]
+    return replace(op, guards=(*op.guards, *(g for pair in ends for g in pair)))
+
+
+def _vectorises(op: Comprehension, v: Index, gathers: bool) -> bool:
+    """Whether the lanes of a register can be values of an index."""
+    if movement(op.write, v) not in ((FIXED, UNIT) if settled(op) else (UNIT,)):
+        return False
+    if any(movement(access, v) == WILD for access in accesses(op)):
+        return False
+    if op.reduction == "*" and v not in determined(op.ranges, op.write):   # one lane could underflow and another overflow
+        return False
+    values = [s for s in (*op.sources, *op.guards) if isinstance(s, Affine)]
+    guarded = any(v in indices(g) for g in op.guards)
+    return all(v not in indices(x) or linear(x) for x in values) and not (gathers and guarded)
+
+
+def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, lanes: int) -> Nest:
+    order = [r.index for r in op.ranges]
+    if scatter:
+        outer = tuple(i for i in order if i is not v)
+        return Nest(op, args, outer, (), v, scatter=True, per_point=_per_point(op, v, scatter))
+    known = determined(op.ranges, op.write)
+    written = [i for s in op.write for i in order if i in indices(s)]
+    elements = [i for i in dict.fromkeys(written) if i is not v]
+    inner = tuple(i for i in order if i not in known and i is not v)
+    reduces = v is not None and v not in known
+    tile = _tile(op, elements, v) if inner or reduces else None
+    masked = v is not None and any(v in indices(g) for g in op.guards)
+    rows, blocks = _shape(op, tile, reduces, bool(inner), masked, lanes, v)
+    tile = tile if rows > 1 else None
+    return Nest(op, args, tuple(i for i in elements if i is not tile), inner, v, tile, rows, blocks, reduces, False,
+                _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
+
+
+def _packed(nest: Nest) -> Nest | None:
+    """The nest with copies of what is read along the vector, where that is possible and there is something."""
+    if nest.tile is None or nest.vector is None or nest.reduces:
+        return None
+    reads = [s for _, s in nest.op.reads() if movement(s.subscripts, nest.vector) != FIXED]
+    inside = [{i for x in s.subscripts for i in indices(x)} for s in reads]
+    if not reads or any(nest.tile in found or not found.issuperset(nest.inner) for found in inside):
+        return None
+    per_point = nest.per_point - sum(COSTS[movement(s.subscripts, nest.vector)] - COSTS[UNIT] for s in reads) / nest.rows
+    return replace(nest, packed=tuple(reads), per_point=per_point)
+
+
+def _per_point(op: Comprehension, v: Index | None, scatter: bool, tile: Index | None = None, rows: int = 1,
+               blocks: int = 1) -> float:
+    """About how many instructions a register of points takes; what a tile's rows or blocks share is loaded once for them."""
+    total = 0.25 + (1.5 if scatter else 0)
+    for _, s in op.reads():
+        moves = FIXED if v is None else movement(s.subscripts, v)
+        again = blocks if moves == FIXED else rows if tile is not None and movement(s.subscripts, tile) == FIXED else 1
+        total += COSTS[moves] / again
+    return total + sum(OPERATION if x.op.llvm else CALL for x in op.body.equations)
+
+
+def _tile(op: Comprehension, elements: list[Index], v: Index | None) -> Index | None:
+    """The index of the result whose values share most of what is read along the vector."""
+    inside = {i for access in accesses(op) for s in access if isinstance(s, Read) or not linear(s) for i in indices(s)}
+    inside |= {i for x in op.sources if isinstance(x, Affine) and not linear(x) for i in indices(x)}
+    free = [i for i in elements if i not in inside and not any(i in indices(g) for g in op.guards)]
+    reads = [s.subscripts for _, s in op.reads() if v is not None and movement(s.subscripts, v) != FIXED]
+    return max(free, key=lambda i: sum(movement(s, i) == FIXED for s in reads), default=None)
+
+
+def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, lanes: int,
+           v: Index | None) -> tuple[int, int]:
+    """Rows and blocks of a tile: as many accumulators as registers hold and the latency of a sum asks for."""
+    length = len(op.body.equations)
+    if v is None or length > LONG or any(not x.op.llvm for x in op.body.equations):
+        return 1, 1
+    few = length > LONG // 4
+    if not inner and not reduces:
+        return 1, 1 if few or masked else 2
+    wide = 2 if lanes == 8 else 1
+    if tile is None:
+        return 1, 1 if masked else 2 if few else 4
+    if few or masked:
+        return 4 * wide if not few else 4 if length <= LONG // 2 else 2, 1
+    return (4, 2) if reduces else (4 * wide, 2)

@@ -1,0 +1,377 @@
+"""Programs with tensors on NumPy arrays: compiled once for all sizes, planned once for each set of shapes.
+
+A plan is what follows from the shapes of the inputs: the sizes, the proof that no subscript is outside, the memory needed (known
+before any is taken), which nest each step uses, where in one block of memory the values lie that pass from step to step, and
+which steps are worth threads. A call looks its plan up, fills in addresses and runs the code.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import addressof
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.arrays import byte
+from adcli.codegen.machine.kernel import Kernel, processors
+from adcli.codegen.machine.workers import share
+from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
+from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.comprehension import Comprehension, Read
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.sizes import bind, counts, number, prove, require_words, shapes
+
+FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
+LINE = 64
+"""Bytes of a cache line, at which values in memory begin."""
+PLANS = 64
+"""Sets of shapes whose plans are kept."""
+KEPT = 1 << 28
+"""Bytes of memory that a plan keeps for the next call."""
+NANOSECONDS = 0.4
+"""About what a vector instruction takes, to tell which steps are worth threads."""
+WORTH_THREADS = 1e-3
+"""Seconds of a step beyond which threads pay."""
+PARTS, WHOLE = 4, 32
+"""Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
+SMALL = 1 << 26
+"""Bytes that are taken without asking how many there are."""
+Shapes = tuple[tuple[int, ...], ...]
+Allocate = Callable[[int], np.ndarray]
+Frame = tuple[Any, object]
+"""An `env`, and what holds the memory that it points to."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """What one set of shapes needs. `cells` is `env` with everything but addresses; `offsets` are the places of values in the
+    block of `memory` bytes; `outputs` are shapes of results."""
+
+    sizes: dict[str, int]
+    cells: Any
+    offsets: list[tuple[int, int]]
+    memory: int
+    outputs: list[tuple[int, ...]]
+    steps: list[Run]
+    shapes: dict[Var, tuple[int, ...]]
+    spare: list[Frame] = field(default_factory=list)
+    """What calls have used and no call uses now."""
+
+
+@dataclass(slots=True)
+class Run:
+    """Steps `first` to `last`; or one that threads share, by the values of its outermost index."""
+
+    first: int
+    last: int
+    share: tuple[int, int] | None = None
+
+
+def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
+                    limit: int | None = None, allocate: Allocate | None = None) -> TensorKernel:
+    """The program as native code for this machine.
+
+    `limit` is how many bytes a call may take (default: what the system has left), `allocate` gives an array of so many bytes for
+    each value that is no result, in place of one block for all.
+    """
+    from adcli.codegen.rows.jit import link, object_code
+    module = emit(program, lanes or veclib.lanes(), library or veclib.host())
+    return TensorKernel(module, link(object_code(module.text), module.entry), limit, allocate)
+
+
+class TensorKernel:
+    """A compiled program, callable from several threads at once."""
+
+    def __init__(self, module: TensorModule, kernel: Kernel, limit: int | None = None, allocate: Allocate | None = None) -> None:
+        self.module, self.kernel, self.limit, self.allocate = module, kernel, limit, allocate
+        self.program, self.plans = module.program, dict[Shapes, Plan]()
+        self.counts = [self.program.params.index(p) for p in counts(self.program)]
+        self.inputs = [(p, p.name, INTEGER if p.var.integer else FLOAT) for p in self.program.params]
+        bound = {p.var for p in self.program.params}
+        names: dict[Var, str] = {}
+        self.copies: list[Result] = []
+        for r in self.program.results:
+            if isinstance(r.atom, Lit) or r.atom in bound or r.atom in names:
+                self.copies.append(r)
+            else:
+                names[r.atom] = r.name
+        tensors = list(module.env.tensors)
+        self.made = [(names[v], v) for v in tensors if v in names]
+        self.own = tensors[len(bound) + len(self.made):]
+        self.given = slice(0, len(bound) + len(self.made))
+
+    def __call__(self, arrays: Mapping[str, Any], out: Mapping[str, np.ndarray] | None = None,
+                 jobs: int | None = None) -> dict[str, np.ndarray]:
+        """The results by name, for arrays (or numbers) by name; into the arrays of `out` where it has one for a result.
+
+        `jobs` threads share the steps that are long enough (None: one for each processor). Results do not depend on how many.
+        AdError where shapes do not fit the program, a gathered subscript is outside, or there is not memory enough.
+        """
+        given: list[np.ndarray] = []
+        places: list[int] = []
+        for p, name, dtype in self.inputs:
+            a = arrays.get(name)
+            if a.__class__ is not np.ndarray or a.dtype is not dtype:
+                a = np.array(a) if a.__class__ is float and dtype is FLOAT else converted(p, a, dtype)
+            place = address(a)
+            if place is None:
+                a = converted(p, a, dtype)
+                place = a.ctypes.data
+            given.append(a)
+            places.append(place)
+        key = tuple([a.shape for a in given])
+        if self.counts:
+            key += (tuple([int(given[k][()]) if given[k].ndim == 0 else 0 for k in self.counts]),)
+        plan = self.plans.get(key) or self.plan(key)
+        results = [np.empty(shape) for shape in plan.outputs] if out is None else self.targets(plan, given, out)
+        places += [address(a) or a.ctypes.data for a in results]
+        try:
+            frame = plan.spare.pop()
+        except IndexError:
+            frame = self.frame(plan)
+        env = frame[0]
+        env[self.given] = places
+        for run in plan.steps:
+            if run.share is None or jobs == 1:
+                self.kernel.function(env, None, run.first, run.last, None)
+            else:
+                self.share(env, run, processors() if jobs is None else jobs)
+        if env[self.module.env.flag]:
+            raise self.outside(plan, env)
+        if plan.memory <= KEPT and self.allocate is None:
+            plan.spare.append(frame)
+        found = {name: a for (name, _), a in zip(self.made, results, strict=True)}
+        if self.copies or out is not None:
+            self.finish(found, given, out)
+        return found
+
+    # ------------------------------------------------------------ plans
+
+    def plan(self, key: Shapes) -> Plan:
+        """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
+        they do not fit, or need too much memory."""
+        program, module = self.program, self.module
+        integers = {program.params[k].name: n for k, n in zip(self.counts, key[-1], strict=True)} if self.counts else {}
+        given = key[:len(program.params)]
+        sizes = bind(program, {p.name: s for p, s in zip(program.params, given, strict=True)}, integers)
+        prove(program, sizes)
+        found = shapes(program, sizes)
+        self.refuse_empty(sizes, found)
+        live = self.offsets(found)
+        results = sum(8 * prod(found[v]) for _, v in self.made)
+        self.refuse_much(live[1] + results)
+        cells = (ctypes.c_int64 * module.cells)()
+        for name, at in module.env.sizes.items():
+            cells[at] = sizes[name]
+        runs: list[Run] = []
+        for k, step in enumerate(module.steps):
+            for nest in step.nests:
+                require_words(program, step.equations[0], nest.op, sizes, found)
+            costs = [n.cost(sizes, module.entry.lanes) for n in step.nests]
+            best = costs.index(min(costs)) if costs else 0
+            cells[module.choices + k] = best
+            runs.append(self.single(k, best, costs, sizes))
+        plan = Plan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(runs), found)
+        if len(self.plans) >= PLANS:
+            self.plans.pop(next(iter(self.plans)), None)
+        self.plans[key] = plan
+        return plan
+
+    def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Run:
+        """How one step is run."""
+        step = self.module.steps[k]
+        if step.nests and costs[best] * NANOSECONDS * 1e-9 > WORTH_THREADS:
+            nest = step.nests[best]
+            if nest.shared is not None:
+                r = nest.range(nest.shared)
+                return Run(k, k + 1, (number(r.low, sizes), number(r.high, sizes)))
+        return Run(k, k + 1)
+
+    def offsets(self, found: Mapping[Var, tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
+        """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
+        is free for others after the last step that reads it."""
+        steps, tensors = self.module.steps, self.module.env.tensors
+        last = {a: k for k, s in enumerate(steps) for e in s.equations for a in e.args}
+        own, placed, free, end = set(self.own), [], list[tuple[int, int]](), 0
+        lying: dict[int, list[tuple[int, int]]] = {}
+        for k, s in enumerate(steps):
+            for v in [out for e in s.equations for out in e.outs if out in own]:
+                size = -(-8 * max(prod(found[v]), 1) // LINE) * LINE
+                at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
+                if at is None:
+                    start, end = end, end + size
+                else:
+                    start, n = free.pop(at)
+                    if n > size:
+                        free.append((start + size, n - size))
+                placed.append((tensors[v], start))
+                lying.setdefault(last.get(v, k), []).append((start, size))
+            free += lying.pop(k, [])
+            free = merged(free)
+        return placed, end
+
+    def refuse_much(self, needed: int) -> None:
+        limit = self.limit
+        if limit is None:
+            if needed <= SMALL:
+                return
+            limit = available()
+        if needed > limit:
+            raise AdError(f"this needs {amount(needed)} of memory, and {amount(limit)} are there",
+                          help="choose smaller tensors")
+
+    def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
+        """AdError where a gather has nothing to choose from."""
+        for e, s, tensor, d in self.module.env.gathers:
+            if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and points(e.op, sizes):
+                raise AdError(f"an element of {named(e, s)} is a subscript of dimension {d} of '{tensor.name or 'a tensor'}', "
+                              f"which has no elements", e.span, None, self.program.source)
+
+    # ------------------------------------------------------------ calls
+
+    def frame(self, plan: Plan) -> Frame:
+        """A new `env` for a call, with memory for the values that pass from step to step."""
+        env = plan.cells.__class__.from_buffer_copy(plan.cells)
+        if self.allocate is not None:
+            held = {self.module.env.tensors[v]: self.allocate(8 * prod(plan.shapes[v])) for v in self.own}
+            for cell, memory in held.items():
+                env[cell] = memory.ctypes.data
+            return env, held
+        block = np.empty(plan.memory + LINE, np.uint8)
+        start = block.ctypes.data
+        start += -start % LINE
+        for cell, offset in plan.offsets:
+            env[cell] = start + offset
+        return env, block
+
+    def share(self, env: Any, run: Run, jobs: int) -> None:
+        """One step by several threads, in more parts than there are threads: none waits long for another."""
+        assert run.share is not None
+        low, high = run.share
+        size = -(-(high - low) // (PARTS * jobs))
+        if size > WHOLE:
+            size = -(-size // WHOLE) * WHOLE
+        ranges = [(ctypes.c_int64 * 3)(at, min(at + size, high), 0) for at in range(low, high, max(size, 1))]
+        nothing = (ctypes.c_int64 * 3)(EVERYTHING, -EVERYTHING, 1)
+        self.kernel.function(env, nothing, run.first, run.last, None)
+        share(lambda k: self.kernel.function(env, ranges[k], run.first, run.last, None), range(len(ranges)), jobs)
+
+    def targets(self, plan: Plan, given: Sequence[np.ndarray], out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Where results go: arrays of `out` that can be written in place, new ones else."""
+        found: list[np.ndarray] = []
+        for (name, _), shape in zip(self.made, plan.outputs, strict=True):
+            target = out.get(name)
+            if target is not None and target.shape != shape:
+                raise AdError(f"the array for '{name}' has shape {target.shape}, and the result {shape}")
+            if target is not None and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
+                raise AdError(f"the array for '{name}' overlaps that for another result")
+            fits = target is not None and target.dtype == FLOAT and target.flags.c_contiguous and target.flags.writeable \
+                and not any(np.may_share_memory(target, a) for a in [*given, *found])
+            found.append(target if fits and target is not None else np.empty(shape))
+        return found
+
+    def finish(self, found: dict[str, np.ndarray], given: Sequence[np.ndarray], out: Mapping[str, np.ndarray] | None) -> None:
+        """Results that are constants, inputs or the same as others; and results that could not be written in place."""
+        values = {p.var: a for (p, *_), a in zip(self.inputs, given, strict=True)}
+        values |= {v: found[name] for name, v in self.made}
+        for r in self.copies:
+            found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT)
+        for name, target in (out or {}).items():
+            if name not in found:
+                raise AdError(f"no result '{name}'", help=f"the results are {', '.join(found)}")
+            if target is not found[name]:
+                target[...] = found[name]
+                found[name] = target
+
+    def outside(self, plan: Plan, env: Any) -> AdError:
+        """What to say of a gathered subscript that is no subscript."""
+        flag = self.module.env.flag
+        e, s, tensor, d = self.module.env.gathers[env[flag] - 1]
+        source = e.args[s.arg]
+        assert isinstance(source, Var)
+        shape = plan.shapes[source]
+        where = f"({', '.join(str(int(w)) for w in np.unravel_index(env[flag + 2] // 8, shape))})" if shape else ""
+        extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
+        target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
+        return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is no subscript of dimension {d} of '{target}', which has "
+                       f"{extent} elements", e.span, f"subscripts are 0 to {extent - 1}", self.program.source)
+
+
+def address(a: np.ndarray) -> int | None:
+    """Where the elements of an array are; None where they do not lie as compiled code needs them, or that is slow to say."""
+    try:
+        place = addressof(byte(a))
+    except (TypeError, ValueError):
+        return None
+    return None if place % 8 else place
+
+
+def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
+    """A value for an input as an array that compiled code can read."""
+    if given is None:
+        if p.default is None:
+            raise AdError(f"no value for '{p.name}'")
+        given = p.default
+    try:
+        a = np.asarray(given)
+    except ValueError as error:
+        raise AdError(f"'{p.name}' is no array: its rows have different lengths") from error
+    if a.dtype.kind not in ("iu" if dtype == INTEGER else "fiub"):
+        whole = a.dtype.kind == "f" and bool((a == np.floor(a)).all()) and bool((np.abs(a) < 2.0 ** 63).all())
+        if dtype == FLOAT or not whole:
+            raise AdError(f"'{p.name}' has elements of type {a.dtype}",
+                          help="it is a tensor of integers" if dtype == INTEGER else "elements are real numbers")
+    shape = a.shape
+    return np.require(a, dtype, ["C", "A"]).reshape(shape)
+
+
+def joined(runs: Sequence[Run]) -> list[Run]:
+    """Neighbours that compiled code runs without threads as one."""
+    found: list[Run] = []
+    for run in runs:
+        if found and run.share is None and found[-1].share is None:
+            found[-1].last = run.last
+        else:
+            found.append(run)
+    return found
+
+
+def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Free places, neighbours as one, the smallest first."""
+    found: list[tuple[int, int]] = []
+    for start, size in sorted(free):
+        if found and found[-1][0] + found[-1][1] == start:
+            found[-1] = found[-1][0], found[-1][1] + size
+        else:
+            found.append((start, size))
+    return sorted(found, key=lambda place: place[1])
+
+
+def points(op: Comprehension, sizes: Mapping[str, int]) -> int:
+    from adcli.lang.evaluate.comprehensions import points as domain
+    return domain(op, sizes)[1]
+
+
+def named(e: Equation, s: Read) -> str:
+    source = e.args[s.arg]
+    return (source.name if isinstance(source, Var) else None) or "the subscript"
+
+
+def available() -> int:
+    """Bytes of memory that the system has left; very many where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return 1 << 62
+
+
+def amount(size: int) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 10_000 or unit == "GiB":
+            break
+        size //= 1024
+    return f"{size} {unit}"

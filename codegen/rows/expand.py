@@ -1,0 +1,106 @@
+"""Programs in terms of what a machine has: compositions written out, copies removed, n-ary folds made binary.
+
+A row of the table that has a `value` and neither an instruction nor a libm symbol is replaced by that composition,
+applied to the actual arguments, until none is left; a target may bring `definitions` of its own for rows it has no good
+spelling of. The Var that the equation defined is the one that its composition defines, so names survive.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.build import Builder, Expr
+
+Definitions = Mapping[str, Callable[..., Expr]]
+Environment = dict[Atom, Atom]
+
+
+def for_machine(program: Program) -> Program:
+    """The program as code is made from it: zero seeds gated, compositions written out, simplified."""
+    from adcli.lang.passes.pipeline import run
+    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.passes.zero_seeds import drop_zero_seeds
+    return run(program, [drop_zero_seeds, expand, simplify])
+
+
+def expand(program: Program, definitions: Definitions | None = None) -> Program:
+    """The same program with rows that have an instruction or a libm symbol only, of fixed arity and without `dup`.
+
+    Time is linear in the number of equations that come out.
+    """
+    env: Environment = {}
+    done: list[Equation] = []
+    pending = list(reversed(program.equations))
+    while pending:
+        e = substituted(pending.pop(), env) if env else pending.pop()
+        parts = rewrite(e, env, definitions or {})
+        if parts is None:
+            done.append(e)
+        else:
+            pending.extend(reversed(parts))
+    return replace(program, equations=tuple(done), results=tuple(resolved(r, env) for r in program.results))
+
+
+def substituted(e: Equation, env: Environment) -> Equation:
+    """The equation in terms of what its Vars stand for; itself where none stands for another."""
+    if env.keys().isdisjoint(e.args) and env.keys().isdisjoint(e.outs):
+        return e
+    outs, args = tuple(renamed(out, env) for out in e.outs), tuple(read(a, env) for a in e.args)
+    return Equation(outs, e.op, args, e.span, e.group)
+
+
+def rewrite(e: Equation, env: Environment, definitions: Definitions) -> list[Equation] | None:
+    """The equations that stand for `e`, or None where it stays as it is."""
+    value = definitions.get(e.op.name)
+    if value is None and e.op.llvm is None and e.op.libm is None:
+        value = e.op.value
+    if value is not None:
+        return inlined(e, value, env)
+    if e.op.name == "dup":
+        env.update((out, e.args[0]) for out in e.outs)
+        return []
+    if e.op.variadic and len(e.args) > 2:
+        return folded(e)
+    return None
+
+
+def inlined(e: Equation, value: Callable[..., Expr], env: Environment) -> list[Equation]:
+    """The composition `value` on the arguments of `e`, defining the result of `e`."""
+    builder, (out,) = Builder(), e.outs
+    builder.span, builder.group = e.span, e.group
+    atom = value(*[builder.expr(a) for a in e.args]).atom
+    fresh = isinstance(atom, Var) and any(atom in part.outs for part in builder.equations)
+    if fresh and isinstance(atom, Var):
+        env[atom] = out
+    else:
+        env[out] = atom
+    return builder.equations
+
+
+def folded(e: Equation) -> list[Equation]:
+    """An n-ary operation as a chain of binary ones, from the left."""
+    builder = Builder()
+    builder.span, builder.group = e.span, e.group
+    left = e.args[0]
+    for right in e.args[1:-1]:
+        left = builder.emit(e.op, left, right)
+    return [*builder.equations, Equation(e.outs, e.op, (left, e.args[-1]), e.span, e.group)]
+
+
+def read(atom: Atom, env: Environment) -> Atom:
+    """What `atom` stands for; at most one step a nested composition."""
+    while atom in env:
+        atom = env[atom]
+    return atom
+
+
+def renamed(out: Var, env: Environment) -> Var:
+    """The Var that an equation is to define in place of `out`."""
+    atom = read(out, env)
+    assert not isinstance(atom, Lit)
+    return atom
+
+
+def resolved(result: Result, env: Environment) -> Result:
+    return replace(result, atom=read(result.atom, env))

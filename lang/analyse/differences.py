@@ -1,0 +1,151 @@
+"""Derivatives from values alone: central differences, extrapolated, each with an error bar.
+
+The quotient (f(x+h) − f(x−h))/2h has an error series in h², so halving h and eliminating terms gives a tableau (L. F.
+Richardson 1911; A. Neville 1934); C. J. F. Ridders (Accurate computation of F′(x) and F′(x)F″(x), 1982) takes the entry whose
+neighbours differ least, and their difference as its error. To that is added what rounding of the values can do to the entry.
+
+Steps are parts of the scale of the input. A step across which a comparison turns, a step function jumps or a value ceases to
+be finite sees another function; such steps are left out, with all that are longer.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adcli.lang.ir import Equation, Lit, Program, Result, Var
+from adcli.lang.ir.build import Builder, apply
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import is_step
+from adcli.lang.passes.simplify import simplify
+
+LONGEST, LEVELS = 2.0 ** -3, 30
+"""The first step as a part of the scale, and how many there are, each half of the one before."""
+COLUMNS = 6
+"""Columns of the tableau: beyond, rounding only grows."""
+FEWEST = 4
+"""Steps without which nothing is extrapolated."""
+SAFETY = 16.0
+"""An error bar is so many times the difference of neighbours in the tableau."""
+
+APPROACH = 0.8
+"""By what factor the difference between the slopes of the two sides falls at least when a step is halved."""
+WITHIN = "a kink, jump, pole or edge of the domain within the step"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A derivative by differences, ± `bar`; `problem` says why there is none."""
+
+    value: float = math.nan
+    bar: float = math.inf
+    problem: str | None = None
+
+
+def scale(x: float, low: float | None, high: float | None) -> float:
+    """A length over which a function of x may be expected to be smooth: its size; at 0 the width of its range, else 1."""
+    if x:
+        return abs(x)
+    return high - low if low is not None and high is not None and 0 < high - low < math.inf else 1.0
+
+
+def steps(x: float, length: float) -> list[tuple[float, float]]:
+    """Pairs of points above and below x, the farthest first, as doubles that differ from x."""
+    pairs = [(x + length * LONGEST / 2 ** k, x - length * LONGEST / 2 ** k) for k in range(LEVELS)]
+    return [(a, b) for a, b in pairs if a > x > b and a < math.inf and b > -math.inf]
+
+
+def sided(program: Program) -> Program:
+    """A derivative program with one more result: a number that changes where a comparison turns (they decide which piece is
+    taken), a step function jumps, or a denominator changes sign."""
+    b = Builder()
+    b.equations.extend(program.equations)
+    total, weight = b.expr(Lit(0.0)), 1.0
+    for e in _decisions(program):
+        weight = math.fmod(weight * 1.6180339887498949 + 0.7548776662466927, 1.0) + 0.5
+        out = b.expr(e.outs[0])
+        if e.op.truth:
+            total = total + apply(TABLE["select"], out, weight, 0.0)
+        elif is_step(e.op):
+            total = total + weight * out
+        elif isinstance(e.args[1], Var):
+            total = total + apply(TABLE["select"], b.expr(e.args[1]) < 0, weight, 0.0)
+    side = Result(Names.of(program).fresh("side"), total.atom)
+    return simplify(Program(program.params, tuple(b.equations), (*program.results, side), program.source))
+
+
+def _decisions(program: Program) -> list[Equation]:
+    return [e for e in program.equations if e.op.truth or is_step(e.op) or e.op.name == "div"]
+
+
+def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float) -> Quotient:
+    """The derivative at x, where the value is `centre`, from values at x ± h for steps that halve. `spans` are the full
+    widths 2h as they are; `noise` bounds the error of a value. Steps at the beginning that cannot be used have a NaN among
+    their values."""
+    rows: list[Row] = []
+    for width, high, low in zip(reversed(spans), reversed(above), reversed(below), strict=True):
+        q = (high - low) / width
+        if high - high != 0 or low - low != 0 or q - q != 0:
+            break
+        rows.append(Row(q, 2 * noise / width, abs((high - centre) - (centre - low)) / width))
+    if len(rows) < FEWEST:
+        return Quotient(problem=WITHIN if spans else "no step of its size")
+    rows.reverse()
+    tableau = _tableau([row.quotient for row in rows])
+    for bar, i, m in sorted(_bars(tableau, rows)):
+        if _borne_out(tableau[i][m], bar, tableau, rows, i):
+            return Quotient(tableau[i][m], bar) if _one_slope(rows, i) else Quotient(problem=WITHIN)
+    return Quotient(problem="differences do not converge")
+
+
+class Row(NamedTuple):
+    """A difference quotient, what rounding can do to it, and by how much the quotients of the two sides differ."""
+
+    quotient: float
+    noise: float
+    sides: float
+
+
+def _tableau(quotients: Sequence[float]) -> list[list[float]]:
+    rows: list[list[float]] = []
+    for q in quotients:
+        row = [q]
+        for m in range(1, min(len(rows), COLUMNS) + 1):
+            power = 4.0 ** m
+            row.append((power * row[m - 1] - rows[-1][m - 1]) / (power - 1))
+        rows.append(row)
+    return rows
+
+
+def _bars(tableau: Sequence[Sequence[float]], rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
+    """Error bars of the entries, from their three neighbours before them, and where each entry stands."""
+    for i in range(1, len(tableau)):
+        now, before = tableau[i], tableau[i - 1]
+        for m in range(1, min(len(now), len(before))):
+            apart = max(abs(now[m] - now[m - 1]), abs(now[m] - before[m - 1]), abs(now[m] - before[m]))
+            yield SAFETY * apart + 3 * rows[i].noise, i, m
+
+
+def _borne_out(value: float, bar: float, tableau: Sequence[Sequence[float]], rows: Sequence[Row], at: int) -> bool:
+    """Whether all shorter steps agree with an entry, as far as they go: long ones can converge to something else, as over a
+    pole or many periods."""
+    return all(abs(value - later[1]) <= bar + SAFETY * abs(later[1] - later[0]) + 4 * row.noise
+               for later, row in zip(tableau[at + 1:], rows[at + 1:], strict=True))
+
+
+def _one_slope(rows: Sequence[Row], at: int) -> bool:
+    """Whether the slopes of the two sides approach each other there, as they do not at a kink or a pole."""
+    at = max(at, 1)
+    return rows[at].sides <= APPROACH * rows[at - 1].sides + 8 * rows[at].noise
+
+
+def stencil(at: Mapping[str, float], name: str, pairs: Sequence[tuple[float, float]]) -> list[dict[str, float]]:
+    """The points x ± h in order: above, below, above, …"""
+    return [{**at, name: x} for pair in pairs for x in pair]
+
+
+def masked(column: Sequence[float], sides: Sequence[float], centre: float) -> list[float]:
+    """Values of the points that are on the same side of everything as the centre; NaN for the others."""
+    return [x if side == centre else math.nan for x, side in zip(column, sides, strict=True)]

@@ -1,0 +1,382 @@
+"""Guaranteed bounds of the results of a Program, at a point or over a box, by interval arithmetic (python-flint, an extra).
+
+The results meant are those of exact arithmetic on the program as it stands, as in `adcli.lang.analyse.right_digits`. At a
+point the working precision is raised until the bounds are as narrow as doubles can say, or a bound is reached.
+
+Over a box one evaluation gives bounds that are too wide, because it forgets which values belong together. Each piece of the
+box is therefore bounded three ways and the bounds met: by the program itself; by the mean value form f(m) + f′(X)(X − m),
+where nothing on the piece jumps; and, where all partial derivatives keep their signs, by two corners (R. E. Moore, R. B.
+Kearfott, M. J. Cloud, Introduction to Interval Analysis, 2009, chapters 6 and 11). The piece that holds the worst end of the
+worst result is bisected, where that promises most, until the work allowed is done. The values at midpoints and corners bound
+the true range from inside, so how much too wide the result may be is known.
+"""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import every_value, read
+from adcli.lang.ir import Equation, Lit, Program, Result
+from adcli.lang.ir.errors import AdError
+
+Bounds = tuple[float, float]
+Box = Mapping[str, Bounds]
+
+PRECISIONS = (128, 400, 1300, 4000)
+"""Working precisions in bits at a point: the last is beyond the range of doubles."""
+LONG = 50_000
+"""Equations from which on the higher half of them would take too long."""
+WIDE = 80
+"""Working precision over a box."""
+WORK = 120_000
+"""Operations that the bisection of a box may take."""
+PIECES = 1000
+TRIES = 40
+"""Bisections for the sake of an infinite bound, which may be the truth."""
+GOOD = 1.001
+"""Bounds wider than the inner ones by this factor at most need no more work."""
+STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "fmod", "copysign", "atan2"))
+"""Operations that may jump; they do not where their value is one and the same over a piece."""
+
+
+@dataclass
+class Enclosure:
+    """Bounds for every result in order; `inner`, over a box, is a range of values that each result certainly takes.
+
+    `culprit` is the operation that made bounds infinite, or one that no precision decides, with what it works on.
+    """
+
+    bounds: list[Bounds]
+    inner: list[Bounds | None] = field(default_factory=list)
+    culprit: tuple[Equation, list[Bounds | bool | None]] | None = None
+
+
+def available() -> None:
+    """AdError where python-flint is missing."""
+    try:
+        import flint  # noqa: F401  # only whether it is there
+    except ImportError:
+        raise AdError("enclosures are computed with python-flint, which is not installed",
+                      help="pip install 'adcli[enclose]'") from None
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    from flint import ctx
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def enclose(program: Program, box: Box) -> Enclosure:
+    """Bounds of all results over a box, which gives every input an interval of finite ends; a point where all are thin."""
+    available()
+    return enclose_point(program, box) if all(lo == hi for lo, hi in box.values()) else enclose_box(program, box)
+
+
+# ---------------------------------------------------------------- at a point
+
+def enclose_point(program: Program, at: Box) -> Enclosure:
+    """Bounds at a point, at rising precision."""
+    found: list[Any] = []
+    values: dict[Any, Any] = {}
+    for bits in PRECISIONS if len(program.equations) <= LONG else PRECISIONS[:2]:
+        with precision(bits):
+            values = interval_values(program, at)
+            now = results(program, values)
+            found = [_better(x, y) for x, y in zip(now, found or now, strict=True)]
+            if all(_narrow(x) for x in found):
+                return Enclosure([_outward(x) for x in found])
+    return Enclosure([_outward(x) for x in found], culprit=_culprit(program, values, found))
+
+
+def interval_values(program: Program, box: Box) -> dict[Any, Any]:
+    """The interval of every value of the program."""
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
+
+
+def results(program: Program, values: Mapping[Any, Any]) -> list[Any]:
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    return [read(values, r.atom, interval_arithmetic()) for r in program.results]
+
+
+def _interval(lo: float, hi: float) -> Any:
+    from adcli.lang.evaluate.intervals import Interval, arb, point
+    return point(lo) if lo == hi else Interval(arb(lo), arb(hi))
+
+
+def _better(now: Any, before: Any) -> Any:
+    from adcli.lang.evaluate.intervals import meet
+    return meet(now, before)
+
+
+def _narrow(x: Any) -> bool:
+    """Whether bounds are as narrow as doubles can say."""
+    if x.nan or not x.bounded:
+        return False
+    width = x.hi - x.lo
+    size = abs(x.lo) if abs(x.lo) > abs(x.hi) else abs(x.hi)
+    return bool(width <= size * 2.0 ** -60 or width < 5e-324)
+
+
+def _outward(x: Any) -> Bounds:
+    """The bounds as doubles, rounded outwards."""
+    return (-math.inf, math.inf) if x.nan else (down(x.lo), up(x.hi))
+
+
+def down(end: Any) -> float:
+    """The largest double that is not above an exact number."""
+    from adcli.lang.evaluate.intervals import arb
+    x = float(end)
+    while arb(x) > end:
+        x = math.nextafter(x, -math.inf)
+    return x
+
+
+def up(end: Any) -> float:
+    """The smallest double that is not below an exact number."""
+    from adcli.lang.evaluate.intervals import arb
+    x = float(end)
+    while arb(x) < end:
+        x = math.nextafter(x, math.inf)
+    return x + 0.0                                               # no negative zero
+
+
+def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
+             ) -> tuple[Equation, list[Bounds | bool | None]] | None:
+    """The first operation on the way to a result that is not narrow which makes something unbounded, or is undecided."""
+    needed = {r.atom for r, x in zip(program.results, found, strict=True) if x.nan or not x.bounded}
+    unbounded = bool(needed)
+    if not unbounded:
+        needed = {r.atom for r, x in zip(program.results, found, strict=True) if not _narrow(x)}
+    culprit = None
+    for e in reversed(program.equations):
+        if needed.isdisjoint(e.outs):
+            continue
+        taken = e.args
+        if e.op.name == "select" and (c := values.get(e.args[0])) is not None:
+            taken = (e.args[0], e.args[1 if c else 2])
+        needed.update(a for a in taken if not isinstance(a, Lit))
+        out = values[e.outs[0]]
+        if out is None if not unbounded else out is not None and not isinstance(out, bool) and not out.bounded:
+            culprit = e
+    if culprit is None:
+        return None
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    args = [read(values, a, interval_arithmetic()) for a in culprit.args]
+    return culprit, [a if a is None or isinstance(a, bool) else _outward(a) for a in args]
+
+
+# ---------------------------------------------------------------- over a box
+
+@dataclass
+class Piece:
+    """A part of the box: the bounds of every result on it, and how far each input moves each result, at most."""
+
+    box: dict[str, Bounds]
+    bounds: list[Bounds]
+    reach: list[list[float]]
+
+
+class Bisection:
+    """The pieces of a box, and the values found inside it."""
+
+    def __init__(self, program: Program, box: Box) -> None:
+        self.program, self.box = program, dict(box)
+        self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
+        self.slopes = self._slopes()
+        self.inner: list[Bounds | None] = [None] * len(program.results)
+        self.tries: Counter[tuple[int, int]] = Counter()
+        self.work = 0
+        self.values: dict[Any, Any] = {}
+
+    def _slopes(self) -> Program | None:
+        """All partial derivatives of all results with respect to what moves; None where there are too many."""
+        p = self.program
+        if len(p.equations) * len(self.moving) > WORK // 10:
+            return None
+        bare = Program(p.params, p.equations, tuple(Result(f"r{i}", r.atom) for i, r in enumerate(p.results)), p.source)
+        try:
+            derived = gradient(bare, self.moving)
+        except AdError:                                          # a derivative that is not known, of polygamma
+            return None
+        return derived if len(derived.equations) <= WORK // 10 else None
+
+    def piece(self, box: dict[str, Bounds]) -> Piece:
+        values = interval_values(self.program, box)
+        if not self.values:
+            self.values = values
+        found = results(self.program, values)
+        self.work += len(self.program.equations)
+        middle = {n: (m, m) if (m := _middle(lo, hi)) is not None else (lo, lo) for n, (lo, hi) in box.items()}
+        centre = self.sample(middle)
+        slopes = self._partials(box)
+        reach = [[0.0] * len(self.moving) for _ in found]
+        steady = slopes is not None and not jumps(self.program, values)
+        for i, x in enumerate(found):
+            partials = slopes[i] if slopes is not None else []
+            reach[i] = [_reach(s, *box[n]) for s, n in zip(partials, self.moving, strict=False)]
+            if steady:
+                found[i] = self._sharper(x, centre[i], partials, box, middle, i)
+        return Piece(box, [_outward(x) for x in found], reach)
+
+    def _partials(self, box: Box) -> list[list[Any]] | None:
+        """The partial derivatives of each result on a piece."""
+        if self.slopes is None:
+            return None
+        values = interval_values(self.slopes, box)
+        self.work += len(self.slopes.equations)
+        by_name = dict(zip([r.name for r in self.slopes.results], results(self.slopes, values), strict=True))
+        table = {(r.of, r.wrt[0]): by_name[r.name] for r in self.slopes.results if r.wrt}
+        return [[table[f"r{i}", n] for n in self.moving] for i in range(len(self.program.results))]
+
+    def _sharper(self, x: Any, centre: Any, partials: Sequence[Any], box: Box, middle: Box, i: int) -> Any:
+        """The bounds of result i met with its mean value form, and with its corners where it is monotone."""
+        from adcli.lang.evaluate.intervals import Interval, add, meet, mul, sub
+        if any(s.nan or not s.bounded for s in partials) or centre.nan:
+            return x
+        form = centre
+        for s, n in zip(partials, self.moving, strict=True):
+            form = add(form, mul(s, sub(_interval(*box[n]), _interval(*middle[n]))))
+        x = meet(x, form)
+        if all(s.lo >= 0 or s.hi <= 0 for s in partials):
+            rising = {n: bool(s.lo >= 0) for s, n in zip(partials, self.moving, strict=True)}
+            least, most = (self.sample(corner(box, rising, top))[i] for top in (False, True))
+            if not (least.nan or most.nan):
+                x = meet(x, Interval(least.lo, most.hi))
+        return x
+
+    def sample(self, at: Box) -> list[Any]:
+        """The results at a point of the box, which the inner bounds take in."""
+        found = results(self.program, interval_values(self.program, at))
+        self.work += len(self.program.equations)
+        for i, x in enumerate(found):
+            if not x.nan and x.bounded:
+                lo, hi = up(x.hi), down(x.lo)               # the value is at most lo, and at least hi
+                if math.isfinite(lo) and math.isfinite(hi):
+                    known = self.inner[i] or (lo, hi)
+                    self.inner[i] = min(known[0], lo), max(known[1], hi)
+        return found
+
+    def run(self) -> Enclosure:
+        """Bisect until the bounds are good or the work is done."""
+        pieces = [self.piece(self.box)]
+        for top in (False, True):
+            self.sample(corner(self.box, dict.fromkeys(self.moving, True), top))
+        cost = max(1, self.work)
+        while self.work + 2 * cost <= WORK and len(pieces) < PIECES:
+            chosen = self._worst(pieces)
+            if chosen is None:
+                break
+            k, i = chosen
+            name = self._direction(pieces[k], i)
+            if name is None:
+                break
+            old = pieces.pop(k)
+            lo, hi = old.box[name]
+            middle = _middle(lo, hi)
+            assert middle is not None, "the input chosen can be divided"
+            pieces += [self.piece({**old.box, name: half}) for half in ((lo, middle), (middle, hi))]
+        bounds = [(min(p.bounds[i][0] for p in pieces), max(p.bounds[i][1] for p in pieces)) for i in range(len(self.inner))]
+        unbounded = any(not math.isfinite(hi - lo) for lo, hi in bounds)
+        culprit = _culprit(self.program, self.values, results(self.program, self.values)) if unbounded else None
+        return Enclosure(bounds, self.inner, culprit)
+
+    def _worst(self, pieces: Sequence[Piece]) -> tuple[int, int] | None:
+        """The piece to bisect and the result for whose sake; None where all results are good."""
+        worst, chosen = GOOD - 1, None
+        for i, inner in enumerate(self.inner):
+            for end in (0, 1):
+                ends = [p.bounds[i][end] for p in pieces]
+                extreme = max(ends) if end else min(ends)
+                gap = _excess(extreme, inner, end)
+                if gap == math.inf and self.tries[i, end] >= TRIES:
+                    continue
+                if gap > worst:
+                    worst, chosen, by = gap, (ends.index(extreme), i), (i, end)
+        if worst == math.inf:
+            self.tries[by] += 1
+        return chosen
+
+    def _direction(self, piece: Piece, i: int) -> str | None:
+        """The input to bisect along: the one that moves the result most (maximal smear), or the one least divided yet."""
+        able = [(j, n) for j, n in enumerate(self.moving) if _middle(*piece.box[n]) is not None]
+        if not able:
+            return None
+
+        def share(n: str) -> float:
+            (lo, hi), (first, last) = piece.box[n], self.box[n]
+            return (hi - lo) / (last - first)
+
+        smears = piece.reach[i]
+        if smears and all(map(math.isfinite, smears)) and max(smears[j] for j, _ in able) > 0:
+            return max(able, key=lambda jn: smears[jn[0]])[1]
+        return max((n for _, n in able), key=share)
+
+
+def enclose_box(program: Program, box: Box) -> Enclosure:
+    """Bounds over a box."""
+    with precision(WIDE):
+        return Bisection(program, box).run()
+
+
+def _excess(end: float, inner: Bounds | None, top: int) -> float:
+    """How far a bound is beyond the inner one, as a part of the inner range."""
+    if inner is None or math.isinf(end):
+        return math.inf
+    size = max(inner[1] - inner[0], 2.0 ** -50 * abs(end), 5e-324)
+    return abs(end - inner[top]) / size
+
+
+def corner(box: Box, rising: Mapping[str, bool], top: bool) -> dict[str, Bounds]:
+    """The corner where a monotone result is greatest (`top`) or least."""
+    return {n: ((hi, hi) if rising[n] is top else (lo, lo)) if n in rising else (lo, hi) for n, (lo, hi) in box.items()}
+
+
+def jumps(program: Program, values: Mapping[Any, Any]) -> bool:
+    """Whether the program may jump on a piece: an undecided comparison, a step, something unbounded."""
+    for e in program.equations:
+        out = values[e.outs[0]]
+        if out is None:
+            return True
+        if out is True or out is False:
+            continue
+        if not out.bounded or (e.op.name in STEPS and not out.thin and not _continuous(e, values)):
+            return True
+    return False
+
+
+def _continuous(e: Equation, values: Mapping[Any, Any]) -> bool:
+    """Whether a step operation whose value varies over a piece is continuous there all the same."""
+    from adcli.lang.evaluate.interval_arithmetic import div, interval_arithmetic, trunc
+    args = [read(values, a, interval_arithmetic()) for a in e.args]
+    match e.op.name:
+        case "copysign":
+            return bool(args[1].lo > 0 or args[1].hi < 0)
+        case "fmod":
+            return bool(trunc(div(*args)).thin)
+        case "atan2":                                            # across the cut it has all values
+            return bool(values[e.outs[0]].hi - values[e.outs[0]].lo < 6)
+    return False
+
+
+def _middle(lo: float, hi: float) -> float | None:
+    """The double in the middle; None where there is none between."""
+    m = lo + (hi - lo) / 2 if math.isfinite(hi - lo) else lo / 2 + hi / 2
+    return m if lo < m < hi else None
+
+
+def _reach(slope: Any, lo: float, hi: float) -> float:
+    """How far an input moves a result at most."""
+    if slope.nan or not slope.bounded:
+        return math.inf
+    return max(-down(slope.lo), up(slope.hi)) * (hi - lo)

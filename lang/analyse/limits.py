@@ -1,0 +1,226 @@
+"""Limits of values and derivatives at a point, along one input and from either side.
+
+The program of the value or derivative is carried out on expansions in the distance s from the point
+(`lang/evaluate/asymptotic_arithmetic.py`): x is x₀ + s or x₀ − s, every other input stays. The first term of the result is
+the limit, and a removable 0·∞ or 0/0 is gone. What the expansions cannot decide is said to be undecided; nothing is
+extrapolated or guessed.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adcli.lang.analyse.findings import Finding
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import every_value, read
+from adcli.lang.evaluate.asymptotic import FLAT, ZERO, Beyond, Lost, Series, Value, made
+from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
+from adcli.lang.evaluate.exact_reals import Undecided, number
+from adcli.lang.ir import Equation, Program, Result, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.simplify import prune, simplify
+
+TERMS = (6, 12, 24)
+"""Terms that are kept, tried in turn: more are needed the more of them cancel."""
+LARGEST = 20_000
+"""Operations of the longest program whose limits are looked for."""
+NEARLY = 1e-9
+"""An exponent nearer to 0 than this is meant to be 0: it comes from constants such as 1/3 that are no doubles."""
+MOST = 60
+"""Limits that are looked for at one point."""
+RIGHT, LEFT = 1, -1
+WORDS = {RIGHT: "right", LEFT: "left"}
+CIRCULAR = {TABLE[n] for n in ("sin", "cos", "tan")}
+INTERESTING = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
+"""Kinds of zeros whose one-sided limits say more than the zero does."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The limit from one side, or the reason why there is none to tell; `undefined` where the value is NaN there."""
+
+    value: float | None
+    reason: str = ""
+    undefined: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a result as one input goes to its value at the point; None for a side that does not exist."""
+
+    name: str
+    wrt: str
+    at: float
+    right: Side | None
+    left: Side | None
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        return {word: side for word, side in (("right", self.right), ("left", self.left)) if side is not None}
+
+    @property
+    def known(self) -> dict[str, Side]:
+        """The sides with a limit."""
+        return {word: side for word, side in self.sides.items() if side.value is not None}
+
+    @property
+    def text(self) -> str:
+        """In one sentence."""
+        to = f"as {self.wrt} → {self.at!r}"
+        known = self.known
+        if not known:
+            reasons = dict.fromkeys(s.reason for s in self.sides.values())
+            return f"none found for {self.name} {to}: {'; '.join(reasons)}"
+        values = [s.value for s in known.values() if s.value is not None]
+        if len(known) == 2 and same(*values):
+            return f"{self.name} → {values[0]!r} {to}, from either side"
+        if len(self.sides) == 1:
+            return f"{self.name} → {values[0]!r} {to}"
+        if len(known) == 2:
+            return f"{self.name} → {values[0]!r} {to} from the right and {values[1]!r} from the left: the sides differ"
+        (word,), (value,) = known, values
+        other, = (w for w in self.sides if w != word)
+        return f"{self.name} → {value!r} {to} from the {word}; on the {other} {self.sides[other].reason}"
+
+    def record(self, written: Callable[[float], object]) -> dict[str, Any]:
+        """As an object of plain values."""
+        found: dict[str, Any] = {"result": self.name, "wrt": self.wrt}
+        for word, side in self.sides.items():
+            found[word] = {"reason": side.reason} if side.value is None else written(side.value)
+        return found
+
+
+def same(x: float, y: float) -> bool:
+    """Whether two limits are one: coefficients are exact, only their constants are rounded."""
+    return x == y or math.isclose(x, y, rel_tol=1e-12)
+
+
+def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], groups: Sequence[Sequence[Finding]],
+              order: int) -> list[list[Limits]]:
+    """The limits of all findings for which they are of interest: NaN, infinities, and zeros of a kink or a step. A value is
+    followed along each of the inputs in `wrt`, a derivative first along those it was taken with respect to."""
+    wanted = [[f for f in group if worth(f)] for group in groups]
+    if not any(wanted):
+        return [[] for _ in groups]
+    if (count := sum(len(f.wrt) or len(wrt) for group in wanted for f in group)) > MOST:
+        raise AdError(f"--limit: {count} limits are asked for, and {MOST} are the most at one point",
+                      help="name fewer results with --of and --wrt")
+    values = simplify(primal)
+    derived = gradient(primal, wrt, None, "reverse", order) if any(f.wrt for group in wanted for f in group) else values
+    found: list[list[Limits]] = []
+    for group in wanted:
+        found.append([each for f in group for each in along(derived if f.wrt else values, f, at, wrt)])
+    return found
+
+
+def along(program: Program, f: Finding, at: Mapping[str, float], wrt: Sequence[str]) -> list[Limits]:
+    """The limits of one finding. Where its own directions have none because all of the line is undefined, the other inputs
+    are tried too; what has none is told only where nothing else has one."""
+    found: list[Limits] = []
+    for directions in (f.wrt or wrt, [x for x in wrt if x not in f.wrt] if f.wrt else []):
+        if not any(each.known for each in found):
+            found += [limits(program, f.name, at, x) for x in dict.fromkeys(directions) if at[x] == at[x]]
+    return [each for each in found if each.known] or found[:1]
+
+
+def worth(f: Finding) -> bool:
+    return f.value != 0 or any(c.kind in INTERESTING for c in f.causes)
+
+
+def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
+    """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
+    long."""
+    program = prune(Program(program.params, program.equations, (program.result(result),), program.source))
+    if len(program.equations) > LARGEST:
+        raise AdError(f"--limit: {result} takes {len(program.equations)} operations, and {LARGEST} are the most",
+                      help="name fewer results with --of and --wrt")
+    right = None if at[x] == math.inf else one_side(program, at, x, RIGHT)
+    left = None if at[x] == -math.inf else one_side(program, at, x, LEFT)
+    return Limits(result, x, at[x], right, left)
+
+
+def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Side:
+    found = Side(None)
+    for keep in TERMS:
+        expansions = Expansions(keep)
+        point: dict[str, Value] = {name: literal(y) for name, y in at.items()}
+        point[x] = approach(at[x], side)
+        values = every_value(program, point, expansions.arithmetic)
+        result: Result = program.results[0]
+        found, enough = judged(program, values, read(values, result.atom, expansions.arithmetic))
+        if enough:
+            break
+    return found
+
+
+def approach(x: float, side: int) -> Series:
+    """x + s or x − s; 1/s or −1/s for an infinite x."""
+    one = number(side)
+    if math.isinf(x):
+        return Series((((Fraction(-1), Fraction(0)), -one),))
+    here = literal(x)
+    assert isinstance(here, Series)
+    return made([*here.terms, ((Fraction(1), Fraction(0)), one)], None, 2)
+
+
+def judged(program: Program, values: Mapping[Var, Value], found: Value) -> tuple[Side, bool]:
+    """What a result says of the limit, and whether more terms could not say more."""
+    if isinstance(found, Series):
+        try:
+            return Side(limit(found)), True
+        except Undecided as reason:
+            return Side(None, f"undecided: {reason}"), True
+        except Lost:
+            growing = oscillation(program, values)
+            return Side(None, growing or "undecided: the known terms cancel"), bool(growing) or found.error == FLAT
+    if found.constant is not None and found.constant == found.constant:
+        return Side(found.constant), True
+    if found.steep:
+        return Side(found.steep * math.inf), True
+    if found.constant is not None:
+        return Side(None, f"it is nan, {blamed(program, values, found)}", undefined=True), True
+    growing = oscillation(program, values)
+    return Side(None, growing or f"undecided, {blamed(program, values, found)}"), bool(growing) or found.reason != UNKNOWN
+
+
+def limit(f: Series) -> float:
+    """The limit of a series. Lost where it is hidden in what the series leaves out."""
+    if f.terms:
+        order, c = f.lead
+        if 0 < abs(order[0]) < NEARLY:
+            raise Undecided("an exponent is 0 but for the rounding of a constant")
+        return 0.0 if order > ZERO else float(c) if order == ZERO else c.sign * math.inf
+    if f.error is None or f.error > ZERO:
+        return 0.0
+    raise Lost
+
+
+def oscillation(program: Program, values: Mapping[Var, Value]) -> str | None:
+    """The sine or cosine of an argument that grows without end, where there is one."""
+    for e in program.equations:
+        if e.op in CIRCULAR:
+            z = values[e.outs[0]]
+            if isinstance(z, Series) and not z.terms and z.error == ZERO:
+                return f"{e.op.name}(u){place(program, e)} {OSCILLATES}"
+    return None
+
+
+def blamed(program: Program, values: Mapping[Var, Value], found: Beyond) -> str:
+    """The reason with the place where the expansion ended: the first operation without one whose operands all have one."""
+    for e in program.equations:
+        z = values[e.outs[0]]
+        if isinstance(z, Beyond) and found.reason in (z.reason, CONSTANT_NAN) and not any(
+                isinstance(a, Var) and isinstance(values[a], Beyond) for a in e.args):
+            return z.reason + place(program, e)
+    return found.reason
+
+
+def place(program: Program, e: Equation) -> str:
+    if program.source is None or e.span is None:
+        return ""
+    line, column = program.source.place(e.span[0])
+    return f" at {program.source.name}:{line}:{column}"

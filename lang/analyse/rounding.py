@@ -1,0 +1,151 @@
+"""How far rounding can have carried every value of a program: a running error bound beside the evaluation.
+
+Each operation adds the rounding of its own result to what the errors of its operands do to it: Wilkinson's running error
+analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 3.3). What an operand's
+error does is found by moving the operand that far, so no derivative rule has a part in it and a check of the rules can rely
+on it. A comparison whose operands are closer than their errors is undecided, and a select on it can be off by the whole
+difference of its arms. The bound holds for native code as for the reference: a function may be wrong by `FUNCTION` units in
+the last place in either.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from adcli.lang.evaluate import FLOAT, mpmath_arithmetic
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
+
+ULP = 2.0 ** -52
+FUNCTION = 6.0
+"""Units in the last place that a function of a mathematics library may be wrong by."""
+LOOSE = {"gamma": 16.0, "lgamma": 16.0}
+"""Functions that the libraries promise less of."""
+LEAST_MOVE = 2.0 ** -22
+"""An operand is moved by this part of itself at least; a smaller error counts in proportion."""
+STEPS = frozenset(("floor", "ceil", "round", "trunc", "fmod"))
+"""Operations that jump: their operands are moved by their errors and no further."""
+EXACT = frozenset(("neg", "abs", "max", "min", "fmax", "fmin", "floor", "ceil", "round", "trunc", "copysign", "fmod"))
+"""Operations that round nothing."""
+
+LEAST = 5e-324
+
+Bounded = tuple[float, float]
+
+
+class Rounding:
+    """The values of a program in doubles at a point, and for each a bound of its absolute error (infinite: none is known).
+
+    `program` must be written in operations that a machine has (adcli.codegen.rows.expand), so that every rounding is seen. A
+    sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well.
+    """
+
+    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False) -> None:
+        self.near = near
+        self.values: dict[Var, Any] = {}
+        self.errors: dict[Var, float] = {}
+        self.undecided: set[Atom] = set()
+        for p in program.params:
+            given = at.get(p.name, p.default)
+            assert given is not None, f"no value for {p.name}"
+            self.values[p.var], self.errors[p.var] = given, 0.0
+        for e in program.equations:
+            self._step(e)
+
+    def of(self, atom: Atom) -> Bounded:
+        """The value of an atom and the bound of its error."""
+        return (atom.value, literal_error(atom.value)) if isinstance(atom, Lit) else (self.values[atom], self.errors[atom])
+
+    def _step(self, e: Equation) -> None:
+        values = self.values
+        args = [a.value if isinstance(a, Lit) else values[a] for a in e.args]
+        errors = [literal_error(a.value) if isinstance(a, Lit) else self.errors.get(a, 0.0) for a in e.args]
+        out = FLOAT.apply(e.op, args, e.args)
+        values[e.outs[0]] = out
+        if e.op.truth:
+            if any(a in self.undecided for a in e.args) or (any(errors) and not apart(args, errors)):
+                self.undecided.add(e.outs[0])
+            return
+        if out - out != 0:
+            self.errors[e.outs[0]] = math.inf
+            return
+        bound = self._carried(e, args, errors, out)
+        self.errors[e.outs[0]] = bound if bound == bound else math.inf
+
+    def _carried(self, e: Equation, args: list[Any], errors: list[float], out: float) -> float:
+        match e.op.name:
+            case "add" | "sub":
+                if self.near:
+                    return errors[0] + errors[1] + math.ulp(out)
+                return errors[0] + errors[1] + abs(rounded_off(args[0], args[1] if e.op.name == "add" else -args[1], out))
+            case "mul":
+                return abs(args[0]) * errors[1] + abs(args[1]) * errors[0] + errors[0] * errors[1] + math.ulp(out)
+            case "div":
+                nearest = abs(args[1]) - errors[1]
+                return (errors[0] + abs(out) * errors[1]) / nearest + math.ulp(out) if nearest > 0 else math.inf
+            case "neg":
+                return errors[0]
+            case "select":
+                if e.args[0] in self.undecided:
+                    return max(errors[1:]) + abs(args[1] - args[2])
+                return errors[1 if args[0] else 2]
+        own = 0.0 if e.op.name in EXACT else LOOSE.get(e.op.name, FUNCTION) * math.ulp(out)
+        if e.op.name == "lgamma":                              # its libraries lose digits beside the zeros 1 and 2
+            own += LOOSE["lgamma"] * ULP * max(1.0, abs(args[0]))
+        function = moved(e, args)
+        for i, error in enumerate(errors):
+            if error:
+                own += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.name in STEPS)  # type: ignore[misc]
+        return own
+
+
+def literal_error(value: float) -> float:
+    """How far a constant is from the number it was rounded from (adcli.lang.ir.rounded)."""
+    return meaning_error(value, meaning(value)) if type(value) is Rounded else 0.0
+
+
+@cache
+def meaning_error(value: float, what: Meaning) -> float:
+    """The same for a double and its meaning; without mpmath an estimate of what rounding each operation did."""
+    try:
+        exact = mpmath_arithmetic(40)
+    except ImportError:
+        return 4 * math.ulp(value)
+    return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST
+
+
+def moved(e: Equation, args: Sequence[Any]) -> Callable[[int, float], float]:
+    """The operation with one operand replaced."""
+    def function(i: int, x: float) -> float:
+        changed = [*args]
+        changed[i] = x
+        return float(FLOAT.apply(e.op, changed, e.args))
+    return function
+
+
+def rounded_off(x: float, y: float, total: float) -> float:
+    """What the sum of x and y has lost, exactly (D. E. Knuth, The Art of Computer Programming 2, section 4.2.2)."""
+    part = total - x
+    return (x - (total - part)) + (y - part)
+
+
+def carried(function: Callable[[float], float], x: float, error: float, out: float, step: bool) -> float:
+    """What an error of x can do to function(x) = out."""
+    reach = error if step else max(error, LEAST_MOVE * abs(x))
+    if not reach < math.inf:
+        return math.inf
+    while True:
+        change = max(abs(function(x + reach) - out), abs(function(x - reach) - out))
+        if change < math.inf:
+            return change * (error / reach)
+        if reach <= error:
+            return math.inf
+        reach = max(error, reach / 1024)                       # the edge of the domain is near
+
+
+def apart(args: Sequence[float], errors: Sequence[float]) -> bool:
+    """Whether two numbers stay on their sides of each other."""
+    gap = abs(args[0] - args[1])
+    return gap > errors[0] + errors[1] or not gap < math.inf

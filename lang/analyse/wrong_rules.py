@@ -1,0 +1,93 @@
+"""Which operation a wrong derivative comes from: every rule beside the operation it belongs to, where the program uses it.
+
+At the operands that an operation has in a run, its partial derivatives by the rule of the table are compared with differences
+of the operation itself in multiple precision. A rule that is wrong so names itself, whatever stands around it; where all
+are right, the fault is in how a sweep puts them together.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adcli.lang.analyse.numeric_rules import run
+from adcli.lang.analyse.precise_differences import Standing, settled
+from adcli.lang.evaluate import Arithmetic, every_value, mpmath_arithmetic, read
+from adcli.lang.ir import Equation, Program
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import map_rule, statics
+from adcli.lang.passes.reverse import active_values
+
+DIGITS = 60
+WRONG = 1e-11
+"""Relative difference from which a rule is wrong; constants in rules are doubles."""
+SETTLED = 1e-20
+MOST = 20_000
+"""Partial derivatives looked at, so that a long program is answered in seconds."""
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """An operation with operand values at which the rule for one operand gives `got` and differences give `expected`."""
+
+    equation: Equation
+    position: int
+    operands: tuple[float, ...]
+    got: float
+    expected: float
+
+    @property
+    def wrong_by(self) -> float:
+        return abs(self.got - self.expected) / max(abs(self.got), abs(self.expected))
+
+
+def culprit(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Culprit | None:
+    """The operation whose rule is wrong by most at a point where the program is smooth, None where every rule is right."""
+    found = list(culprits(program, at, wrt))
+    return max(found, key=lambda c: c.wrong_by) if found else None
+
+
+def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Iterator[Culprit]:
+    """Every wrong rule in the order of the program."""
+    exact = mpmath_arithmetic(DIGITS)
+    values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)
+    active, seen = active_values(program, wrt), 0
+    for e in program.equations:
+        if e.op.truth or e.op is TABLE["dup"]:
+            continue
+        args = [read(values, a, exact) for a in e.args]
+        for i, a in enumerate(e.args):
+            if a in active and seen < MOST:
+                seen += 1
+                wrong = _wrong(e, i, args, exact)
+                if wrong:
+                    yield wrong
+
+
+def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit | None:
+    got = by_rule(e, i, args, exact)
+    scale = abs(args[i]) or exact.constant(1.0)
+    standing = by_differences(e, i, args, scale, exact)
+    if "z" not in standing.values:
+        return None
+    want, apart = standing.values["z"] / scale, standing.apart["z"] / scale
+    if not abs(got - want) > WRONG * max(abs(got), abs(want)) + apart:
+        return None
+    return Culprit(e, i, tuple(float(x) for x in args), float(got), float(want))
+
+
+def by_rule(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Any:
+    """The partial derivative of an operation by its rule at the values of its operands."""
+    rule, nothing = map_rule(e.op, i, statics(e), len(e.args)), exact.constant(0.0)
+    found = None if rule is None else run(rule, exact.constant(1.0), exact.apply(e.op, args, e.args), args, exact)
+    return nothing if found is None else found
+
+
+def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arithmetic) -> Standing:
+    """The same by differences of the operation alone, times the scale of the operand."""
+    def quotient(exact: Arithmetic, h: Any) -> dict[str, Any]:
+        here = [x if isinstance(x, bool) else exact.constant(x) for x in args]
+        above, below = (exact.apply(e.op, [*here[:i], here[i] + s * h * scale, *here[i + 1:]], e.args) for s in (1, -1))
+        return {"z": (above - below) / (2 * h)}
+    size = abs(exact.apply(e.op, args, e.args))
+    return settled(quotient, 1, SETTLED, {"z": size}, {"z": SETTLED * size})

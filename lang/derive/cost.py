@@ -1,0 +1,109 @@
+"""What a sweep costs, counted on the program before it is made.
+
+A rule is written out once for each operation and argument (`adcli.lang.ir.rule_programs`): equations that depend on the seed
+are paid for in every direction, the others (the cosine of a sine) once, since directions share them. Counts are weighted by
+how long an operation takes beside an addition in vector code.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from adcli.lang.ir import Atom, Equation, Primitive, Program
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import Statics, map_rule, statics
+from adcli.lang.passes.seed_masks import union
+
+DUP = TABLE["dup"]
+FUNCTION, DIVISION = 8, 3
+"""Weight of a call of the mathematics library, and of a division or root; everything else is 1."""
+
+
+class Price(NamedTuple):
+    """Weighted operations of a rule: `shared` by all directions, and for `each`."""
+
+    shared: int
+    each: int
+
+
+def weight(op: Primitive) -> int:
+    if op is DUP:
+        return 0
+    if op.name in ("div", "sqrt"):
+        return DIVISION
+    return FUNCTION if op.libm or op.value else 1
+
+
+def operations(program: Program) -> int:
+    """The weighted operations of a program."""
+    return sum(weight(e.op) for e in program.equations)
+
+
+def price(e: Equation, position: int) -> Price | None:
+    """What the rule of one argument costs; None where it is zero by construction."""
+    return _price(e.op, position, statics(e), len(e.args))
+
+
+@cache
+def _price(op: Primitive, position: int, static: Statics, count: int) -> Price | None:
+    rule = map_rule(op, position, static, count)
+    if rule is None:
+        return None
+    gate = 0 if rule.condition is None else 1
+    depends: set[Atom] = {rule.t}
+    each = 0
+    for e in rule.equations:
+        if not depends.isdisjoint(e.args):
+            depends.update(e.outs)
+            each += weight(e.op)
+    return Price(sum(weight(e.op) for e in rule.equations) - each, each + gate)
+
+
+Paid = set[tuple[Equation, int]]
+"""Rules whose shared part has been paid for, by equation and argument; both modes share it too."""
+
+
+def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int:
+    """Weighted operations of the tangents along several directions; `seeds` has a bit for each direction of an input.
+
+    Only what reaches a result of `program` should stand in it.
+    """
+    masks, cost = dict(seeds), 0
+    for e in program.equations:
+        if e.op.truth:
+            continue
+        whole = terms = 0
+        for i, a in enumerate(e.args):
+            mask = masks.get(a, 0)
+            if mask and (rule := price(e, i)):
+                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count()
+                terms += mask.bit_count()
+                whole |= mask
+        if whole:
+            masks.update(dict.fromkeys(e.outs, whole))
+            cost += terms - whole.bit_count() if e.op is not DUP else 0
+    return cost
+
+
+def shared(rule: Price, key: tuple[Equation, int], paid: Paid) -> int:
+    if key in paid:
+        return 0
+    paid.add(key)
+    return rule.shared
+
+
+def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], active: set[Atom], paid: Paid) -> int:
+    """Weighted operations of several reverse sweeps; `seeds` has a bit for each sweep of a result, `active` are the values
+    that depend on an input of interest."""
+    masks, cost = dict(seeds), 0
+    for e in reversed(equations):
+        mask = union(masks, e.outs)
+        if not mask or e.outs[0] not in active:
+            continue
+        for i, a in enumerate(e.args):
+            if a in active and (rule := price(e, i)):
+                before = masks.get(a, 0)
+                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count() + (before & mask).bit_count()
+                masks[a] = before | mask
+    return cost

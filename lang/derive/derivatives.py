@@ -1,0 +1,284 @@
+"""Derivatives that people ask for, composed from the two modes.
+
+A gradient is the value and every first partial derivative; each of them remembers what it is the derivative of, so that
+differentiating again gives d2v_dx_dy once, not twice. A Jacobian is the same, and a Hessian the gradient with the second
+derivatives of one output; in these two, entries that are zero by construction are left out where they are many. Every order
+is one step: the entries wanted, the cheapest plan of sweeps for them (lang/derive/sweep_plans.py), the sweeps. `Step`
+records the choice.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from adcli.lang.derive.cost import operations
+from adcli.lang.derive.sweep_plans import Entries, Plan, carried_out, plans
+from adcli.lang.ir import MODES, Atom, Lit, Program, Result
+from adcli.lang.ir.check import checked
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.sizes import shape_text
+from adcli.lang.passes import forward
+from adcli.lang.passes.simplify import simplify
+
+MANY = 100
+"""Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
+Key = tuple[str, tuple[str, ...]]
+"""A partial derivative: the output it is of, and the inputs, in the order of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How one order of derivatives was computed: the `plans` there were, and the one `taken`; entries of the matrix that
+    are not zero by construction, of how many; weighted operations of the program `before` and `after`."""
+
+    order: int
+    entries: int
+    of: int
+    plans: tuple[Plan, ...]
+    taken: Plan
+    before: int
+    after: int
+
+
+@dataclass(slots=True)
+class Derivation:
+    """A derivative under way: the program, the inputs, and the steps so far."""
+
+    program: Program
+    wrt: list[str]
+    mode: str
+    steps: list[Step] = field(default_factory=list)
+
+
+def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[Key] = ()) -> list[str]:
+    """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
+    every input that is not a `param` and not of integers."""
+    if wrt is None and chosen:
+        wrt = [x for _, along in chosen for x in along]
+    if wrt is None:
+        return [p.name for p in program.params if p.active and not p.var.integer]
+    known = {p.name: p for p in program.params}
+    for name in wrt:
+        if name not in known:
+            raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
+        if known[name].var.integer:
+            raise AdError(f"'{name}' is a tensor of integers, and has no derivative")
+    return list(dict.fromkeys(wrt))
+
+
+def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list[str]:
+    """The names in `of`, checked, in order; by default every output."""
+    known = [r.name for r in program.results]
+    for name in of or ():
+        if name not in known:
+            raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
+    return list(dict.fromkeys(of)) if of is not None else known
+
+
+@paused()
+def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
+             order: int = 1, steps: list[Step] | None = None) -> Program:
+    """The outputs in `of` and all their partial derivatives with respect to `wrt`, up to `order`.
+
+    An entry of `of` can also be one partial derivative, as v:x,x,y; if there are such, only those come beside the outputs.
+    What was chosen is appended to `steps`.
+    """
+    if not isinstance(order, int) or order < 1:
+        raise AdError(f"order {order!r} is not a whole number from 1", help="order 1 is the gradient")
+    outputs, chosen = requested(program, of)
+    inputs = inputs_to_differentiate(program, wrt, chosen)
+    started = start(program, inputs, outputs, mode, steps)
+    if not chosen:
+        newest: Sequence[str] = outputs
+        for _ in range(order):
+            newest = extend(started, newest, zeros=True)
+        return started.program
+    if order > 1:
+        raise AdError("an order and chosen partial derivatives exclude each other", help="v:x,y is of order 2 by itself")
+    return chosen_partials(started, outputs, chosen)
+
+
+@paused()
+def jacobian(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
+             zeros: bool | None = None, steps: list[Step] | None = None) -> Program:
+    """The outputs in `of` and their Jacobian with respect to `wrt`.
+
+    `zeros` says whether entries that are zero by construction are results too; None leaves them out where they are many.
+    """
+    outputs = outputs_to_differentiate(program, of)
+    started = start(program, inputs_to_differentiate(program, wrt), outputs, mode, steps)
+    extend(started, outputs, zeros)
+    return started.program
+
+
+@paused()
+def hessian(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
+            zeros: bool | None = None, steps: list[Step] | None = None) -> Program:
+    """One output, its gradient and its Hessian: the entries on and above the diagonal. `zeros` as for a Jacobian."""
+    output = one_output(program, of)
+    started = start(program, inputs_to_differentiate(program, wrt), [output], mode, steps)
+    extend(started, extend(started, [output], zeros=True), zeros)
+    return started.program
+
+
+@paused()
+def hvp(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None,
+        along: Sequence[str] | None = None) -> Program:
+    """One output and the product hvp_x of its Hessian with a direction, for every x in `wrt`: inputs gain `dx` for every x
+    in `along` (default: all of `wrt`); the direction has no other components.
+
+    Forward mode over reverse mode: one tangent sweep over the gradient, whatever the number of inputs.
+    """
+    inputs, output = inputs_to_differentiate(program, wrt), one_output(program, of)
+    whole = gradient(program, inputs, [output], "reverse")
+    partials = {r.wrt[0]: r.name for r in whole.results if r.wrt}
+    moved = forward.jvp(whole, inputs if along is None else along, [partials[x] for x in inputs])
+    tangents = moved.results[len(whole.results):]
+    names = Names.of(Program(moved.params, (), (moved.result(output),)))
+    products = [Result(names.fresh(f"hvp_{x}"), t.atom) for x, t in zip(inputs, tangents, strict=True)]
+    results = (moved.result(output), *products)
+    return checked(simplify(Program(moved.params, moved.equations, results, program.source)))
+
+
+def one_output(program: Program, of: Sequence[str] | None) -> str:
+    """The output that a Hessian is of. AdError where that is not one."""
+    outputs = outputs_to_differentiate(program, of)
+    if len(outputs) != 1:
+        raise AdError(f"a Hessian is of one output, and there are {len(outputs)}", help=f"name one: --of {outputs[0]}")
+    return outputs[0]
+
+
+# ---------------------------------------------------------------- one step
+
+def start(program: Program, wrt: list[str], outputs: list[str], mode: str, steps: list[Step] | None) -> Derivation:
+    """The outputs alone, simplified."""
+    if mode not in MODES:
+        raise AdError(f"no mode '{mode}'", help=nearest(str(mode), MODES) or f"the modes are {', '.join(MODES)}")
+    kept = {r.name: r for r in program.results}
+    chosen = Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source)
+    return Derivation(simplify(chosen), wrt, mode, [] if steps is None else steps)
+
+
+def extend(d: Derivation, rows: Sequence[str], zeros: bool | None) -> list[str]:
+    """Add the partial derivatives of the results `rows` with respect to all inputs; the names of the new results."""
+    if not d.wrt:
+        return []
+    entries = Entries.of(d.program, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
+    present = entries.positions()
+    many = len(rows) * len(d.wrt) > MANY and 2 * sum(map(len, entries.pattern)) <= len(rows) * len(d.wrt)
+    if zeros or (zeros is None and not many):
+        n = range(len(d.wrt))
+        present = [(i, j) for i in range(len(rows)) for j in n if not entries.symmetric or i <= j]
+    return step(d, entries, [(rows[i], d.wrt[j]) for i, j in present])
+
+
+def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> bool:
+    """Whether the partial derivatives of the results `rows` are a Hessian: the rows are the gradient of one output."""
+    origins = {r.name: (r.of, r.wrt) for r in program.results}
+    first = origins[rows[0]][0] if rows else None
+    return first is not None and [origins[r] for r in rows] == [(first, (x,)) for x in wrt]
+
+
+def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
+    """Compute entries by the cheapest plan; those `wanted`, each as (result, input), become results with a name."""
+    only_of_scalars(d, entries)
+    found = plans(d.program, entries)
+    allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
+    taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
+    before = operations(d.program)
+    equations, values = carried_out(d.program, taken)
+    results = named_results(d, wanted, values)
+    whole = Program(forward.strip_seeds(d.program), tuple(equations), (*d.program.results, *results), d.program.source)
+    d.program = checked(simplify(checked(whole)))
+    d.steps.append(Step(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
+                        len(entries.rows) * len(entries.columns), tuple(found), taken, before, operations(d.program)))
+    return [r.name for r in results]
+
+
+def only_of_scalars(d: Derivation, entries: Entries) -> None:
+    """AdError where a partial derivative of a tensor is asked for, or one by a tensor in forward mode."""
+    results = {r.name: r for r in d.program.results}
+    for name in entries.rows:
+        result = results[name]
+        shape = shape_of(result.atom)
+        if shape and result.of is not None:
+            raise AdError(f"second derivatives by the tensor '{result.wrt[0]}' are no tensors of its shape",
+                          help="hvp gives the product of the Hessian with a direction")
+        if shape:
+            raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}, and a gradient is that of a scalar",
+                          help="vjp gives the adjoints of the inputs for a cotangent, jvp the tangent along a direction; or "
+                               "choose a scalar output with --of")
+    shaped = {p.name for p in d.program.params if p.var.shape}
+    tensors = [x for x in entries.columns if x in shaped]
+    if tensors and d.mode == "forward":
+        raise AdError(f"'{tensors[0]}' is a tensor, and forward mode gives derivatives along one direction",
+                      help="reverse mode gives the gradient; jvp the tangent along a direction")
+
+
+def named_results(d: Derivation, wanted: Iterable[tuple[str, str]], values: dict[tuple[str, str], Atom]) -> list[Result]:
+    """The entries as results; mixed derivatives that there are already, in another order, are left out."""
+    names, position = Names.of(d.program), {x: i for i, x in enumerate(d.wrt)}
+    rows = {r.name: r for r in d.program.results}
+    known = {(r.of, canonical(r.wrt, position)) for r in d.program.results if r.wrt}
+    results = []
+    for row, x in wanted:
+        r = rows[row]
+        key = r.of or r.name, canonical((*r.wrt, x), position)
+        if key not in known:
+            known.add(key)
+            value = values.get((row, x), Lit(0.0))
+            results.append(Result(names.fresh(partial_name(*key)), value, *key))
+    return results
+
+
+def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]:
+    """The inputs of a mixed partial derivative in one order, since that of differentiation makes no difference."""
+    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x)))
+
+
+def partial_name(output: str, wrt: Sequence[str]) -> str:
+    """dv_dx, d2v_dx_dy, …"""
+    power = "" if len(wrt) == 1 else str(len(wrt))
+    return f"d{power}{output}_" + "_".join(f"d{x}" for x in wrt)
+
+
+# ---------------------------------------------------------------- chosen partial derivatives
+
+def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], list[Key]]:
+    """Outputs in `of`, and the partial derivatives written v:x,x,y, each with its inputs as they are written."""
+    chosen: list[Key] = []
+    for text in of or ():
+        output, colon, along = text.partition(":")
+        if colon:
+            if not output.strip():
+                raise AdError(f"'{text}' names no output", help=f"write {program.results[0].name}{text.strip()}")
+            inputs = tuple(x.strip() for x in along.split(","))
+            if not all(inputs):
+                raise AdError(f"'{text}' names no partial derivative", help=f"write {output}:x for the derivative along x")
+            chosen.append((output.strip(), inputs))
+    outputs = None if of is None else [text.partition(":")[0].strip() for text in of]
+    return outputs_to_differentiate(program, outputs), chosen
+
+
+def chosen_partials(d: Derivation, outputs: list[str], chosen: Sequence[Key]) -> Program:
+    """The outputs and the chosen partial derivatives, each by way of its lower orders, which they share."""
+    place = {p.name: i for i, p in enumerate(d.program.params)}
+    outside = [x for _, along in chosen for x in along if x not in d.wrt]
+    if outside:
+        raise AdError(f"'{outside[0]}' is not among the inputs of --wrt")
+    d.wrt.sort(key=lambda x: place[x])
+    position = {x: i for i, x in enumerate(d.wrt)}
+    targets = [(v, canonical(along, position)) for v, along in chosen]
+    at: dict[Key, str] = {(v, ()): v for v in outputs}
+    for order in range(1, max(len(along) for _, along in targets) + 1):
+        prefixes = dict.fromkeys((v, along[:order]) for v, along in targets if len(along) >= order)
+        wanted = [(at[v, along[:-1]], along[-1]) for v, along in prefixes]
+        rows, columns = list(dict.fromkeys(r for r, _ in wanted)), list(dict.fromkeys(x for _, x in wanted))
+        step(d, Entries.of(d.program, rows, columns), wanted)
+        at.update({(r.of, canonical(r.wrt, position)): r.name for r in d.program.results if r.of})
+    kept = [*outputs, *dict.fromkeys(at[key] for key in targets)]
+    results = {r.name: r for r in d.program.results}
+    return checked(simplify(Program(d.program.params, d.program.equations, tuple(results[n] for n in kept), d.program.source)))

@@ -1,0 +1,288 @@
+"""Sparsity patterns: which first and second derivatives of a program can be other than zero.
+
+A pattern is structural: an entry is there if and only if a chain of equations leads from the input to the result, none of
+whose maps is zero by construction. That is exact for the program as it stands; a number that happens to be 0 everywhere,
+as in x − x, is still an entry, and so is the arm of a select whose conditions contradict each other. Whoever wants few entries
+simplifies the program first.
+
+Everything is sets of integers handed along the edges of the program. Equal sets are one object, and a value that is used
+once has no set of its own, so a long sum costs its length and not the square of it.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
+
+Pattern = tuple[tuple[int, ...], ...]
+"""For every row its column numbers, in ascending order."""
+
+Numbers = frozenset[int]
+NONE: Numbers = frozenset()
+
+DUP, POWN = TABLE["dup"], TABLE["pown"]
+MOST = 50_000_000
+"""Elements of sets that may be handled for one pattern; beyond, the matrix is not sparse and memory could end."""
+
+
+@paused()
+def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Pattern:
+    """The pattern of ∂of/∂wrt: a row for every result in `of`, columns are positions in `wrt`.
+
+    Sets of inputs go forward to the results, or sets of results go backward to the inputs, as Griewank & Walther describe
+    (Evaluating Derivatives, 2nd edition 2008, chapter 7). One can be far cheaper than the other and neither cost is
+    known beforehand, so each is tried in turn with a limit that grows: this takes a few times as long as the cheaper one.
+    AdError if the pattern is too large for both.
+    """
+    edges = Edges.between(program, wrt, of)
+    limit = 4 * (len(edges.lines) + len(wrt) + len(of)) + 1_000
+    while True:
+        for sweep in (_by_rows, _by_columns):
+            found = sweep(edges, limit)
+            if found is not None:
+                return found
+        if limit >= MOST:
+            raise _too_large()
+        limit = min(8 * limit, MOST)
+
+
+@paused()
+def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
+    """The pattern of the second derivatives of the result `of`: symmetric, rows and columns are positions in `wrt`.
+
+    It is that of the Jacobian of the gradient, made symmetric, but no gradient is built. The adjoint of an argument is a
+    map of the adjoint of its result, so it depends on what that adjoint depends on, and on what the values in the map
+    depend on. The latter are found by one sweep forward, the former by one sweep backward. (Gower & Mello, "A new framework
+    for the computation of Hessians", Optimization Methods and Software 27, 2012, push numbers along these same edges.)
+    AdError if the pattern is too large.
+    """
+    edges = Edges.between(program, wrt, [of])
+    meetings = [line.meetings() for line in edges.lines]
+    union = Union(MOST)
+    try:
+        within = _domains(edges, union, {b for line in meetings for met in line for b in met})
+        adjoint: dict[Var, list[Numbers]] = {}
+        for line, meeting in zip(reversed(edges.lines), reversed(meetings), strict=True):
+            after = union(adjoint.pop(line.out, ()))
+            for a, met in zip(line.args, meeting, strict=True):
+                adjoint.setdefault(a, []).extend((after, *[within[b] for b in met]))
+        rows = [union(adjoint.get(x, ())) for x in edges.inputs]
+    except TooMany:
+        raise _too_large() from None
+    return symmetric(_sorted_rows(rows))
+
+
+def symmetric(pattern: Pattern) -> Pattern:
+    """The smallest symmetric pattern that holds a square one."""
+    mirrored = transposed(pattern, len(pattern))
+    return tuple([row if row == other else tuple(sorted({*row, *other})) for row, other in zip(pattern, mirrored, strict=True)])
+
+
+def entries(pattern: Pattern) -> int:
+    """The number of entries."""
+    return sum(map(len, pattern))
+
+
+def transposed(pattern: Pattern, columns: int) -> Pattern:
+    """The pattern of the transposed matrix; `columns` is the number of columns of the given one."""
+    rows: list[list[int]] = [[] for _ in range(columns)]
+    for i, row in enumerate(pattern):
+        for j in row:
+            rows[j].append(i)
+    return tuple(map(tuple, rows))
+
+
+# ---------------------------------------------------------------- the edges of a program
+
+class Line(NamedTuple):
+    """An equation as the patterns see it: its result and the arguments, with their positions, that a derivative flows
+    through."""
+
+    out: Var
+    args: tuple[Var, ...]
+    positions: tuple[int, ...]
+    equation: Equation
+
+    def meetings(self) -> list[list[Var]]:
+        """For each of the arguments those that its map depends on."""
+        table = interactions(self.equation.op, statics(self.equation), len(self.equation.args))
+        place = dict(zip(self.positions, self.args, strict=True))
+        return [[place[q] for q in table[p] if q in place] for p in self.positions]
+
+
+class Edges(NamedTuple):
+    """The lines of a program that lead from the `inputs` to the `results`; copies are seen through."""
+
+    inputs: list[Var]
+    lines: list[Line]
+    results: list[Atom]
+
+    @classmethod
+    def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
+        if has_tensors(program):
+            raise AdError("a sparsity pattern is of scalars, and the program has tensors")
+        given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
+        inputs = [given[name] for name in wrt]
+        lines, copies = _from_inputs(program.equations, inputs)
+        results = [copies.get(atom, atom) for atom in (wanted[name] for name in of)]
+        return cls(inputs, _leading_to(results, lines), results)
+
+
+def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[list[Line], dict[Atom, Atom]]:
+    """The equations whose results depend on the inputs, and what each copy is a copy of."""
+    active: set[Atom] = set(inputs)
+    copies: dict[Atom, Atom] = {}
+    lines = []
+    for e in equations:
+        args = [copies.get(a, a) for a in e.args] if copies else e.args
+        if e.op is DUP:
+            copies.update(dict.fromkeys(e.outs, args[0]))
+            continue
+        positions = tuple([i for i, a in enumerate(args) if a in active and not zero_by_construction(e, i)])
+        if positions:
+            active.add(e.outs[0])
+            through = tuple([a for i in positions if isinstance(a := args[i], Var)])
+            lines.append(Line(e.outs[0], through, positions, e))
+    return lines, copies
+
+
+def zero_by_construction(e: Equation, position: int) -> bool:
+    """Whether nothing flows through an argument: no map, as of truth values, or one that is none for these constants, as x**0."""
+    return e.op.map(position) is None or (bool(e.op.static) and _no_rule(e.op, position, statics(e), len(e.args)))
+
+
+@cache
+def _no_rule(op: Primitive, position: int, static: Statics, count: int) -> bool:
+    return map_rule(op, position, static, count) is None
+
+
+def _leading_to(values: Iterable[Atom], lines: Sequence[Line]) -> list[Line]:
+    """The lines that the values depend on."""
+    needed, kept = set(values), []
+    for line in reversed(lines):
+        if line.out in needed:
+            needed.update(line.args)
+            kept.append(line)
+    kept.reverse()
+    return kept
+
+
+@cache
+def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
+    """For every argument of an operation the arguments that its map depends on, found from the rule itself: (0,) for sin,
+    (1,) and (0,) for a product, none for a sum. `static` are its constants, `count` is the number of arguments."""
+    rules = [map_rule(op, i, static, count) for i in range(count)]
+    smooth = [i for i, rule in enumerate(rules) if rule is not None]
+    return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
+
+
+def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:
+    """The arguments that a map depends on; the result of the operation depends on the `smooth` ones."""
+    params = [Param(v, v.name or "") for v in (*rule.args, rule.z) if isinstance(v, Var) and not v.truth]
+    written = Program(tuple(params), rule.equations, (Result("m", rule.value),))
+    [row] = jacobian_pattern(written, [p.name for p in params], ["m"])
+    found = {params[k].var for k in row}
+    return {i for i, a in enumerate(rule.args) if a in found}.union(smooth if rule.z in found else ())
+
+
+# ---------------------------------------------------------------- sets along the edges
+
+class TooMany(Exception):
+    """The sets have become larger than the limit."""
+
+
+class Union:
+    """Unions of sets; equal ones are one object. TooMany once more than `limit` elements have been handled."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+        self.made: dict[Numbers, Numbers] = {}
+
+    def __call__(self, sets: Iterable[Numbers]) -> Numbers:
+        different = set(sets)
+        different.discard(NONE)
+        if len(different) < 2:
+            return different.pop() if different else NONE
+        self.left -= sum(map(len, different))
+        if self.left < 0:
+            raise TooMany
+        whole = NONE.union(*different)
+        return self.made.setdefault(whole, whole)
+
+
+def _domains(edges: Edges, union: Union, wanted: set[Var]) -> dict[Var, Numbers]:
+    """The inputs, by number, that each wanted value depends on. A value that is used once and not wanted has no set."""
+    within = {x: frozenset((i,)) for i, x in enumerate(edges.inputs)}
+    lines = _leading_to(wanted, edges.lines)
+    heads = wanted | _used_again(lines)
+    defined: dict[Var, Line] = {}
+    for line in lines:
+        defined[line.out] = line
+        if line.out in heads:
+            within[line.out] = union([within[a] for a in _leaves(line, defined, within)])
+    return within
+
+
+def _leaves(line: Line, defined: dict[Var, Line], within: dict[Var, Numbers]) -> Iterator[Var]:
+    """The values with a set that the expression of a line is made of."""
+    stack = list(line.args)
+    while stack:
+        a = stack.pop()
+        if a in within:
+            yield a
+        else:
+            stack += defined[a].args
+
+
+def _used_again(lines: Iterable[Line]) -> set[Var]:
+    """The values that are used more than once."""
+    once: set[Var] = set()
+    again: set[Var] = set()
+    for line in lines:
+        for a in line.args:
+            (again if a in once else once).add(a)
+    return again
+
+
+def _by_rows(edges: Edges, limit: int) -> Pattern | None:
+    """The pattern by sets of inputs that go forward; None beyond the limit."""
+    try:
+        within = _domains(edges, Union(limit), {r for r in edges.results if isinstance(r, Var)})
+    except TooMany:
+        return None
+    return _sorted_rows([within.get(r, NONE) if isinstance(r, Var) else NONE for r in edges.results])
+
+
+def _by_columns(edges: Edges, limit: int) -> Pattern | None:
+    """The pattern by sets of results that go backward; None beyond the limit."""
+    union = Union(limit)
+    reached: dict[Atom, list[Numbers]] = {}
+    for i, r in enumerate(edges.results):
+        reached.setdefault(r, []).append(frozenset((i,)))
+    try:
+        for line in reversed(edges.lines):
+            here = union(reached.pop(line.out, ()))
+            for a in line.args:
+                reached.setdefault(a, []).append(here)
+        columns = [union(reached.get(x, ())) for x in edges.inputs]
+    except TooMany:
+        return None
+    return transposed(_sorted_rows(columns), len(edges.results))
+
+
+def _sorted_rows(rows: Iterable[Numbers]) -> Pattern:
+    """Rows in ascending order; equal ones share their tuple."""
+    ordered: dict[Numbers, tuple[int, ...]] = {}
+    return tuple([ordered[row] if row in ordered else ordered.setdefault(row, tuple(sorted(row))) for row in rows])
+
+
+def _too_large() -> AdError:
+    return AdError(f"the pattern is too large: it takes more than {MOST:,} steps to find",
+                   help="choose inputs with --wrt and outputs with --of")

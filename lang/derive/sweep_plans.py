@@ -1,0 +1,217 @@
+"""How a set of partial derivatives is computed: which sweeps, in which mode, with which of them read off where.
+
+Inputs whose columns do not meet in any row share one tangent sweep, results whose rows do not meet in any column share one
+reverse sweep: the sweep gives every entry by itself, so nothing is lost to sums that have to be taken apart again. With each
+plan goes its cost, counted on the program, and the cheapest is taken.
+"""
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
+from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
+from adcli.lang.derive.sparsity import Pattern, jacobian_pattern, symmetric, transposed
+from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.elementwise import filled, has_tensors
+from adcli.lang.passes import forward, reverse
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.seed_masks import masks
+from adcli.lang.passes.simplify import prune
+
+Groups = tuple[tuple[str, ...], ...]
+Entry = tuple[str, str]
+"""An entry of a matrix of partial derivatives: the result and the input."""
+
+
+class Read(NamedTuple):
+    """Where an entry is found: in the sweep of the group that has this input (forward) or this result (reverse)."""
+
+    mode: str
+    result: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Sweeps that give all of a set of entries: groups of `inputs` pushed forward, groups of `outputs` pulled back."""
+
+    inputs: Groups
+    outputs: Groups
+    reads: Mapping[Entry, Read]
+    cost: int = 0
+
+    @property
+    def mode(self) -> str:
+        return "mixed" if self.inputs and self.outputs else "reverse" if self.outputs else "forward"
+
+    @property
+    def sweeps(self) -> int:
+        return len(self.inputs) + len(self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A matrix of partial derivatives to be computed: `rows` are results, `columns` inputs.
+
+    Of a `symmetric` one only the entries on and above the diagonal are wanted, and either of a pair will do.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    pattern: Pattern
+    symmetric: bool = False
+
+    @classmethod
+    def of(cls, program: Program, rows: Sequence[str], columns: Sequence[str], is_symmetric: bool = False) -> Entries:
+        dense = has_tensors(program)
+        pattern = (tuple(range(len(columns))),) * len(rows) if dense else jacobian_pattern(program, columns, rows)
+        return cls(tuple(rows), tuple(columns), symmetric(pattern) if is_symmetric else pattern, is_symmetric)
+
+    def positions(self) -> list[tuple[int, int]]:
+        """The entries that are wanted and not zero by construction, as row and column numbers."""
+        return [(i, j) for i, row in enumerate(self.pattern) for j in row if not self.symmetric or i <= j]
+
+
+# ---------------------------------------------------------------- plans
+
+def plans(program: Program, entries: Entries) -> list[Plan]:
+    """The ways to compute the entries, each with its cost: forward, reverse, and both where that takes fewer sweeps."""
+    if has_tensors(program):
+        return tensor_plans(program, entries)
+    found = symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
+    wanted = set(entries.rows)
+    needed = prune(Program(program.params, program.equations, tuple(r for r in program.results if r.name in wanted)))
+    return [replace(p, cost=cost(needed, p)) for p in found]
+
+
+def tensor_plans(program: Program, entries: Entries) -> list[Plan]:
+    """Plans for a program with tensors: every entry counts as there, and a sweep costs about what any other does.
+
+    Forward mode has one direction for each input, so it gives the derivatives with respect to scalars only.
+    """
+    each = [(entries.rows[i], entries.columns[j]) for i, j in entries.positions()]
+    back = Plan((), tuple((r,) for r in entries.rows), {(r, x): Read("reverse", r, x) for r, x in each}, len(entries.rows))
+    columns = set(entries.columns)
+    if any(p.var.shape for p in program.params if p.name in columns):
+        return [back]
+    ahead = tuple((x,) for x in entries.columns)
+    return [back, Plan(ahead, (), {(r, x): Read("forward", r, x) for r, x in each}, len(entries.columns))]
+
+
+def one_sided_plans(entries: Entries) -> list[Plan]:
+    rows, columns, pattern = entries.rows, entries.columns, entries.pattern
+    across = grouped(columns, column_colours(pattern, len(columns)), used_columns(pattern))
+    along = grouped(rows, row_colours(pattern, len(columns)), used_rows(pattern))
+    found = [Plan(across, (), reads(entries)), Plan((), along, reads(entries, reverse_rows=range(len(rows))))]
+    both = mixed(entries, min(len(across), len(along)))
+    return [*found, both] if both else found
+
+
+def symmetric_plans(entries: Entries) -> list[Plan]:
+    """Forward and reverse by a star colouring: of each pair of entries, the one that can be read is."""
+    rows, columns, used = entries.rows, entries.columns, used_rows(entries.pattern)
+    colours = star_colours(entries.pattern)
+    tangents, adjoints = {}, {}
+    for (i, j), (r, _) in star_reads(entries.pattern, colours).items():
+        other = j if r == i else i
+        tangents[rows[i], columns[j]] = Read("forward", rows[r], columns[other])
+        adjoints[rows[i], columns[j]] = Read("reverse", rows[other], columns[r])
+    return [Plan(grouped(columns, colours, used), (), tangents), Plan((), grouped(rows, colours, used), adjoints)]
+
+
+def mixed(entries: Entries, best: int) -> Plan | None:
+    """Both modes at once where that takes fewer sweeps than `best`: the longest rows are pulled back one by one, and the
+    rest is coloured by columns; or the longest columns are pushed forward, and the rest is coloured by rows.
+
+    After Hossain & Steihaug, Computing a sparse Jacobian matrix by rows and columns (1998).
+    """
+    rows, columns, pattern = entries.rows, entries.columns, entries.pattern
+    across = transposed(pattern, len(columns))
+    plan, count = None, 1
+    while count < best:
+        long, wide = set(longest(pattern, count)), set(longest(across, count))
+        short = tuple(() if i in long else row for i, row in enumerate(pattern))
+        groups = grouped(columns, column_colours(short, len(columns)), used_columns(short))
+        if count + len(groups) < best:
+            best = count + len(groups)
+            plan = Plan(groups, tuple((rows[i],) for i in sorted(long)), reads(entries, reverse_rows=long))
+        narrow = tuple(tuple(j for j in row if j not in wide) for row in pattern)
+        groups = grouped(rows, row_colours(narrow, len(columns)), used_rows(narrow))
+        if count + len(groups) < best:
+            best = count + len(groups)
+            plan = Plan(tuple((columns[j],) for j in sorted(wide)), groups, reads(entries, reverse_but=wide))
+        count *= 2
+    return plan
+
+
+def longest(pattern: Pattern, count: int) -> list[int]:
+    return sorted(range(len(pattern)), key=lambda i: -len(pattern[i]))[:count]
+
+
+def used_columns(pattern: Pattern) -> list[int]:
+    return sorted({j for row in pattern for j in row})
+
+
+def used_rows(pattern: Pattern) -> list[int]:
+    return [i for i, row in enumerate(pattern) if row]
+
+
+def grouped(names: Sequence[str], colours: Sequence[int], members: Sequence[int]) -> Groups:
+    """The names of the members by colour."""
+    groups: dict[int, list[str]] = {}
+    for i in members:
+        groups.setdefault(colours[i], []).append(names[i])
+    return tuple(tuple(groups[c]) for c in sorted(groups))
+
+
+def reads(entries: Entries, reverse_rows: Container[int] = (), reverse_but: Container[int] | None = None) -> dict[Entry, Read]:
+    """Every entry read where it stands: in reverse mode for these rows, or for all columns but these; else forward."""
+    found = {}
+    for i, j in entries.positions():
+        back = i in reverse_rows if reverse_but is None else j not in reverse_but
+        r, x = entries.rows[i], entries.columns[j]
+        found[r, x] = Read("reverse" if back else "forward", r, x)
+    return found
+
+
+# ---------------------------------------------------------------- what a plan costs
+
+def cost(program: Program, plan: Plan) -> int:
+    """The weighted operations of the sweeps of a plan."""
+    total, paid = 0, Paid()
+    if plan.inputs:
+        inputs = {p.name: p.var for p in program.params}
+        total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]), paid)
+    if plan.outputs:
+        results = {r.name: r.atom for r in program.results}
+        active = reverse.active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
+        total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active, paid)
+    return total
+
+
+# ---------------------------------------------------------------- the sweeps
+
+def carried_out(program: Program, plan: Plan) -> tuple[list[Equation], dict[Entry, Atom]]:
+    """The program's equations with the sweeps of the plan, and the entries."""
+    b, tangents, adjoints = Builder(), dict[tuple[str, int], Atom](), dict[tuple[int, str], Atom]()
+    ways = plan.reads.values()
+    if plan.outputs:
+        program = duplicate(program)
+    if plan.inputs:
+        tangents = forward.partials(b, program, plan.inputs, {at.result for at in ways if at.mode == "forward"})
+    else:
+        b.equations.extend(program.equations)
+    if plan.outputs:
+        adjoints = reverse.partials(b, program, plan.outputs, {at.input for at in ways if at.mode == "reverse"})
+    of_input = {x: i for i, group in enumerate(plan.inputs) for x in group}
+    of_result = {v: i for i, group in enumerate(plan.outputs) for v in group}
+    shapes = {p.name: p.var.shape for p in program.params}
+    found = {}
+    for entry, at in plan.reads.items():
+        value = tangents.get((at.result, of_input[at.input])) if at.mode == "forward" else \
+            adjoints.get((of_result[at.result], at.input))
+        found[entry] = filled(b, shapes[at.input], 0.0) if value is None else value
+    return b.equations, found

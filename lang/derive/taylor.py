@@ -1,0 +1,62 @@
+"""Taylor coefficients of any order: one more program, whose values are the coefficients of power series.
+
+Along x(s) = x + s·dx every value of a program is a power series in s; `adcli.lang.derive.power_series` says how the table's
+rules give its coefficients. An operation costs O(N²) equations at order N. Those whose rule leads from one function to a
+next one (gamma by way of the polygammas, a power with a positive exponent by way of lower powers) have a chain of such
+functions, as long as N, or as the exponent where that is a smaller constant.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from adcli.lang.derive.derivatives import inputs_to_differentiate, outputs_to_differentiate
+from adcli.lang.derive.power_series import Expansion
+from adcli.lang.ir import Param, Program, Result, Var, substitute
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.check import checked
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.names import Names
+from adcli.lang.passes.forward import strip_seeds
+from adcli.lang.passes.simplify import simplify
+
+HIGHEST_FACTORIAL = 170
+"""170! is the largest factorial that is a double."""
+
+
+@paused()
+def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order: int, scaled: bool = False) -> Program:
+    """The Taylor coefficients v_0, v_1, …, v_`order` of s ↦ v(x + s·dx) at s = 0, for every result v in `of`.
+
+    Inputs gain `dx` for every x in `wrt`. With `scaled` the results are the derivatives, k! times the coefficients.
+    AdError for an unknown name, for an order that is none, and for a program that would be too large.
+    """
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    if has_tensors(program):
+        raise AdError("Taylor coefficients are of programs of scalars, and this one has tensors",
+                      help="jvp of jvp gives second derivatives along a direction")
+    check_order(order, scaled)
+    kept = {r.name: r for r in program.results}
+    names = Names.of(program)
+    program = simplify(Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source))
+    seeds = tuple(Param(Var(n := names.fresh(f"d{p.name}")), n, seed=p.name) for p in program.params if p.name in inputs)
+    b = Builder()
+    expansion = Expansion(b, order)
+    direction = {s.seed: s.var for s in seeds}
+    for p in program.params:
+        expansion.enter(p.var, direction.get(p.name))
+    for e in program.equations:
+        expansion.line(e)
+    results = [Result(names.fresh(f"{r.name}_{k}"), expansion.result(r.atom, k, math.factorial(k) if scaled else 1))
+               for r in program.results for k in range(order + 1)]
+    whole = Program(strip_seeds(program) + seeds, tuple(b.equations), tuple(results), program.source)
+    return checked(simplify(checked(substitute(whole, expansion.hints))))
+
+
+def check_order(order: int, scaled: bool) -> None:
+    if not isinstance(order, int) or order < 0:
+        raise AdError(f"order {order!r} is not a whole number from 0", help="order 2 gives v_0, v_1 and v_2")
+    if scaled and order > HIGHEST_FACTORIAL:
+        raise AdError(f"{order}! is no double", help="ask for the coefficients, which are not multiplied by it")

@@ -1,0 +1,166 @@
+"""Propagation of uncertainty as a Program: standard uncertainties of inputs in, those of outputs out.
+
+To first order u(v) is the length of the vector of contributions c·u(x), c the partial derivatives (JCGM 100:2008, Evaluation
+of measurement data: Guide to the expression of uncertainty in measurement, equations 10 and 16). Correlated contributions are
+first made independent by the Cholesky factor L of the correlation matrix, so u(v) = ‖Lᵀ(c∘u)‖ is a sum of squares: it cannot
+become negative by rounding, and `hypot` takes it without overflow.
+
+To second order, for jointly normal inputs of covariance Σ, Hessian H: the mean is v + ½ tr(HΣ), the variance gᵀΣg + ½ tr((HΣ)²)
+(the moments of a quadratic form: Searle, Linear Models, 1971, section 2.5). With B = Lᵀ(u∘H∘u)L these are v + ½ tr B and
+u(v)² + ½ ‖B‖², again a sum of squares. JCGM 100, 5.1.2, note, has the same terms where the inputs are independent, and further
+ones with third derivatives, which belong to an expansion of higher order.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, cholesky, figures
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, substitute
+from adcli.lang.ir.build import Builder, Expr, apply
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.simplify import simplify
+
+Sparse = dict[tuple[int, int], Expr]
+
+MOST = 100_000
+"""Results of one propagation, or second derivatives (which are symmetric: twice as many) with what correlations make of them."""
+
+
+@paused()
+def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlations: Sequence[Correlation] = ()) -> Program:
+    """The program with further inputs u_x, the standard uncertainties of the inputs in `wrt`, and the `figures` as further
+    results. Where u(v) is 0 or infinite, shares and correlations are 0. AdError where `correlations` cannot be."""
+    outputs = [r.name for r in program.results]
+    factor = cholesky(wrt, correlations)
+    wanted = figures(outputs, wrt, order, correlations)
+    curved = len(outputs) * len(wrt) * sum(map(len, factor)) if order > 1 else 0
+    if len(wanted) > MOST or curved > 2 * MOST:
+        raise AdError(f"{len(wrt)} uncertain inputs and {len(outputs)} outputs are too many for one propagation",
+                      help="choose outputs with --of, and give a spread to fewer inputs")
+    derived = _named(gradient(program, wrt, None, "auto", order))
+    names, b = Names.of(derived), Builder()
+    b.equations.extend(derived.equations)
+    spreads = tuple(Param(Var(n := names.fresh(f"u_{x}")), n, low=0.0, high=math.inf, seed=x) for x in wrt)
+    made = _Propagation(b, derived, wrt, [b.expr(s.var) for s in spreads], factor)
+    values: dict[Figure, Expr] = {}
+    for v in outputs:
+        values |= made.first(v, correlations)
+        values |= made.second(v) if order > 1 else {}
+    for f in wanted:
+        if f.kind == "corr":
+            values[f] = made.correlation(f.of, f.along[0])
+    results = tuple(Result(names.fresh(f.hint), values[f].atom, f.of) for f in wanted)
+    return simplify(Program(derived.params + spreads, tuple(b.equations), derived.results[:len(outputs)] + results,
+                            program.source, program.notes))
+
+
+class _Propagation:
+    """The equations of one propagation. `parts` has for each output its independent contributions, `whole` u(v)."""
+
+    def __init__(self, b: Builder, derived: Program, wrt: Sequence[str], spreads: list[Expr], factor: Factor) -> None:
+        self.b, self.wrt, self.spreads, self.factor = b, wrt, spreads, factor
+        self.values = {r.name: b.expr(r.atom) for r in derived.results if not r.wrt}
+        self.partials: dict[str, dict[tuple[str, ...], Expr]] = {v: {} for v in self.values}
+        for r in derived.results:
+            if r.wrt and not (isinstance(r.atom, Lit) and r.atom.value == 0):
+                self.partials[r.of or ""][r.wrt] = b.expr(r.atom)
+        self.parts: dict[str, dict[int, Expr]] = {}
+        self.whole: dict[str, Expr] = {}
+        self.none: dict[str, Expr] = {}
+
+    def line(self, value: Expr, name: str) -> Expr:
+        """The value of the last equation under a name of its own; the next line begins."""
+        self.b.group += 1
+        return self.b.expr(self.b.rename(value.atom, name, False, 0))
+
+    def first(self, v: str, correlations: Sequence[Correlation]) -> dict[Figure, Expr]:
+        """The standard uncertainty of one output and the shares in its variance."""
+        terms = {i: self.line(c * self.spreads[i], f"u_{v}_{x}")
+                 for i, x in enumerate(self.wrt) if (c := self.partials[v].get((x,))) is not None}
+        self.parts[v] = self.turned(terms)
+        whole = self.whole[v] = self.line(self.length(list(self.parts[v].values())), f"u_{v}")
+        none = self.none[v] = self.line((whole == 0) | (whole == math.inf), f"none_{v}")
+        found = {Figure("u", v): whole}
+        portions = {i: self.line(t / whole, f"part_{v}_{self.wrt[i]}") for i, t in terms.items()}
+        nothing = self.b.expr(Lit(0.0))
+        for i, x in enumerate(self.wrt):
+            mine = portions.get(i)
+            found[Figure("share", v, (x,))] = nothing if mine is None else self.unless(none, 100 * (mine * mine))
+        for x, y, r in correlations:
+            one, other = portions.get(self.wrt.index(x)), portions.get(self.wrt.index(y))
+            joint = nothing if one is None or other is None else self.unless(none, 200 * r * (one * other))
+            found[Figure("share", v, (x, y))] = joint
+        return found
+
+    def correlation(self, v: str, w: str) -> Expr:
+        """The correlation coefficient of two outputs: the cosine of the angle between their contributions."""
+        both = [i for i in self.parts[v] if i in self.parts[w]]
+        if not both:
+            return self.b.expr(Lit(0.0))
+        cosine = total([(self.parts[v][i] / self.whole[v]) * (self.parts[w][i] / self.whole[w]) for i in both])
+        inside = apply(TABLE["max"], apply(TABLE["min"], cosine, 1), -1)
+        return self.unless(self.none[v] | self.none[w], inside)
+
+    def second(self, v: str) -> dict[Figure, Expr]:
+        """Estimate and standard uncertainty of one output to second order. The mean is an `fma`, not a sum: a sum would count as
+        linear in the spreads, and vanish with them by the zero rule (`adcli.lang.passes.zero_seeds`)."""
+        position = {x: i for i, x in enumerate(self.wrt)}
+        curved: Sparse = {}
+        for along, h in self.partials[v].items():
+            if len(along) == 2:
+                i, j = position[along[0]], position[along[1]]
+                curved[i, j] = curved[j, i] = self.line(h * self.spreads[i] * self.spreads[j], f"u_{v}_{'_'.join(along)}")
+        turned = self.turned_twice(curved)
+        trace = [t for (i, j), t in turned.items() if i == j]
+        mean = apply(TABLE["fma"], 0.5, total(trace), self.values[v]) if trace else self.values[v]
+        rest = [math.sqrt(0.5) * t if i == j else t for (i, j), t in turned.items() if i <= j]
+        return {Figure("mean", v): mean, Figure("u2", v): self.length([self.whole[v], *rest])}
+
+    def turned(self, terms: Mapping[int, Expr]) -> dict[int, Expr]:
+        """Lᵀ times a vector: contributions that are independent."""
+        columns: dict[int, list[Expr]] = {}
+        for i, t in terms.items():
+            for k, weight in self.factor[i].items():
+                columns.setdefault(k, []).append(t if weight == 1 else weight * t)
+        return {k: total(parts) for k, parts in columns.items()}
+
+    def turned_twice(self, terms: Sparse) -> Sparse:
+        """Lᵀ A L for a symmetric A."""
+        for _ in range(2):
+            columns: dict[tuple[int, int], list[Expr]] = {}
+            for (i, j), t in terms.items():
+                for k, weight in self.factor[i].items():
+                    columns.setdefault((j, k), []).append(t if weight == 1 else weight * t)
+            terms = {place: total(parts) for place, parts in columns.items()}
+        return terms
+
+    def length(self, parts: Sequence[Expr]) -> Expr:
+        if len(parts) < 2:
+            return apply(TABLE["abs"], parts[0]) if parts else self.b.expr(Lit(0.0))
+        return apply(TABLE["hypot"], *parts)
+
+    def unless(self, none: Expr, value: Expr) -> Expr:
+        return apply(TABLE["select"], none, 0, value)
+
+
+def total(parts: Sequence[Expr]) -> Expr:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole + part
+    return whole
+
+
+def _named(derived: Program) -> Program:
+    """A derivative program whose partial derivatives have their names inside, since they are no results any more."""
+    owned: set[Atom] = {r.atom for r in derived.results if not r.wrt}
+    owned.update(p.var for p in derived.params)
+    env: dict[Atom, Atom] = {}
+    for r in derived.results:
+        if r.wrt and isinstance(r.atom, Var) and r.atom not in owned:
+            env.setdefault(r.atom, Var(r.name))
+    return substitute(derived, env)

@@ -1,0 +1,345 @@
+"""What a Program means: an interpreter over any arithmetic.
+
+It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
+made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals, complex
+numbers and expansions have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
+from adcli.lang.ir.build import composed
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rounded import meant
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Constants by `constant`, primitives by `functions`; `compositions` remembers the expanded ones."""
+
+    functions: Mapping[str, Callable[..., Any]]
+    constant: Callable[[float], Any] = float
+    compositions: dict[Any, Program] = field(default_factory=dict)
+
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...]) -> Any:
+        function = self.functions.get(op.name)
+        if function is not None:
+            return function(*args)
+        static = {i: a for i in op.static if isinstance(a := atoms[i], Lit)}
+        key = (op, *(static[i].value for i in op.static))
+        if key not in self.compositions:
+            self.compositions[key] = composed(op, static)
+        inputs = {f"x{i}": a for i, a in enumerate(args) if i not in static}
+        return evaluate(self.compositions[key], inputs, self)["z"]
+
+
+def evaluate(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic | None = None) -> dict[str, Any]:
+    """The results of a program at a point, by name; `at` gives every input that has no default.
+
+    Tensors are arrays, or nested lists of numbers. AdError where shapes do not fit the program.
+    """
+    arithmetic = arithmetic or FLOAT
+    values = every_value(program, at, arithmetic)
+    return {r.name: read(values, r.atom, arithmetic) for r in program.results}
+
+
+def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic) -> dict[Var, Any]:
+    """The value of every variable of a program at a point."""
+    values: dict[Var, Any] = {}
+    for p in program.params:
+        given = at.get(p.name)
+        if given is None:
+            assert p.default is not None, f"no value for {p.name}"
+            given = arithmetic.constant(p.default)
+        values[p.var] = given
+    sizes = _sizes(program, values, arithmetic) if has_tensors(program) else {}
+    for e in program.equations:
+        args = [read(values, a, arithmetic) for a in e.args]
+        if e.op is TABLE["dup"]:
+            values.update(dict.fromkeys(e.outs, args[0]))
+        elif isinstance(e.op, Comprehension):
+            from adcli.lang.evaluate.comprehensions import comprehension
+            values[e.outs[0]] = comprehension(e, args, sizes, arithmetic)
+        else:
+            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
+    return values
+
+
+def _sizes(program: Program, values: dict[Var, Any], arithmetic: Arithmetic) -> dict[str, int]:
+    """The sizes of tensors as numbers; the tensors among the inputs become arrays."""
+    from adcli.lang.evaluate.comprehensions import as_value, bound
+    values.update({p.var: as_value(p, values[p.var], arithmetic) for p in program.params if p.var.shape})
+    return bound(program, values)
+
+
+def read(values: Mapping[Var, Any], atom: Atom, arithmetic: Arithmetic) -> Any:
+    return arithmetic.constant(atom.value) if isinstance(atom, Lit) else values[atom]
+
+
+# ---------------------------------------------------------------- floats, as IEEE 754 and C99 Annex F have them
+
+NAN, INF = math.nan, math.inf
+
+
+def _divide(x: float, y: float) -> float:
+    if y != 0:
+        return x / y
+    return NAN if x == 0 or x != x else math.copysign(INF, x) * math.copysign(1, y)
+
+
+def _ieee(function: Callable[..., float], overflow: Callable[..., float] = lambda *x: INF,
+          outside: Callable[..., float] = lambda *x: NAN) -> Callable[..., float]:
+    """A function of `math` that returns what IEEE says where Python raises."""
+    def safe(*args: float) -> float:
+        try:
+            return function(*args)
+        except OverflowError:
+            return overflow(*args)
+        except ValueError:
+            return outside(*args)
+    return safe
+
+
+def _at(pole: float, value: float) -> Callable[..., float]:
+    return lambda x: value if x == pole else NAN
+
+
+def _odd(y: float) -> bool:
+    return math.isfinite(y) and y % 2 == 1
+
+
+def _pow_pole(x: float, y: float) -> float:
+    """0 ** negative is infinite, with the sign of 0 where y is odd; a negative base with a fraction is NaN."""
+    return (math.copysign(INF, x) if _odd(y) else INF) if x == 0 else NAN
+
+
+def _pow_overflow(x: float, y: float) -> float:
+    return -INF if x < 0 and _odd(y) else INF
+
+
+def _gamma_pole(x: float) -> float:
+    return math.copysign(INF, x) if x == 0 else NAN
+
+
+def _gamma_overflow(x: float) -> float:
+    return math.copysign(INF, x)
+
+
+def _fma(a: float, b: float, c: float) -> float:
+    """a·b + c rounded once."""
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c
+    try:
+        return float(exact)
+    except OverflowError:
+        return INF if exact > 0 else -INF
+
+
+def _larger(x: float, y: float) -> float:
+    if x != x or y != y:
+        return NAN
+    return (y if math.copysign(1, x) < 0 else x) if x == y else max(x, y)
+
+
+def _smaller(x: float, y: float) -> float:
+    return -_larger(-x, -y)
+
+
+def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def folded(first: Any, *rest: Any) -> Any:
+        for x in rest:
+            first = function(first, x)
+        return first
+    return folded
+
+
+def _whole(function: Callable[[float], float]) -> Callable[[float], float]:
+    """floor, ceil and trunc with the sign of zero kept, and infinities and NaN passed through."""
+    return lambda x: math.copysign(float(function(x)), x) if math.isfinite(x) else x
+
+
+def _round(x: float) -> float:
+    """To the nearest integer, halves away from zero."""
+    if not math.isfinite(x):
+        return x
+    whole = math.trunc(x)
+    return math.copysign(float(whole) + (1.0 if abs(x - whole) >= 0.5 else 0.0) * math.copysign(1, x), x)
+
+
+def _select(c: bool, x: Any, y: Any) -> Any:
+    return x if c else y
+
+
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
+    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
+RING: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
+
+FLOAT = Arithmetic({
+    **COMPARISONS, **RING, "div": _divide, "fma": _fma, "select": _select,
+    "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
+    "sqrt": _ieee(math.sqrt), "cbrt": math.cbrt, "hypot": _ieee(math.hypot), "pow": _ieee(math.pow, _pow_overflow, _pow_pole),
+    "exp": _ieee(math.exp), "exp2": _ieee(math.exp2), "expm1": _ieee(math.expm1),
+    "log": _ieee(math.log, outside=_at(0, -INF)), "log2": _ieee(math.log2, outside=_at(0, -INF)),
+    "log10": _ieee(math.log10, outside=_at(0, -INF)), "log1p": _ieee(math.log1p, outside=_at(-1, -INF)),
+    "sin": _ieee(math.sin), "cos": _ieee(math.cos), "tan": _ieee(math.tan), "asin": _ieee(math.asin),
+    "acos": _ieee(math.acos), "atan": math.atan, "atan2": math.atan2,
+    "sinh": _ieee(math.sinh, lambda x: math.copysign(INF, x)), "cosh": _ieee(math.cosh), "tanh": math.tanh,
+    "asinh": math.asinh, "acosh": _ieee(math.acosh),
+    "atanh": _ieee(math.atanh, outside=lambda x: math.copysign(INF, x) if abs(x) == 1 else NAN),
+    "max": _fold(_larger), "min": _fold(_smaller),
+    "fmax": lambda x, y: y if x != x else x if y != y else _larger(x, y),
+    "fmin": lambda x, y: y if x != x else x if y != y else _smaller(x, y),
+    "abs": abs, "floor": _whole(math.floor), "ceil": _whole(math.ceil), "trunc": _whole(math.trunc), "round": _round,
+    "fmod": _ieee(math.fmod), "copysign": math.copysign, "erf": math.erf, "erfc": math.erfc,
+    "gamma": _ieee(math.gamma, _gamma_overflow, _gamma_pole), "lgamma": _ieee(math.lgamma, outside=lambda x: INF),
+})
+
+
+# ---------------------------------------------------------------- arrays and multiple precision
+
+def numpy_arithmetic() -> Arithmetic:
+    """The arithmetic of NumPy arrays, elementwise; where NumPy lacks a function, the float one element by element."""
+    import numpy as np
+    direct: dict[str, Callable[..., Any]] = {
+              "sqrt": np.sqrt, "cbrt": np.cbrt, "hypot": _fold(np.hypot), "exp": np.exp, "exp2": np.exp2,
+              "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin,
+              "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+              "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+              "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "max": _fold(np.maximum),
+              "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin, "abs": np.abs, "floor": np.floor,
+              "ceil": np.ceil, "trunc": np.trunc, "fmod": np.fmod, "copysign": np.copysign, "div": np.divide,
+              "select": np.where, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not}
+
+    def silent(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            with np.errstate(all="ignore"):
+                return function(*args)
+        return called
+
+    quiet = {name: silent(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
+    one_by_one = {name: silent(np.vectorize(f, otypes=[float])) for name, f in FLOAT.functions.items() if name not in quiet}
+    return Arithmetic({**quiet, **one_by_one}, np.float64)
+
+
+FAR = 64
+"""Arguments beyond 2**FAR make exponentials as good as infinite or zero: their exponents alone would need that many bits."""
+TURNS = 1 << 14
+"""Bits before the point beyond which an angle is not reduced: no double needs so many."""
+
+
+@cache
+def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
+    """Multiple precision with `digits` decimal digits (the extra package mpmath).
+
+    Exponents have no end: what overflows or underflows in doubles is a number here. There is one zero, without a sign.
+    Beyond 2**(2**FAR) numbers are infinite, and their reciprocals the smallest number there is, never 0.
+    """
+    import mpmath
+    mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
+    mp.dps = digits
+    tiny = mp.ldexp(1, -(1 << FAR))
+
+    def real(function: Callable[..., Any], inside: Callable[..., bool] = lambda *x: True) -> Callable[..., Any]:
+        """The function where its value is real, NaN elsewhere and where `inside` does not hold."""
+        def called(*args: Any) -> Any:
+            try:
+                value = function(*args) if inside(*args) else mp.nan
+            except (ValueError, ZeroDivisionError):
+                return mp.nan
+            return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
+        return called
+
+    def near(*args: Any, bits: int = FAR) -> bool:
+        return all(not mp.isfinite(x) or not x or mp.mag(x) <= bits for x in args)
+
+    def growing(function: Callable[..., Any], down: Any) -> Callable[..., Any]:
+        """An exponential; far out it is infinite on the right, and `down` on the left."""
+        return lambda x: function(x) if near(x) else mp.inf if x > 0 else down
+
+    def angle(name: str) -> Callable[..., Any]:
+        return real(getattr(mp, name), lambda x: near(x, bits=TURNS))
+
+    def divide(x: Any, y: Any) -> Any:
+        return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
+
+    def root(x: Any) -> Any:
+        return -mp.cbrt(-x) if x < 0 else mp.cbrt(x)
+
+    def power(x: Any, y: Any) -> Any:
+        if y == 0 or x == 1:
+            return mp.one
+        if not x:
+            return mp.zero if y > 0 else mp.inf if y < 0 else mp.nan
+        if near(y):
+            return mp.power(x, y)
+        even = x < 0 and mp.isfinite(y) and mp.floor(y / 2) * 2 == y
+        return exponential(y * mp.log(abs(x))) if x > 0 or even else mp.nan
+
+    def nearest(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x) + mp.mpf(1) / 2)
+
+    def truncated(x: Any) -> Any:
+        return mp.sign(x) * mp.floor(abs(x))
+
+    def remainder(x: Any, y: Any) -> Any:
+        if mp.isinf(y) and mp.isfinite(x):
+            return x
+        more = mp.mag(x) - mp.mag(y) if x and y and mp.isfinite(x) else 0
+        with mp.workprec(mp.prec + min(max(0, more), TURNS)):   # the quotient must be exact before the point
+            return +(x - y * truncated(x / y))
+
+    def larger(x: Any, y: Any) -> Any:
+        return x if x > y or x != x else y
+
+    def smaller(x: Any, y: Any) -> Any:
+        return x if x < y or x != x else y
+
+    def log_gamma(x: Any) -> Any:
+        if x <= 0 and mp.floor(x) == x:
+            return mp.inf
+        return mp.loggamma(x) if x > 0 else mp.log(abs(mp.gamma(x)))
+
+    def known(*x: Any) -> bool:
+        """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
+        return bool(near(x[-1], bits=TURNS if x[-1] > 0 else FAR) and x[-1] != -mp.inf)
+
+    def complement(x: Any) -> Any:
+        return mp.erfc(x) if near(x, bits=FAR // 2) else tiny if x > 0 else mp.mpf(2)
+
+    exponential = growing(mp.exp, tiny)
+    functions = {name: real(getattr(mp, name)) for name in (
+        "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "tanh", "asinh", "acosh", "atanh", "floor",
+        "ceil", "erf")}
+    functions |= {name: angle(name) for name in ("sin", "cos", "tan")}
+    functions |= {
+        "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
+        "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
+        "div": divide, "pow": real(power), "pown": lambda x, n: x ** int(n) if x or n >= 0 else mp.inf,
+        "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
+        "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c, "abs": abs,
+        "max": _fold(larger), "min": _fold(smaller),
+        "fmax": lambda x, y: y if x != x else x if y != y else larger(x, y),
+        "fmin": lambda x, y: y if x != x else x if y != y else smaller(x, y),
+        "trunc": truncated, "round": nearest, "fmod": real(remainder),
+        "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select, "erfc": complement,
+        "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
+        "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
+        "polygamma": real(lambda n, x: mp.psi(int(n), x), known),
+        "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
+    functions = {**COMPARISONS, **RING, **functions}
+    return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -1,0 +1,189 @@
+"""What comprehensions mean: the reference evaluation, over any arithmetic.
+
+A tensor is a NumPy array, of objects where the arithmetic's numbers are no doubles. All points of the domain are listed, in the
+order of the ranges; sources are read at all of them, the body gives its values, and they go one after another to the
+elements they belong to. With NumPy's arithmetic the body runs once for all points.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from adcli.lang.ir import Equation, Param, Program, Var
+from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.sizes import bind, number, prove
+
+if TYPE_CHECKING:
+    from adcli.lang.evaluate import Arithmetic
+
+COMBINE = {"+": "add", "*": "mul", "min": "min", "max": "max"}
+UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
+Known = dict[Index | str, Any]
+
+
+def as_value(p: Param, given: Any, arithmetic: Arithmetic) -> Any:
+    """A tensor as an array with the elements of the arithmetic. AdError for a fraction among integers."""
+    array = np.asarray(given)
+    if p.var.integer:
+        if array.dtype.kind not in "iu" and (array != np.floor(array)).any():
+            raise AdError(f"'{p.name}' is a tensor of integers, and {array[array != np.floor(array)][0]} is none")
+        return array.astype(np.int64)
+    return array.astype(np.float64) if is_double(arithmetic) else _objects(array, arithmetic)
+
+
+def is_double(arithmetic: Arithmetic) -> bool:
+    """Whether numbers of the arithmetic are doubles."""
+    return isinstance(arithmetic.constant(1.0), float)
+
+
+def _objects(array: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
+    made = np.empty(array.shape, object)
+    for at in np.ndindex(array.shape):
+        x = array[at]
+        made[at] = arithmetic.constant(float(x)) if isinstance(x, (int, float, np.number)) else x
+    return made
+
+
+def bound(program: Program, values: Mapping[Var, Any]) -> dict[str, int]:
+    """The sizes, from the values of the inputs, when the program has been proved to stay inside its tensors."""
+    given = {p.name: np.shape(values[p.var]) if p.var.shape else () for p in program.params}
+    integers = {p.name: values[p.var] for p in program.params if p.var.integer and not p.var.shape}
+    sizes = bind(program, given, integers)
+    prove(program, sizes)
+    return sizes
+
+
+def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithmetic: Arithmetic) -> Any:
+    """The value of a comprehension's result."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    known, count = points(op, sizes)
+    shape = tuple([number(x, sizes) for x in op.shape])
+    subscripts = _subscripts(e, op.write, e.outs[0], shape, args, known, count)
+    out = _started(op, args, shape, arithmetic)
+    if count:
+        values = _body(e, op, args, known, count, arithmetic)
+        _combine(op.reduction, out, subscripts, values, arithmetic)
+    return out if shape else out[()]
+
+
+def points(op: Comprehension, sizes: Mapping[str, int]) -> tuple[Known, int]:
+    """The indices at all points of the domain, and sizes; and the number of points."""
+    axes = [np.arange(number(r.low, sizes), number(r.high, sizes)) for r in op.ranges]
+    grid = [g.reshape(-1) for g in np.meshgrid(*axes, indexing="ij")]
+    known: Known = dict(zip(op.indices, grid, strict=True))
+    known.update(sizes)
+    count = len(grid[0]) if grid else 1
+    inside = np.ones(count, bool)
+    for g in op.guards:
+        inside &= numbers(g, known) >= 0
+    known.update({i: known[i][inside] for i in op.indices})
+    return known, int(inside.sum())
+
+
+def numbers(x: Affine, known: Mapping[Index | str, Any]) -> Any:
+    """The values of an expression where indices are arrays."""
+    whole: Any = x.constant
+    for a, c in x.terms:
+        whole = whole + c * _numbers(a, known)
+    return whole
+
+
+def _numbers(a: Atom, known: Mapping[Index | str, Any]) -> Any:
+    match a:
+        case Floor(whole, divisor):
+            return numbers(whole, known) // divisor
+        case Extreme(parts, largest):
+            found = np.stack(np.broadcast_arrays(*[numbers(p, known) for p in parts]))
+            return found.max(axis=0) if largest else found.min(axis=0)
+        case Product(left, right):
+            return numbers(left, known) * numbers(right, known)
+        case _:
+            return known[a]
+
+
+def _started(op: Comprehension, args: list[Any], shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
+    """A new array with what the result starts from."""
+    dtype = np.float64 if is_double(arithmetic) else object
+    if op.onto is not None:
+        return np.array(args[op.onto], dtype=dtype)
+    return np.full(shape, arithmetic.constant(NEUTRAL[op.reduction]), dtype=dtype)
+
+
+def _subscripts(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, shape: tuple[int, ...], args: list[Any],
+                known: Known, count: int) -> tuple[np.ndarray, ...]:
+    """Where an access goes at every point. AdError where a gathered subscript is outside."""
+    found = []
+    for d, (s, extent) in enumerate(zip(subscripts, shape, strict=True)):
+        if isinstance(s, Read):
+            where = _subscripts(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
+            at = np.broadcast_to(np.asarray(args[s.arg])[where], count)
+            wrong = np.flatnonzero((at < 0) | (at >= extent))
+            if len(wrong):
+                raise _gathered_outside(e, s, [int(w[wrong[0]]) for w in where], int(at[wrong[0]]), tensor, d, extent)
+        else:
+            at = np.broadcast_to(numbers(s, known), count)
+            assert count == 0 or (at.min() >= 0 and at.max() < extent), "a subscript that was proved is outside"
+        found.append(at)
+    return tuple(found)
+
+
+def _gathered_outside(e: Equation, s: Read, where: list[int], got: int, tensor: Any, d: int, extent: int) -> AdError:
+    integers = e.args[s.arg]
+    name = integers.name if isinstance(integers, Var) else None
+    element = (name or "the subscript") + (f"({', '.join(map(str, where))})" if where else "")
+    target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
+    return AdError(f"{element} = {got} is no subscript of dimension {d} of '{target}', which has {extent} elements", e.span,
+                   f"subscripts are 0 to {extent - 1}" if extent else None)
+
+
+def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: int, arithmetic: Arithmetic) -> Any:
+    """The value of the body at every point."""
+    from adcli.lang.evaluate import evaluate
+    columns = []
+    for s in op.sources:
+        if isinstance(s, Read):
+            where = _subscripts(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
+            column = np.broadcast_to(np.asarray(args[s.arg])[where], count)
+        else:
+            column = np.broadcast_to(numbers(s, known), count)
+        columns.append(column.astype(np.float64) if column.dtype.kind in "iu" else column)
+    names = [p.name for p in op.body.params]
+    result = op.body.results[0].name
+    if is_vectorised(arithmetic):
+        return np.broadcast_to(evaluate(op.body, dict(zip(names, columns, strict=True)), arithmetic)[result], count)
+    exact = float if is_double(arithmetic) else (lambda x: arithmetic.constant(float(x)) if isinstance(x, np.generic) else x)
+    rows = ([exact(c[k]) for c in columns] for k in range(count))
+    return [evaluate(op.body, dict(zip(names, row, strict=True)), arithmetic)[result] for row in rows]
+
+
+def is_vectorised(arithmetic: Arithmetic) -> bool:
+    return arithmetic.constant is np.float64
+
+
+def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any, arithmetic: Arithmetic) -> None:
+    if reduction == "=":
+        if len(out.shape):
+            for k, x in enumerate(values) if out.dtype == object else ():
+                out[tuple(s[k] for s in subscripts)] = x
+            if out.dtype != object:
+                out[subscripts] = values
+        else:
+            out[()] = values[-1]
+    elif is_vectorised(arithmetic):
+        with np.errstate(all="ignore"):
+            if out.shape:
+                UFUNCS[reduction].at(out, subscripts, values)
+            else:
+                UFUNCS[reduction].at(out.reshape(1), np.zeros(len(values), int), values)
+    else:
+        _one_by_one(arithmetic.functions[COMBINE[reduction]], out, subscripts, values)
+
+
+def _one_by_one(function: Callable[[Any, Any], Any], out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any) -> None:
+    for k, x in enumerate(values):
+        at = tuple(int(s[k]) for s in subscripts)
+        out[at] = function(out[at] if out.dtype == object else float(out[at]), x)

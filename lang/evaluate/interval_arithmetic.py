@@ -1,0 +1,337 @@
+"""The primitives on intervals: an `Arithmetic` that gives bounds of all values a Program can take (python-flint, an extra).
+
+A truth value is True, False, or None where some numbers of the intervals say the one and some the other (or nothing is known
+of them). A select on None gives the hull of both arms; one that is decided never looks at the other arm. An operation on one
+and the same value is seen as such: x − x is 0, x·x has no negative part, x = x holds.
+
+Functions that are not monotone are evaluated on a ball where that is narrow, and over wide intervals from their extremes.
+Whoever imports this module must have python-flint.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, reduce
+from typing import Any
+
+from adcli.lang.evaluate import Arithmetic
+from adcli.lang.evaluate.intervals import (
+    INF,
+    ONE,
+    UNDEFINED,
+    ZERO,
+    Bounds,
+    End,
+    Interval,
+    absolute,
+    add,
+    clipped,
+    div,
+    enclosed,
+    even_power,
+    exponential,
+    falling,
+    fma,
+    hull,
+    mul,
+    neg,
+    point,
+    point_of,
+    power,
+    pown,
+    rising,
+    sub,
+)
+from adcli.lang.ir.rounded import meant
+from flint import acb, arb
+
+Truth = bool | None
+Real = Callable[[End], Any]
+"""A function from an exact number, or a ball, to a ball."""
+NARROW = arb(2) ** -16
+"""Width below which a function is evaluated on the ball."""
+HALF = arb(0.5)
+
+
+# ---------------------------------------------------------------- truth
+
+def comparison(same: bool, holds: Callable[[Interval, Interval], bool], fails: Callable[[Interval, Interval], bool],
+               ) -> Callable[[Interval, Interval], Truth]:
+    """`same` is the answer for one value compared with itself."""
+    def compared(x: Interval, y: Interval) -> Truth:
+        if x.nan or y.nan:
+            return None
+        if x is y:
+            return same
+        return True if holds(x, y) else False if fails(x, y) else None
+    return compared
+
+
+def _below(x: Interval, y: Interval) -> bool:
+    return bool(x.hi < y.lo)
+
+
+def _at_most(x: Interval, y: Interval) -> bool:
+    return bool(x.hi <= y.lo)
+
+
+def _equal(x: Interval, y: Interval) -> bool:
+    return x.thin and y.thin and bool(x.lo == y.lo)
+
+
+def _apart(x: Interval, y: Interval) -> bool:
+    return bool(x.hi < y.lo or y.hi < x.lo)
+
+
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "lt": comparison(False, _below, lambda x, y: _at_most(y, x)), "gt": comparison(False, lambda x, y: _below(y, x), _at_most),
+    "le": comparison(True, _at_most, lambda x, y: _below(y, x)), "ge": comparison(True, lambda x, y: _at_most(y, x), _below),
+    "eq": comparison(True, _equal, _apart), "ne": comparison(False, _apart, _equal)}
+
+
+def both(x: Truth, y: Truth) -> Truth:
+    return False if x is False or y is False else None if x is None or y is None else True
+
+
+def negation(x: Truth) -> Truth:
+    return None if x is None else not x
+
+
+NO_VALUE = Interval(-INF, INF, True)
+"""The constant NaN."""
+
+
+def select(c: Truth, x: Interval, y: Interval) -> Interval:
+    if c is not None:
+        return x if c else y
+    return y if x is NO_VALUE else x if y is NO_VALUE else hull(x, y)
+
+
+def constant(x: float) -> Interval:
+    return point(x) if x == x else NO_VALUE
+
+
+# ---------------------------------------------------------------- pieces
+
+def larger(x: Interval, y: Interval) -> Interval:
+    return Interval(x.lo if x.lo >= y.lo else y.lo, x.hi if x.hi >= y.hi else y.hi)
+
+
+def smaller(x: Interval, y: Interval) -> Interval:
+    return Interval(x.lo if x.lo <= y.lo else y.lo, x.hi if x.hi <= y.hi else y.hi)
+
+
+def relu(x: Interval) -> Interval:
+    return x if x.lo >= 0 else larger(x, point_of(ZERO))
+
+
+def step(f: Real) -> Bounds:
+    """A step function that rises."""
+    def bounds(x: Interval) -> Interval:
+        lo = f(x.lo).lower() if x.lo.is_finite() else x.lo
+        hi = f(x.hi).upper() if x.hi.is_finite() else x.hi
+        return point_of(lo) if lo == hi else Interval(lo, hi)
+    return bounds
+
+
+def sign_of(t: End) -> End:
+    return arb((t > 0) - (t < 0))
+
+
+def truncated(t: End) -> Any:
+    return t.floor() if t >= 0 else t.ceil()
+
+
+def nearest(t: End) -> Any:
+    return (t + HALF).floor() if t >= 0 else (t - HALF).ceil()
+
+
+trunc = step(truncated)
+
+
+def remainder(x: Interval, y: Interval) -> Interval:
+    """fmod: x − y·trunc(x/y), which has the sign of x and is smaller than y."""
+    if y.has(ZERO) or not (x.bounded and y.bounded):
+        return UNDEFINED
+    most = smaller(absolute(x), absolute(y)).hi
+    least, most = ZERO if x.lo >= 0 else -most, ZERO if x.hi <= 0 else most
+    quotient = trunc(div(x, y))
+    return clipped(sub(x, mul(quotient, y)), least, most) if quotient.thin else Interval(least, most)
+
+
+def with_sign(x: Interval, y: Interval) -> Interval:
+    """copysign; a zero may have either sign."""
+    a = absolute(x)
+    if y.lo >= 0 and not (y.thin and y.lo == 0):
+        return a
+    return neg(a) if y.hi < 0 else hull(neg(a), a)
+
+
+# ---------------------------------------------------------------- functions that rise and fall
+
+def narrow(x: Interval) -> bool:
+    return x.lo is x.hi or bool(x.bounded and x.hi - x.lo < NARROW)
+
+
+def wave(f: Real, peak: float) -> Bounds:
+    """sin or cos, whose greatest values are `peak` and whole numbers of turns from 0."""
+    def bounds(x: Interval) -> Interval:
+        if x.bounded and narrow(x):
+            return clipped(enclosed(f(x.ball())), -ONE, ONE)
+        if not x.bounded or x.hi - x.lo > 7:
+            return Interval(-ONE, ONE)
+        ends = hull(enclosed(f(x.lo)), enclosed(f(x.hi)))
+        turns = _turns(x, 2)
+        top, bottom = (not whole_free(sub(turns, point(shift))) for shift in (peak, peak + 0.5))
+        return clipped(Interval(-ONE if bottom else ends.lo, ONE if top else ends.hi), -ONE, ONE)
+    return bounds
+
+
+def _turns(x: Interval, halves: int) -> Interval:
+    """x in units of `halves` times π."""
+    unit = halves * arb.pi()
+    return Interval((x.lo / unit).lower(), (x.hi / unit).upper())
+
+
+def whole_free(x: Interval) -> bool:
+    """Whether certainly no whole number is inside."""
+    floor = x.lo.floor()
+    return bool(x.lo > floor and x.hi < floor + 1)
+
+
+def tangent(x: Interval) -> Interval:
+    if not x.bounded:
+        return UNDEFINED
+    if narrow(x):
+        return enclosed(x.ball().tan())
+    return rising(arb.tan)(x) if whole_free(sub(_turns(x, 1), point(0.5))) else UNDEFINED
+
+
+def angle(y: Interval, x: Interval) -> Interval:
+    """atan2: away from the origin and from the cut the extremes are at corners."""
+    pi = arb.pi()
+    if y.thin and x.thin and y.lo == 0 and x.lo == 0:
+        return point_of(ZERO)
+    if not (x.bounded and y.bounded) or (x.lo <= 0 <= x.hi and y.has(ZERO)) or (x.lo < 0 and y.lo < 0 <= y.hi):
+        return Interval((-pi).lower(), pi.upper())
+    corners = [enclosed(arb.atan2(b, a)) for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
+    return reduce(hull, corners)
+
+
+def valley(f: Real, left: End, right: End, least: End) -> Bounds:
+    """A function that for x > 0 falls to `least`, somewhere between `left` and `right`, and rises then."""
+    up, down = rising(f, ZERO), falling(f, ZERO)
+
+    def bounds(x: Interval) -> Interval:
+        if narrow(x) or x.lo < 0:
+            return enclosed(f(x.ball())) if x.bounded else UNDEFINED
+        if x.lo >= right:
+            return up(x)
+        if x.hi <= left:
+            return down(x)
+        beyond = up(Interval(right, x.hi)) if x.hi > right else point_of(least)
+        return Interval(least, hull(down(Interval(x.lo, left)) if x.lo < left else point_of(least), beyond).hi)
+    return bounds
+
+
+LOWEST = arb("1.46163214496836").lower(), arb("1.46163214496837").upper()
+"""Where gamma is least for x > 0: at 1.461632144968362341… (NIST Digital Library of Mathematical Functions, 5.4(iii))."""
+
+
+def log_gamma(t: Any) -> Any:
+    return t.lgamma() if t > 0 else abs(t.gamma()).log()
+
+
+def digamma(x: Interval) -> Interval:
+    """It rises between its poles 0, −1, −2, …"""
+    if x.lo > 0 or (x.bounded and x.hi < 0 and whole_free(x)):
+        return rising(arb.digamma)(x)
+    return rising(arb.digamma, ZERO)(x) if x.lo == 0 and x.hi > 0 else UNDEFINED
+
+
+def polygamma(n: Interval, x: Interval) -> Interval:
+    """ψ⁽ⁿ⁾: of one sign for x > 0, and there with a falling absolute value."""
+    order = int(float(n.lo))
+    if order == 0:
+        return digamma(x)
+
+    def f(t: Any) -> Any:
+        return acb(t).polygamma(acb(order)).real
+
+    if x.lo >= 0 and x.hi > 0:
+        return falling(f, ZERO, least=ZERO)(x) if order % 2 else rising(f, ZERO, most=ZERO)(x)
+    if narrow(x) and x.bounded and (x.lo > 0 or whole_free(x)):
+        return enclosed(f(x.ball()))
+    return UNDEFINED
+
+
+# ---------------------------------------------------------------- compositions
+
+def euclidean(*xs: Interval) -> Interval:
+    return rising(arb.sqrt, ZERO)(reduce(add, [even_power(x, 2) for x in xs]))
+
+
+def real_root(t: End) -> Any:
+    if t == 0:
+        return ZERO
+    return t.root(3) if t >= 0 else -((-t).root(3))
+
+
+def sigmoid(t: End) -> Any:
+    return 1 / (1 + (-t).exp())
+
+
+def softplus(t: End) -> Any:
+    return (t if t > 0 else ZERO) + (-abs(t)).exp().log1p()
+
+
+def log_of_sum(x: Interval, y: Interval) -> Interval:
+    """log(eˣ + eʸ), which rises in both; y + softplus(x − y)."""
+    if not (x.bounded and y.bounded):
+        return UNDEFINED
+    ends = [enclosed((a if a > b else b) + (-abs(a - b)).exp().log1p()) for a, b in ((x.lo, y.lo), (x.hi, y.hi))]
+    return hull(*ends)
+
+
+def strict(f: Callable[..., Interval]) -> Callable[..., Interval]:
+    """Nothing is known of a function of something of which nothing is known."""
+    def called(*args: Interval) -> Interval:
+        for x in args:
+            if x.nan:
+                return UNDEFINED
+        return f(*args)
+    return called
+
+
+def power_of_two(t: End) -> Any:
+    return arb(2) ** t
+
+
+MONOTONE: dict[str, Bounds] = {
+    "sqrt": rising(arb.sqrt, ZERO, least=ZERO), "cbrt": rising(real_root), "exp": exponential(arb.exp, ZERO),
+    "exp2": exponential(power_of_two, ZERO), "expm1": exponential(arb.expm1, -ONE), "log": rising(arb.log, ZERO),
+    "log2": rising(lambda t: t.log() / arb.const_log2(), ZERO), "log10": rising(lambda t: t.log() / arb.const_log10(), ZERO),
+    "log1p": rising(arb.log1p, -ONE), "asin": rising(arb.asin, -ONE, ONE), "acos": falling(arb.acos, -ONE, ONE, least=ZERO),
+    "atan": rising(arb.atan), "sinh": exponential(arb.sinh, -INF), "tanh": rising(arb.tanh, least=-ONE, most=ONE),
+    "asinh": rising(arb.asinh), "acosh": rising(arb.acosh, ONE, least=ZERO), "atanh": rising(arb.atanh, -ONE, ONE),
+    "erf": rising(arb.erf, least=-ONE, most=ONE), "erfc": falling(arb.erfc, least=ZERO, most=ONE + 1),
+    "sigmoid": rising(sigmoid, least=ZERO, most=ONE), "softplus": rising(softplus, least=ZERO)}
+
+OTHERS: dict[str, Callable[..., Interval]] = {
+    "add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "fma": fma, "pown": pown, "hypot": euclidean,
+    "sin": wave(arb.sin, 0.25), "cos": wave(arb.cos, 0.0), "tan": tangent, "atan2": angle,
+    "cosh": lambda x: exponential(arb.cosh, ONE)(absolute(x)), "abs": absolute, "relu": relu,
+    "max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs), "fmax": larger, "fmin": smaller,
+    "sign": step(sign_of), "floor": step(arb.floor), "ceil": step(arb.ceil), "trunc": trunc, "round": step(nearest),
+    "fmod": remainder, "fdim": lambda x, y: relu(sub(x, y)), "copysign": with_sign,
+    "gamma": valley(arb.gamma, *LOWEST, arb("0.88560319441088").lower()),
+    "lgamma": valley(log_gamma, *LOWEST, arb("-0.12148629053585").lower()), "digamma": digamma, "polygamma": polygamma,
+    "logaddexp": log_of_sum}
+
+
+@cache
+def interval_arithmetic() -> Arithmetic:
+    """Intervals at the precision that python-flint's context has at the time."""
+    functions: dict[str, Callable[..., Any]] = {name: strict(f) for name, f in (MONOTONE | OTHERS).items()}
+    functions |= COMPARISONS | {
+        "pow": power, "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
+    return Arithmetic(functions, lambda x: meant(x, functions, constant))

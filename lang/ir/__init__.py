@@ -1,0 +1,195 @@
+"""The one data structure: a straight-line program in single-assignment form.
+
+    program  ::= params, equations, results
+    equation ::= outs = op(args)              (with the source span it came from)
+    op       ::= primitive                    a row of the table, on rank-0 values
+               | comprehension                lang/ir/comprehension.py, on tensors
+    atom     ::= Var | Lit
+
+Everything here is immutable. A `Var` is known by identity; its name is a hint for printing and never compared. A pass is
+a function Program → Program with one loop over the equations; nothing recurses over equations. Values are real or truth
+(comparisons); a truth value never carries a tangent. Every Var has a shape, () for a scalar: extents are expressions of
+size names, which the shapes of the inputs make numbers.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from adcli.lang.ir.errors import Note, Source, Span
+
+if TYPE_CHECKING:
+    from adcli.lang.ir.affine import Affine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var:
+    """A value. `name` is a printing hint (None: the printer finds one); a `temp` is a value no user named.
+
+    A tensor has one extent for each dimension in its `shape`; one of integers is an input that subscripts read, and has no
+    derivative.
+    """
+
+    name: str | None = None
+    temp: bool = False
+    truth: bool = False
+    shape: tuple[Affine, ...] = ()
+    integer: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lit:
+    """A constant double. Two are the same if their bits are (any NaN is the one NaN)."""
+
+    value: float
+
+    @property
+    def bits(self) -> bytes:
+        return b"nan" if math.isnan(self.value) else struct.pack("<d", self.value)
+
+    @property
+    def integer(self) -> int | None:
+        """The value as an integer, where it is one."""
+        return int(self.value) if math.isfinite(self.value) and self.value == int(self.value) else None
+
+
+Atom = Var | Lit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """A row of the table in `lang/ir/primitives.py`, which explains the columns."""
+
+    name: str
+    signature: str
+    maps: tuple[Callable[..., Any] | None, ...] = ()
+    variadic: bool = False
+    static: tuple[int, ...] = ()
+    status: tuple[Status, ...] = ()
+    value: Callable[..., Any] | None = None
+    llvm: str | None = None
+    libm: str | None = None
+    domain: tuple[tuple[float, float], ...] = ()
+    commutes: bool = False
+    hides_nan: bool = False
+    spelled: str | None = None
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments; for a variadic row the smallest."""
+        return self.signature.index(">")
+
+    @property
+    def truth(self) -> bool:
+        """Whether the result is a truth value."""
+        return self.signature.endswith("t")
+
+    @property
+    def outs(self) -> int:
+        return len(self.signature) - self.arity - 1
+
+    def kind(self, position: int) -> str:
+        """'r' or 't': what argument `position` must be."""
+        return self.signature[min(position, self.arity - 1)]
+
+    def map(self, position: int) -> Callable[..., Any] | None:
+        """The linear map of argument `position`, None where it is zero by construction."""
+        if not self.maps:
+            return None
+        return self.maps[0] if self.variadic else self.maps[position]
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Program travels as text")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Status:
+    """Where a primitive is not smooth: `level` where `condition(z, *args)` holds.
+
+    `nan` says that the row's own convention makes a partial NaN there (so the NaN is no surprise); `needs` names an
+    argument that must be active for the entry to count.
+    """
+
+    level: int
+    condition: Callable[..., Any]
+    nan: bool = False
+    needs: int | None = None
+
+
+LEVELS = ("smooth", "kink", "jump", "singular", "pole", "domain", "indeterminate")
+SMOOTH, KINK, JUMP, SINGULAR, POLE, DOMAIN, INDETERMINATE = range(7)
+
+MODES = ("auto", "forward", "reverse")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equation:
+    """outs = op(args). Equations of one nonzero `group` came from one line of a derivative and are printed as one."""
+
+    outs: tuple[Var, ...]
+    op: Primitive
+    args: tuple[Atom, ...]
+    span: Span | None = None
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Param:
+    """An input: a `default` where it has one, a `low`..`high` range to sample and to check.
+
+    `active` is false for `param` inputs, which are differentiated only where named. `seed` names the input or output
+    whose tangent or cotangent this is: an exact zero there drops its contributions (SEMANTICS, the zero rule).
+    """
+
+    var: Var
+    name: str
+    default: float | None = None
+    low: float | None = None
+    high: float | None = None
+    active: bool = True
+    seed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """An output. A partial derivative remembers the output it is `of` and the inputs it was taken with respect to."""
+
+    name: str
+    atom: Atom
+    of: str | None = None
+    wrt: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    params: tuple[Param, ...]
+    equations: tuple[Equation, ...]
+    results: tuple[Result, ...]
+    source: Source | None = field(default=None, repr=False)
+    notes: tuple[Note, ...] = ()
+
+    def param(self, name: str) -> Param:
+        return next(p for p in self.params if p.name == name)
+
+    def result(self, name: str) -> Result:
+        return next(r for r in self.results if r.name == name)
+
+
+def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:
+    """The program with the atoms of `env` replaced: where they are used, and variables by variables where they are defined.
+    Inputs stay, used or not."""
+    def defined(out: Var) -> Var:
+        new = env.get(out, out)
+        assert isinstance(new, Var), "an equation defines variables"
+        return new
+
+    equations = [Equation(tuple([defined(o) for o in e.outs]), e.op, tuple([env.get(a, a) for a in e.args]), e.span, e.group)
+                 for e in program.equations]
+    results = [Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in program.results]
+    return Program(program.params, tuple(equations), tuple(results), program.source, program.notes)

@@ -1,0 +1,146 @@
+"""Writing IR in the notation of mathematics.
+
+A `Builder` collects equations; an `Expr` is an atom that knows its builder, so that `t * (z * sigmoid(-x))` in the
+primitive table emits the equations that compute it. Every rule, status condition and composition of the table is
+written with these, and nothing else emits IR for them.
+"""
+from __future__ import annotations
+
+from typing import Any, Union
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.affine import Affine
+from adcli.lang.ir.errors import Span
+
+OPERATORS: dict[str, Primitive] = {}
+"""The rows behind the operators below; `adcli.lang.ir.primitives` fills this when it is imported."""
+
+Operand = Union["Expr", float, int]
+
+
+class Builder:
+    """A list of equations under construction; `span` and `group` are stamped on each one emitted."""
+
+    __slots__ = ("equations", "group", "span")
+
+    def __init__(self) -> None:
+        self.equations: list[Equation] = []
+        self.span: Span | None = None
+        self.group = 0
+
+    def emit(self, op: Primitive, *args: Atom, name: str | None = None, temp: bool = True,
+             shape: tuple[Affine, ...] = ()) -> Var:
+        """Append `out = op(args)` and return `out`."""
+        out = Var(name, temp, op.truth, shape)
+        self.equations.append(Equation((out,), op, args, self.span, self.group))
+        return out
+
+    def rename(self, atom: Atom, name: str | None, temp: bool, start: int) -> Atom:
+        """Give the value that the last equation defined its printing hint, if it was emitted at `start` or later."""
+        last = self.equations[-1] if len(self.equations) > start else None
+        if last is None or isinstance(atom, Lit) or last.outs != (atom,):
+            return atom
+        out = Var(name, temp, atom.truth, atom.shape)
+        self.equations[-1] = Equation((out,), last.op, last.args, last.span, last.group)
+        return out
+
+    def expr(self, atom: Atom) -> Expr:
+        return Expr(self, atom)
+
+
+class Expr:
+    """An atom with the operators of the language; each emits one equation. Python numbers become constants."""
+
+    __slots__ = ("atom", "builder")
+    __hash__ = None  # type: ignore[assignment]  # `==` builds an equation, so an Expr is no dictionary key
+
+    def __init__(self, builder: Builder, atom: Atom) -> None:
+        self.builder, self.atom = builder, atom
+
+    @property
+    def literal(self) -> Lit:
+        """The constant this is; for arguments that a row declares static."""
+        if not isinstance(self.atom, Lit):
+            raise TypeError("not a constant")
+        return self.atom
+
+    def __add__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["add"], self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["add"], other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["sub"], self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["sub"], other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["mul"], self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["mul"], other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["div"], self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["div"], other, self)
+
+    def __neg__(self) -> Expr:
+        return apply(OPERATORS["neg"], self)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["lt"], self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["le"], self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["gt"], self, other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return apply(OPERATORS["ge"], self, other)
+
+    def __eq__(self, other: Operand) -> Expr:  # type: ignore[override]  # builds `eq`, as in any symbolic system
+        return apply(OPERATORS["eq"], self, other)
+
+    def __ne__(self, other: Operand) -> Expr:  # type: ignore[override]
+        return apply(OPERATORS["ne"], self, other)
+
+    def __and__(self, other: Expr) -> Expr:
+        return apply(OPERATORS["and"], self, other)
+
+    def __or__(self, other: Expr) -> Expr:
+        return apply(OPERATORS["or"], self, other)
+
+    def __invert__(self) -> Expr:
+        return apply(OPERATORS["not"], self)
+
+
+def apply(op: Primitive, *args: Operand) -> Expr:
+    """Emit `op(args)` into the builder of the first argument that has one."""
+    builder = next(a.builder for a in args if isinstance(a, Expr))
+    atoms = [a.atom if isinstance(a, Expr) else Lit(a if isinstance(a, float) else float(a)) for a in args]
+    return Expr(builder, builder.emit(op, *atoms))
+
+
+class When:
+    """A contribution that exists only where `condition` holds and is zero by construction elsewhere."""
+
+    __slots__ = ("condition", "value")
+
+    def __init__(self, condition: Expr, value: Expr) -> None:
+        self.condition, self.value = condition, value
+
+
+def composed(op: Primitive, static: dict[int, Lit] | None = None, count: int | None = None) -> Any:
+    """The definition of a composed primitive as a small Program of its own: see `Primitive.value`."""
+    from adcli.lang.ir import Param, Program, Result
+    static, builder = static or {}, Builder()
+    atoms: list[Atom] = [static.get(i) or Var(f"x{i}") for i in range(count or op.arity)]
+    assert op.value is not None
+    out = op.value(*[builder.expr(a) for a in atoms])
+    params = tuple(Param(a, f"x{i}") for i, a in enumerate(atoms) if isinstance(a, Var))
+    return Program(params, tuple(builder.equations), (Result("z", out.atom),))

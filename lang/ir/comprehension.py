@@ -1,0 +1,89 @@
+"""The second kind of operation: out[write] ⊕= body(arg0[read0], arg1[read1], …) over a domain of indices.
+
+A comprehension is complete by itself: ranges of the indices, affine accesses, a reduction, and a body that is a scalar
+Program. Nothing in it says diagonal, window, broadcast or full sum; these are what accesses can be. Sizes are
+names until arrays arrive, so one comprehension serves all sizes.
+
+Meaning. The result has `shape`. It starts as a copy of argument `onto` where that is given, else filled with the neutral value
+of the reduction (0 for "="). Then, for every point of the domain (indices in their ranges, all `guards` ≥ 0), the body is
+evaluated on its sources and the value goes to the element `write` names: it replaces it ("="; no two points name the same
+element) or is combined with it ("+", "*", "min", "max": SEMANTICS.md's min and max, a NaN wins).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.errors import Span
+
+NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """An index with its half-open range; `why` says where the range comes from, for people."""
+
+    index: Index
+    low: Affine
+    high: Affine
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """An element of argument `arg` of the equation. A subscript is affine, or itself a Read: a gather through integers."""
+
+    arg: int
+    subscripts: tuple[Subscript, ...]
+
+
+Subscript = Affine | Read
+"""Where in one dimension: an affine expression, or an element of a tensor of integers."""
+
+Source = Read | Affine
+"""What feeds a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    """Two extents that must be the same number once sizes are known, or there is a fault of the user: `message` has %d twice."""
+
+    left: Affine
+    right: Affine
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Comprehension(Primitive):
+    """See the module. `body` has one parameter for each source, in order, and one result. `write`, as a read, may go through
+    integers: the adjoint of a gather is a scatter.
+
+    To the passes it is an operation like a row of the table, of one result and as many arguments as its equation has; what
+    a row says by maps, lang/passes/comprehension_rules.py says for all comprehensions.
+    """
+
+    name: str = "comprehension"
+    signature: str = ">r"
+    ranges: tuple[Range, ...]
+    guards: tuple[Affine, ...] = ()
+    write: tuple[Subscript, ...]
+    shape: tuple[Affine, ...]
+    reduction: str
+    sources: tuple[Source, ...]
+    body: Program
+    onto: int | None = None
+    agreements: tuple[Agreement, ...] = ()
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        return tuple(r.index for r in self.ranges)
+
+    def reads(self) -> Iterator[tuple[int, Read]]:
+        """The sources that read an argument, with their positions."""
+        return ((i, s) for i, s in enumerate(self.sources) if isinstance(s, Read))
+
+    def kind(self, position: int) -> str:
+        return "r"

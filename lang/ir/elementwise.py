@@ -1,0 +1,93 @@
+"""Whole tensors, element by element, and how every comprehension is emitted.
+
+Primitives have one meaning, on rank-0 values. Where a pass needs one of them on tensors (the sum of two adjoints, a gate, zeros
+for what no derivative reaches), it is a comprehension over all elements whose body is the operation on scalars.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+
+NAMES = "ijklmn"
+Shape = tuple[Affine, ...]
+
+
+def has_tensors(program: Program) -> bool:
+    """Whether anything in a program is a tensor."""
+    return any(p.var.shape for p in program.params) or any(isinstance(e.op, Comprehension) for e in program.equations)
+
+
+def shape_of(atom: Atom) -> Shape:
+    return atom.shape if isinstance(atom, Var) else ()
+
+
+def every_element(shape: Shape) -> tuple[tuple[Range, ...], tuple[Affine, ...]]:
+    """Ranges over all elements of a shape, and the subscripts of the element."""
+    indices = [Index(NAMES[d] if d < len(NAMES) else f"i{d}") for d in range(len(shape))]
+    ranges = tuple(Range(i, affine(0), extent) for i, extent in zip(indices, shape, strict=True))
+    return ranges, tuple(map(affine, indices))
+
+
+def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr:
+    """The function of scalars applied to every element of tensors of one shape; scalars among them stand for all elements."""
+    shape = next(s for a in atoms if (s := shape_of(a)))
+    ranges, here = every_element(shape)
+    sources = tuple(Read(i, here if shape_of(a) else ()) for i, a in enumerate(atoms))
+    params, inner = tuple(Param(Var(f"x{i}"), f"x{i}") for i in range(len(atoms))), Builder()
+    value = function(*[inner.expr(p.var) for p in params])
+    body = Program(params, tuple(inner.equations), (Result("z", value.atom),))
+    return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=sources, body=body), atoms)
+
+
+def filled(b: Builder, shape: Shape, value: float) -> Atom:
+    """The tensor with one value everywhere."""
+    if not shape:
+        return Lit(value)
+    ranges, here = every_element(shape)
+    body = Program((), (), (Result("z", Lit(value)),))
+    return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(), body=body), ()).atom
+
+
+def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:
+    """Append a comprehension without the sources and arguments that it does not use."""
+    op, args = compact(op, args)
+    return b.expr(b.emit(op, *args, shape=op.shape))
+
+
+def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
+    """The same comprehension without unused sources of the body and unused arguments."""
+    used = {a for e in op.body.equations for a in e.args} | {r.atom for r in op.body.results}
+    kept = [(p, s) for p, s in zip(op.body.params, op.sources, strict=True) if p.var in used]
+    if len(kept) < len(op.sources):
+        body = Program(tuple(p for p, _ in kept), op.body.equations, op.body.results)
+        op = replace(op, sources=tuple(s for _, s in kept), body=body)
+    needed = sorted(set(arguments(op)))
+    if len(needed) == len(args):
+        return op, args
+    place = {old: new for new, old in enumerate(needed)}
+    return moved(op, lambda r: replace(r, arg=place[r.arg]), place.__getitem__), tuple(args[i] for i in needed)
+
+
+def arguments(op: Comprehension) -> Iterator[int]:
+    """The positions of the arguments that a comprehension uses, with repetition."""
+    if op.onto is not None:
+        yield op.onto
+    stack: list[Subscript] = [*op.sources, *op.write]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            yield s.arg
+            stack.extend(s.subscripts)
+
+
+def moved(op: Comprehension, read: Callable[[Read], Read], position: Callable[[int], int]) -> Comprehension:
+    """The comprehension with every Read rewritten, those inside of subscripts first, and `onto` renumbered."""
+    def each(s: Source) -> Source:
+        return read(replace(s, subscripts=tuple(map(each, s.subscripts)))) if isinstance(s, Read) else s
+    onto = None if op.onto is None else position(op.onto)
+    return replace(op, sources=tuple(map(each, op.sources)), write=tuple(map(each, op.write)), onto=onto)

@@ -1,0 +1,145 @@
+"""When two programs are the same: whatever their variables are called inside, and the indices of their comprehensions, and
+in whatever order ranges and sources stand.
+
+A comprehension has a form that does not show these: its body walked from the result, sources numbered as they are met, and
+indices numbered by where they stand. Two indices that stand in the same places with the same coefficients can change
+roles without a difference, so their order does not matter.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript
+
+Form = tuple[object, ...]
+
+
+def equal(p: Program, q: Program) -> bool:
+    """Whether two programs are the same program, whatever their variables are called inside.
+
+    The order of equations that do not depend on each other is no part of a program: both are compared as data-flow
+    graphs, walked from the results, which must match node for node. Names, defaults, ranges and the order of inputs
+    and outputs count.
+    """
+    def interface(program: Program) -> list[object]:
+        inputs = [(a.name, a.default, a.low, a.high, a.active, a.var.shape, a.var.integer) for a in program.params]
+        return [*inputs, *(r.name for r in program.results)]
+
+    if interface(p) != interface(q) or len(p.equations) != len(q.equations):
+        return False
+    left = {out: (e, i) for e in p.equations for i, out in enumerate(e.outs)}
+    right = {out: (e, i) for e in q.equations for i, out in enumerate(e.outs)}
+    match: dict[Var, Var] = {a.var: b.var for a, b in zip(p.params, q.params, strict=True)}
+    taken: dict[Var, Var] = {b: a for a, b in match.items()}
+    stack: list[tuple[Atom, Atom]] = [(a.atom, b.atom) for a, b in zip(p.results, q.results, strict=True)]
+    while stack:
+        a, b = stack.pop()
+        if isinstance(a, Lit) or isinstance(b, Lit):
+            if not (isinstance(a, Lit) and isinstance(b, Lit) and a.bits == b.bits):
+                return False
+        elif a in match or b in taken:
+            if match.get(a) is not b or taken.get(b) is not a:
+                return False
+        else:
+            (e, i), (f, j) = left[a], right[b]
+            given, wanted = list(e.args), list(f.args)
+            if e.op is not f.op and e.op.name == f.op.name == "comprehension":
+                (one, given), (other, wanted) = form(e), form(f)
+                if one != other:
+                    return False
+            elif e.op is not f.op or i != j:
+                return False
+            if len(given) != len(wanted):
+                return False
+            for x, y in zip(e.outs, f.outs, strict=True):
+                match[x], taken[y] = y, x
+            stack.extend(zip(given, wanted, strict=True))
+    return True
+
+
+def form(e: Equation) -> tuple[Form, list[Atom]]:
+    """What must be equal for two comprehensions to be the same, and the arguments in the order in which it names them."""
+    op, args = e.op, e.args
+    assert isinstance(op, Comprehension)
+    nodes, met = body_form(op.body, {p.var: key(s, args) for p, s in zip(op.body.params, op.sources, strict=True)})
+    sources = dict(zip([key(s, args) for s in op.sources], op.sources, strict=True))
+    order = [sources[k] for k in met]
+    by = numbered(op, order)
+    ranges = tuple((r.low, r.high) for r in sorted(op.ranges, key=lambda r: by[r.index].terms[0][0]))  # type: ignore[arg-type,return-value]
+    guards = sorted((substituted(g, by) for g in op.guards), key=repr)
+    shown = tuple(renamed(s, by) for s in (*op.write, *order))
+    atoms = [args[a] for s in (*op.write, *order) for a in arguments(s)]
+    onto = () if op.onto is None else (args[op.onto],)
+    return (op.reduction, op.shape, ranges, tuple(guards), len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
+
+
+def key(s: Subscript | Source, args: Sequence[Atom]) -> object:
+    """A source up to equality within its comprehension."""
+    if isinstance(s, Affine):
+        return s
+    return args[s.arg], tuple(key(x, args) for x in s.subscripts)
+
+
+def body_form(body: Program, sources: dict[Var, object]) -> tuple[Form, list[object]]:
+    """The operations of a body as tuples with numbers for values, and its sources in the order in which they are met."""
+    made = {e.outs[0]: e for e in body.equations}
+    numbers: dict[object, object] = {}
+    met: list[object] = []
+    nodes: list[object] = []
+
+    def leaf(a: Atom) -> object:
+        if isinstance(a, Lit):
+            return "constant", a.bits
+        if a in sources:
+            source = ("source", sources[a])
+            if source not in numbers:
+                numbers[source] = ("source", len(met))
+                met.append(sources[a])
+            return numbers[source]
+        return numbers.get(a)
+
+    root = body.results[0].atom
+    stack: list[tuple[Atom, bool]] = [(root, False)]
+    while stack:
+        a, ready = stack.pop()
+        if ready:
+            assert isinstance(a, Var)
+            e = made[a]
+            nodes.append((e.op.name, tuple(leaf(x) for x in e.args)))
+            numbers[a] = ("value", len(nodes))
+        elif leaf(a) is None:
+            stack.append((a, True))
+            stack += [(x, False) for x in reversed(made[a].args)]  # type: ignore[index]
+    return (*nodes, leaf(root)), met
+
+
+def numbered(op: Comprehension, order: Sequence[Source]) -> dict[Index | str, Affine]:
+    """For each index a name that says where it stands."""
+    places = [x for s in (*op.write, *order) for x in expressions(s)]
+
+    def place(i: Index) -> object:
+        r = next(r for r in op.ranges if r.index is i)
+        return ([x.coefficient(i) for x in places], sorted(g.coefficient(i) for g in op.guards), repr(r.low), repr(r.high))
+    ranked = sorted(op.indices, key=lambda i: repr(place(i)))
+    return {i: affine(f"#{n:06}") for n, i in enumerate(ranked)}
+
+
+def expressions(s: Subscript | Source) -> Iterator[Affine]:
+    if isinstance(s, Affine):
+        yield s
+    else:
+        for x in s.subscripts:
+            yield from expressions(x)
+
+
+def arguments(s: Subscript | Source) -> Iterator[int]:
+    if isinstance(s, Read):
+        yield s.arg
+        for x in s.subscripts:
+            yield from arguments(x)
+
+
+def renamed(s: Subscript | Source, by: dict[Index | str, Affine]) -> object:
+    return substituted(s, by) if isinstance(s, Affine) else ("read", tuple(renamed(x, by) for x in s.subscripts))

@@ -1,0 +1,126 @@
+"""What is said when a program is wrong: one exception type, with the place, the reason and the fix.
+
+`lang` raises `AdError` and nothing else for bad programs. An error knows its source text and the span (half-open
+character offsets) it speaks of; `str(error)` is the whole diagnostic, so that a Python user sees what a shell user sees.
+Several faults of one file travel as one error whose `more` holds the others.
+"""
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Span = tuple[int, int]
+
+WIDTH = 100
+"""Characters of a source line that a diagnostic shows; a longer line is cut around the carets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one."""
+
+    name: str
+    text: str
+    definition: str | None = None
+    _starts: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character offset, both counted from 1."""
+        starts = self._line_starts()
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Line `number` (from 1) without its line end."""
+        starts = self._line_starts()
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1]:end].rstrip("\r\n")
+
+    def _line_starts(self) -> list[int]:
+        if not self._starts:
+            self._starts.append(0)
+            at = self.text.find("\n")
+            while at >= 0:
+                self._starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+        return self._starts
+
+
+class AdError(ValueError):
+    """Something is wrong with a program or a point.
+
+    `message` says what; `span` and `source`, where known, say where; `help` says how to mend it; `more` holds further
+    errors found in the same run. `line` and `column` count from 1 and are None where there is no place.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, help: str | None = None, source: Source | None = None,
+                 more: Iterable[AdError] = ()) -> None:
+        super().__init__(message)
+        self.message, self.span, self.help, self.source, self.more = message, span, help, source, tuple(more)
+
+    @property
+    def line(self) -> int | None:
+        return self.source.place(self.span[0])[0] if self.source and self.span else None
+
+    @property
+    def column(self) -> int | None:
+        return self.source.place(self.span[0])[1] if self.source and self.span else None
+
+    def __str__(self) -> str:
+        return "\n".join([diagnostic("error", self.message, self.span, self.source, self.help), *map(str, self.more)])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.span, self.help, self.source, self.more)
+
+
+AdError.__module__ = "adcli"   # what users import it from, and what a traceback calls it
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing about a program that is not an error."""
+
+    message: str
+    span: Span | None = None
+    source: Source | None = None
+
+    def __str__(self) -> str:
+        return diagnostic("note", self.message, self.span, self.source)
+
+
+def diagnostic(kind: str, message: str, span: Span | None, source: Source | None, help: str | None = None) -> str:
+    """One diagnostic: place, kind and message, the source line with carets, help. The only shape there is."""
+    lines = []
+    if source is None:
+        lines.append(f"{kind}: {message}")
+    elif span is None:
+        lines.append(f"{source.name}: {kind}: {message}")
+    else:
+        line, column = source.place(span[0])
+        lines.append(f"{source.name}:{line}:{column}: {kind}: {message}")
+        if kind == "error":
+            lines += excerpt(source.line(line), column - 1, span[1] - span[0])
+    if help:
+        lines.append(f"help: {help}")
+    return "\n".join(lines)
+
+
+def excerpt(line: str, start: int, length: int) -> list[str]:
+    """The source line and the carets under `length` characters from `start`, cut to a readable width."""
+    length = max(1, min(length, len(line) - start, WIDTH))
+    first = 0 if len(line) <= WIDTH else max(0, min(start - WIDTH // 3, len(line) - WIDTH))
+    shown = line[first:first + WIDTH]
+    left = "…" if first else ""
+    right = "…" if first + WIDTH < len(line) else ""
+    under = "".join("\t" if c == "\t" else " " for c in left + shown[:start - first])
+    printable = "".join(c if c == "\t" or c.isprintable() else "�" for c in shown)
+    return [f"    {left}{printable}{right}", f"    {under}{'^' * min(length, max(1, len(shown) - start + first))}"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'tanh'?`, or None where nothing known is close."""
+    import difflib
+    close = difflib.get_close_matches(word, list(known), n=5, cutoff=0.6)
+    close.sort(key=lambda k: sorted(k) != sorted(word))   # letters swapped, as in tahn, come first
+    return f"did you mean '{close[0]}'?" if close else None

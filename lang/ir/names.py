@@ -1,0 +1,66 @@
+"""The name table: every value of a program gets a name of its own, close to its hint.
+
+Inputs and results keep their names, which are a contract. Everything else takes its hint where that is free, else the hint with
+a number; values without a hint are i1, i2, …. A clash with a user's name is resolved here and nowhere else.
+"""
+from __future__ import annotations
+
+from adcli.lang.ir import Program, Var
+
+RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "in", "where", "_"})
+"""Words that the language reads as something else."""
+
+
+class Names:
+    """Names in use, with fresh ones on request in constant time."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set(RESERVED)
+        self._next: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, program: Program) -> Names:
+        """The names that a program's interface has taken, sizes among them."""
+        names = cls()
+        names.taken.update(p.name for p in program.params)
+        names.taken.update(r.name for r in program.results)
+        extents = [x for p in program.params for x in p.var.shape]
+        if extents:   # programs of scalars, which start fast, do without the import
+            from adcli.lang.ir.affine import atoms
+            names.taken.update(a for x in extents for a in atoms(x) if isinstance(a, str))
+        return names
+
+    def fresh(self, hint: str, first: int | None = None) -> str:
+        """`hint` if it is free, else hint_1, hint_2, …; with `first`, hint1, hint2, … from that number on."""
+        if first is None and hint not in self.taken:
+            self.taken.add(hint)
+            return hint
+        stem = hint if first is not None else f"{hint}_"
+        n = self._next.get(stem, first or 1)
+        while f"{stem}{n}" in self.taken:
+            n += 1
+        self._next[stem] = n + 1
+        self.taken.add(f"{stem}{n}")
+        return f"{stem}{n}"
+
+
+def name_table(program: Program) -> dict[Var, str]:
+    """A name for every variable; a result's name goes to the value it is, where that is no input."""
+    names, table = Names.of(program), {}
+    for p in program.params:
+        table[p.var] = p.name
+    inputs = {p.name for p in program.params}
+    for r in program.results:
+        if isinstance(r.atom, Var) and r.atom not in table and r.name not in inputs:
+            table[r.atom] = r.name
+    unnamed = []
+    for e in program.equations:
+        for out in e.outs:
+            if out not in table:
+                if out.name:
+                    table[out] = names.fresh(out.name)
+                else:
+                    unnamed.append(out)
+    for out in unnamed:
+        table[out] = names.fresh("i", 1)
+    return table

@@ -1,0 +1,253 @@
+"""The ranges of indices: what `where` says, and else the largest range that keeps every read inside its tensor.
+
+As in Tensor Comprehensions (Vasilache et al., 2018, the section on range inference), in rounds: a subscript in which one
+index alone has no range yet bounds that index, whatever values the others take; all bounds found in a round are intersected.
+An index that is a subscript of the result does not start below 0. One that stands alone in two dimensions says that these
+have the same extent, which is checked when sizes are numbers. What `where` says comes first; a tensor that exists before it is
+written bounds the indices that nothing else does. The outcome does not depend on the order of the reads.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from adcli.lang.ir.affine import Affine, Floor, Index, affine, bounds, floor, greatest, least, text
+from adcli.lang.ir.comprehension import Agreement, Range
+from adcli.lang.ir.errors import AdError, Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A tensor's element: name, extents, and subscripts with their places; None for one that is gathered."""
+
+    tensor: str
+    extents: tuple[Affine, ...]
+    subscripts: tuple[Affine | None, ...]
+    spans: tuple[Span | None, ...] = ()
+
+    def span(self, dimension: int) -> Span | None:
+        return self.spans[dimension] if self.spans else None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`index in low:high`; the bounds may contain other indices."""
+
+    index: Index
+    low: Affine
+    high: Affine
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Ranges in the order of the indices; `guards` cut corners off their box."""
+
+    ranges: tuple[Range, ...]
+    guards: tuple[Affine, ...]
+    agreements: tuple[Agreement, ...]
+
+    def last(self, x: Affine) -> Affine:
+        """The greatest value of an expression over the box."""
+        return bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[1]
+
+    def never_negative(self, x: Affine) -> bool:
+        """Whether an expression is at least 0 over the box for all sizes, as far as that shows without numbers."""
+        return _never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A range for an index from one subscript; `alone` where it is the index itself."""
+
+    low: Affine
+    high: Affine
+    alone: bool
+    why: str
+    span: Span | None
+
+
+def infer(indices: Sequence[Index], reads: Sequence[Access], given: Sequence[Given] = (), writes: Sequence[Access] = (),
+          source: Source | None = None, target: Sequence[object] = ()) -> Domain:
+    """The domain of a comprehension. `writes` are accesses to tensors that exist already; indices that stand alone in `target`,
+    the subscripts of what is written, start at 0 or above. AdError where a range stays open."""
+    inference = _Inference(given, source, {x.index for x in target if isinstance(x, Affine) and x.index})
+    left = set(indices)
+    while left:
+        found = inference.stated(left) or inference.round(left, reads) or inference.round(left, writes)
+        if not found:
+            raise inference.ambiguous([i for i in indices if i in left], (*reads, *writes))
+        left -= found
+    return Domain(tuple(inference.ranges[i] for i in indices), tuple(inference.guards), tuple(inference.agreements))
+
+
+class _Inference:
+    def __init__(self, given: Sequence[Given], source: Source | None, written: set[Index]) -> None:
+        self.given, self.source, self.written = given, source, written
+        self.stated_for = {g.index for g in given}
+        self.ranges: dict[Index, Range] = {}
+        self.ends: dict[Index, tuple[Affine, Affine]] = {}
+        self.guards: list[Affine] = []
+        self.agreements: list[Agreement] = []
+
+    def settle(self, index: Index, low: Affine, high: Affine, why: str) -> None:
+        self.ranges[index] = Range(index, low, high, why)
+        self.ends[index] = low, high - 1
+
+    def stated(self, left: set[Index]) -> set[Index]:
+        """Indices with a `where` whose bounds are known by now."""
+        found = set()
+        for index in [g.index for g in self.given if g.index in left]:
+            own = [g for g in self.given if g.index is index]
+            if index not in found and not any(i in left for g in own for i in (*g.low.indices(), *g.high.indices())):
+                found.add(index)
+                self.stated_range(index, own)
+        return found
+
+    def stated_range(self, index: Index, own: list[Given]) -> None:
+        """The box around the range; bounds that depend on other indices are guards inside of it."""
+        self.guards += [affine(index) - g.low for g in own if g.low.indices()]
+        self.guards += [g.high - 1 - affine(index) for g in own if g.high.indices()]
+        plain = [g.low for g in own if not g.low.indices()]
+        low = greatest(*(plain or [bounds(g.low, self.ends)[0] for g in own]))
+        plain = [g.high for g in own if not g.high.indices()]
+        high = least(*(plain or [bounds(g.high, self.ends)[1] for g in own]))
+        self.settle(index, low, high, "where")
+
+    def round(self, left: set[Index], accesses: Iterable[Access]) -> set[Index]:
+        """Indices that are alone without a range in some subscript."""
+        bounds_of: dict[Index, list[_Bound]] = {}
+        for access in accesses:
+            for d, x in enumerate(access.subscripts):
+                open_ = [i for i in x.indices() if i in left] if x is not None else []
+                if x is not None and len(open_) == 1 and open_[0] not in self.stated_for:
+                    bounds_of.setdefault(open_[0], []).append(self.solve(x, open_[0], access, d))
+        for index, found in bounds_of.items():
+            self.intersect(index, found)
+        return set(bounds_of)
+
+    def solve(self, x: Affine, index: Index, access: Access, d: int) -> _Bound:
+        """Where 0 ≤ x < extent for all values of the other indices."""
+        a, extent = x.coefficient(index), access.extents[d]
+        low, high = bounds(x - affine(index) * a, self.ends)
+        top = extent - 1 - high
+        first, last = (-floor(low, a), floor(top, a)) if a > 0 else (-floor(top, -a), floor(low, -a))
+        where = f"dimension {d} of {access.tensor}"
+        alone = x.index is index
+        return _Bound(first, last + 1, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+
+    def intersect(self, index: Index, found: list[_Bound]) -> None:
+        alone = sorted((b for b in found if b.alone), key=lambda b: (len(b.high.terms), text(b.high), b.why))
+        for other in alone[1:]:
+            self.agree(index, alone[0], other)
+        used = alone[:1] + [b for b in found if not b.alone]
+        low, high = greatest(*(b.low for b in used)), least(*(b.high for b in used))
+        if index in self.written and not _natural(low):
+            low = greatest(*(b.low for b in used), affine(0))
+        self.settle(index, low, high, " and ".join(dict.fromkeys(b.why for b in (*alone, *used))))
+
+    def agree(self, index: Index, one: _Bound, other: _Bound) -> None:
+        gap = (one.high - other.high).number
+        if gap == 0:
+            return
+        said = f"index '{index.name}' runs over {one.why}, which has %d elements, and over {other.why}, which has %d"
+        if gap is not None and one.high.number is not None:
+            raise AdError(said % (one.high.number, other.high.number), other.span, None, self.source)
+        known = [(a.left, a.right) for a in self.agreements]
+        if (one.high, other.high) not in known:
+            self.agreements.append(Agreement(one.high, other.high, said, other.span))
+
+    def ambiguous(self, left: list[Index], accesses: Sequence[Access]) -> AdError:
+        """The error for an index whose range stays open."""
+        index = left[0]
+        stands = [(a, d) for a in accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)]
+        own = [g for g in self.given if g.index is index]
+        if own:
+            open_ = next(i.name for g in own for i in (*g.low.indices(), *g.high.indices()) if i in left)
+            return AdError(f"the range of index '{index.name}' depends on '{open_}', which has no range", own[0].span,
+                           "a range is made of sizes, whole numbers and other indices", self.source)
+        if not stands:
+            return AdError(f"index '{index.name}' is in no read, so it has no range", None,
+                           f"write where {index.name} in 0:N", self.source)
+        access, d = stands[0]
+        x = access.subscripts[d]
+        assert x is not None
+        others = ", ".join(f"'{i.name}'" for i in left if i is not index and any(
+            y is not None and y.coefficient(i) and y.coefficient(index) for a in accesses for y in a.subscripts))
+        return AdError(f"the range of index '{index.name}' is ambiguous: {text(x)} in dimension {d} of {access.tensor} "
+                       f"(extent {text(access.extents[d])}) leaves it open together with {others}", access.span(d),
+                       f"write where {index.name} in 0:N", self.source)
+
+
+def outside(access: Access, domain: Domain, source: Source | None, verb: str = "read") -> AdError | None:
+    """The error where a subscript is outside of its tensor whatever the sizes are, as far as that shows without numbers."""
+    lengths = [(r.high - r.low).number for r in domain.ranges]
+    if domain.guards or any(n is not None and n <= 0 for n in lengths):
+        return None
+    ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
+    for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
+        if x is None:
+            continue
+        low, high = bounds(x, ends)
+        beyond = (high - extent).number
+        names = ", ".join(f"'{i.name}'" for i in x.indices())
+        what = f"index {names}: " if names else ""
+        if low.number is not None and low.number < 0:
+            return AdError(f"{what}subscript {text(x)} of {access.tensor} goes down to {low.number}", access.span(d),
+                           "subscripts start at 0", source)
+        if beyond is not None and beyond >= 0:
+            return AdError(f"{what}subscript {text(x)} of {access.tensor} goes up to {text(high)}, and dimension {d} has extent "
+                           f"{text(extent)}", access.span(d), f"the last element {verb} can be {text(extent - 1)}", source)
+    return None
+
+
+def surely_inside(access: Access, domain: Domain) -> bool:
+    """Whether all subscripts are inside for all sizes, as far as that shows without numbers."""
+    ends = {r.index: (r.low, r.high - 1) for r in domain.ranges}
+    for x, extent in zip(access.subscripts, access.extents, strict=True):
+        if x is not None:
+            low, high = bounds(x, ends)
+            room = extent - 1 - high
+            if not (_never_negative(low) and _never_negative(room)):
+                return False
+    return True
+
+
+def _never_negative(x: Affine) -> bool:
+    """Sizes are not negative, and d times the floor of w / d is at most w."""
+    for a, c in x.terms:
+        if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:
+            x = x - affine(a) * c + a.whole * (c // a.divisor)
+    return x.constant >= 0 and all(c > 0 and isinstance(a, str) for a, c in x.terms)
+
+
+def _natural(x: Affine) -> bool:
+    """Whether an expression is surely not negative where no size is 0."""
+    return x.constant + sum(c for _, c in x.terms) >= 0 and all(c > 0 and isinstance(a, str) for a, c in x.terms)
+
+
+def injective(write: Sequence[Affine], ranges: Sequence[Range]) -> bool:
+    """Whether no two points of the box have the same subscripts: each is determined by them, one index after another."""
+    spans = {r.index: (r.high - r.low).number for r in ranges}
+    left = {r.index for r in ranges}
+    progress = True
+    while left and progress:
+        progress = False
+        for x in write:
+            mixed = sorted(((abs(c), a) for a, c in x.terms if isinstance(a, Index) and a in left), key=lambda t: t[0])
+            if mixed and _mixed_radix([(c, spans[a]) for c, a in mixed]):
+                left -= {a for _, a in mixed}
+                progress = True
+    return not left
+
+
+def _mixed_radix(digits: list[tuple[int, int | None]]) -> bool:
+    """Whether Σ coefficient · digit determines its digits: each coefficient is more than the smaller ones can make up."""
+    reach = 0
+    for position, (c, span) in enumerate(digits):
+        if c <= reach:
+            return False
+        if span is None:
+            return position == len(digits) - 1
+        reach += c * max(0, span - 1)
+    return True

@@ -1,0 +1,74 @@
+"""The rules of the table written out: what a row's map or status condition emits, one row at a time.
+
+For whoever looks at a single operation: runs its rule on numbers (`adcli.lang.analyse.numeric_rules`), counts it
+(`adcli.lang.derive.cost`), or asks which arguments it depends on (`adcli.lang.derive.sparsity`). No rule is written a second
+time, so what is said of an operation is what both modes of differentiation do with it. A rule is that of an operation with a
+number of arguments (rows such as `max` take any) and with constants where the row wants them; everything else is a variable.
+It takes time and memory in proportion to its equations; whoever asks often keeps what he needs of it.
+"""
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.build import Builder, Expr, When
+from adcli.lang.ir.primitives import TABLE
+
+Statics = tuple[tuple[int, float], ...]
+"""The positions and values of the arguments that a row wants as constants."""
+
+
+class Rule(NamedTuple):
+    """A map or a status condition: `value` in terms of the seed `t`, the result `z` and the arguments. A map contributes
+    nothing where `condition` fails; None always holds."""
+
+    t: Var
+    z: Var
+    args: tuple[Atom, ...]
+    equations: tuple[Equation, ...]
+    value: Atom
+    condition: Atom | None = None
+
+
+def statics(e: Equation) -> Statics:
+    """The constants of an operation that its row wants as such."""
+    return tuple([(i, a.value) for i in e.op.static if isinstance(a := e.args[i], Lit)])
+
+
+def map_rule(op: Primitive, position: int, static: Statics, count: int) -> Rule | None:
+    """The map of one of `count` arguments; None where it is zero by construction."""
+    written = op.map(position)
+    if written is None:
+        return None
+    b, t, z, args = _start(op, static, count)
+    exprs = [b.expr(a) for a in args]
+    mapped = written(b.expr(t), b.expr(z), *([exprs[position]] if op.variadic else []), *exprs)
+    if mapped is None:
+        return None
+    if isinstance(mapped, When):
+        return Rule(t, z, args, tuple(b.equations), mapped.value.atom, mapped.condition.atom)
+    return Rule(t, z, args, tuple(b.equations), mapped.atom)
+
+
+def status_rule(op: Primitive, number: int, static: Statics, count: int) -> Rule:
+    """The condition of entry `number` in the row's `status`."""
+    b, t, z, args = _start(op, static, count)
+    met: Expr = op.status[number].condition(b.expr(z), *[b.expr(a) for a in args])
+    return Rule(t, z, args, tuple(b.equations), met.atom)
+
+
+def _start(op: Primitive, static: Statics, count: int) -> tuple[Builder, Var, Var, tuple[Atom, ...]]:
+    constants = {i: Lit(x) for i, x in static}
+    args = tuple([constants.get(i) or Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)])
+    return Builder(), Var("t"), Var("z", truth=op.truth), args
+
+
+@cache
+def is_step(op: Primitive) -> bool:
+    """Whether an operation has the rule of a step function, as floor has: zero by construction, NaN at NaN."""
+    rule = map_rule(op, 0, (), 1) if op.arity == 1 else None
+    if rule is None or rule.condition is None:
+        return False
+    first, (x,) = rule.equations[0], rule.args
+    return first.outs[0] is rule.condition and first.op is TABLE["ne"] and first.args == (x, x)

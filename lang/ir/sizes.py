@@ -1,0 +1,370 @@
+"""Sizes as numbers: what names of sizes stand for when arrays arrive, and the proof that nothing is read or written outside.
+
+All of it is arithmetic on a program's extents and subscripts, done once for each set of shapes and never for each element.
+The proof is sound: what it lets pass stays inside. It sees a subscript's least and greatest value over the box, and where guards
+cut corners off the box, whether any point of what is left (rational ones included) is outside.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import gcd, prod
+from typing import Any, NamedTuple, cast
+
+from adcli.lang.ir import Equation, Lit, Param, Program, Var
+from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product, atoms, text, value
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
+from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.word_size import too_large
+
+DUP = TABLE["dup"]
+BYTES = 8
+"""Of one element of a tensor."""
+LARGEST = 2 ** 31 - 1
+"""The largest integer that a range or an extent is made of where it is an input."""
+
+Numbers = dict[str, int]
+Value = Var | Lit
+Interval = tuple[int, int]
+Box = dict[Index, Interval]
+"""The first and last value of every index."""
+Row = dict[Index, int]
+Constraint = tuple[Row, int]
+"""Σ coefficient · index + constant ≥ 0."""
+
+
+class Extent(NamedTuple):
+    """A declared extent, and the number that the value given for a tensor has there."""
+
+    tensor: str
+    dimension: int
+    declared: Affine
+    given: int
+
+
+def elements(n: int) -> str:
+    return "1 element" if n == 1 else f"{n} elements"
+
+
+def number(x: Affine, sizes: Mapping[str, int]) -> int:
+    """The value of an expression of sizes alone."""
+    return value(x, cast(Mapping[Index | str, int], sizes))
+
+
+# ---------------------------------------------------------------- sizes from shapes
+
+def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None) -> Numbers:
+    """The size names as numbers, from the shapes of the values given for the inputs.
+
+    An extent that is a size name alone binds it; the others are checked, and solved for a size that no other extent gives.
+    An integer that is an input is a size of its own name, by its value in `values`. AdError where a rank or two extents disagree,
+    or where an integer that is used as a size cannot be one.
+    """
+    sizes = _counted(program, {name: x for name, x in (values or {}).items() if not shapes.get(name)})
+    origin: dict[str, tuple[int, str]] = {}
+    later: list[Extent] = []
+    for p in program.params:
+        given = tuple(shapes.get(p.name, ()))
+        if p.name not in shapes and p.var.shape:
+            raise AdError(f"no value for '{p.name}'", help=f"it is a tensor of shape {shape_text(p.var.shape)}")
+        if len(given) != len(p.var.shape):
+            raise _wrong_rank(p.name, p.var.shape, given)
+        for d, (extent, n) in enumerate(zip(p.var.shape, given, strict=True)):
+            size = _size_name(extent)
+            if size is None:
+                later.append(Extent(p.name, d, extent, n))
+            elif size not in sizes:
+                sizes[size], origin[size] = n, (d, p.name)
+            elif sizes[size] != n and size not in origin:
+                raise AdError(f"'{p.name}' has {elements(n)} along dimension {d}, and '{size}' is {sizes[size]}")
+            elif sizes[size] != n:
+                first, other = origin[size]
+                raise AdError(f"'{p.name}' has {elements(n)} along dimension {d}, and '{other}' has {sizes[size]} along "
+                              f"dimension {first}: both are {size}")
+    _check_extents(later, sizes)
+    return sizes
+
+
+def _counted(program: Program, values: Mapping[str, Any]) -> Numbers:
+    """The sizes that are integers among the inputs, by their values."""
+    used = {p.name for p in counts(program)}
+    found = {p.name: int(values[p.name]) for p in program.params if p.var.integer and not p.var.shape and p.name in values}
+    for name, n in found.items():
+        if name in used and not 0 <= n <= LARGEST:
+            raise AdError(f"'{name}' is {n}, and a range or an extent is made of it",
+                          help="it cannot be negative" if n < 0 else f"it cannot be more than {LARGEST}")
+    return found
+
+
+def counts(program: Program) -> list[Param]:
+    """The integers among the inputs that ranges or extents are made of."""
+    scalars = [p for p in program.params if p.var.integer and not p.var.shape]
+    return [p for p in scalars if p.name in size_names(program)] if scalars else []
+
+
+def size_names(program: Program) -> set[str]:
+    """The names in all extents, ranges and subscripts of a program."""
+    found = {a for p in program.params for x in p.var.shape for a in atoms(x)}
+    for e in program.equations:
+        if isinstance(op := e.op, Comprehension):
+            stack: list[Subscript] = [*op.shape, *op.guards, *op.write, *op.sources]
+            stack += [x for r in op.ranges for x in (r.low, r.high)]
+            while stack:
+                s = stack.pop()
+                if isinstance(s, Read):
+                    stack += s.subscripts
+                else:
+                    found |= atoms(s)
+    return {a for a in found if isinstance(a, str)}
+
+
+def bound_names(params: Iterable[Param]) -> set[str]:
+    """The names of sizes that inputs bind: those in their extents, and integers that are inputs."""
+    shaped = {a for p in params for x in p.var.shape for a in atoms(x) if isinstance(a, str)}
+    return shaped | {p.name for p in params if p.var.integer and not p.var.shape}
+
+
+def _check_extents(left: Sequence[Extent], sizes: Numbers) -> None:
+    """Extents that are expressions, once their sizes are known; one with a single unknown size gives that size."""
+    while left:
+        waiting = []
+        for each in left:
+            name, d, extent, n = each
+            unknown = [a for a in atoms(extent) if isinstance(a, str) and a not in sizes]
+            if not unknown:
+                expected = number(extent, sizes)
+                if expected != n:
+                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, where {text(extent)} is {expected}",
+                                  help=_sizes_help(extent, sizes))
+            elif len(unknown) == 1 and (c := extent.coefficient(unknown[0])):
+                rest = number(extent, {**sizes, unknown[0]: 0})
+                if (n - rest) % c or (n - rest) // c < 0:
+                    raise AdError(f"'{name}' has {elements(n)} along dimension {d}, which cannot be {text(extent)}")
+                sizes[unknown[0]] = (n - rest) // c
+            else:
+                waiting.append(each)
+        if len(waiting) == len(left):
+            name, d, extent, _ = waiting[0]
+            raise AdError(f"the sizes in {text(extent)}, dimension {d} of '{name}', follow from no input",
+                          help="declare an input with an extent that is the size alone")
+        left = waiting
+
+
+def _size_name(extent: Affine) -> str | None:
+    """The size that an extent is, where it is nothing but one."""
+    if extent.constant == 0 and len(extent.terms) == 1:
+        a, c = extent.terms[0]
+        return a if c == 1 and isinstance(a, str) else None
+    return None
+
+
+def _wrong_rank(name: str, shape: Sequence[Affine], given: Sequence[int]) -> AdError:
+    if not shape:
+        return AdError(f"'{name}' is a scalar, and the value given has {_dimensions(len(given))}")
+    return AdError(f"'{name}' has {_dimensions(len(shape))}, and the value given has {len(given)}",
+                   help=f"its shape is {shape_text(shape)}; {tuple(given)} was given")
+
+
+def _dimensions(n: int) -> str:
+    return "1 dimension" if n == 1 else f"{n} dimensions"
+
+
+def shape_text(shape: Sequence[Affine]) -> str:
+    return f"({', '.join(map(text, shape))})"
+
+
+def _sizes_help(extent: Affine, sizes: Mapping[str, int]) -> str | None:
+    named = sorted(a for a in atoms(extent) if isinstance(a, str))
+    return f"with {', '.join(f'{a} = {sizes[a]}' for a in named)}" if named else None
+
+
+# ---------------------------------------------------------------- shapes and memory
+
+def shapes(program: Program, sizes: Mapping[str, int]) -> dict[Var, tuple[int, ...]]:
+    """The shape of every value of a program, scalars included. AdError where an extent would be negative."""
+    found = {p.var: tuple([number(x, sizes) for x in p.var.shape]) for p in program.params}
+    for e in program.equations:
+        for out in e.outs:
+            found[out] = shape = tuple([number(x, sizes) for x in out.shape])
+            if shape and min(shape) < 0:
+                d = next(d for d, n in enumerate(shape) if n < 0)
+                raise AdError(f"'{out.name or 'a tensor'}' would have {elements(shape[d])} along dimension {d}, where its extent "
+                              f"is {text(out.shape[d])}", e.span, _sizes_help(out.shape[d], sizes), program.source)
+    return found
+
+
+def memory(program: Program, sizes: Mapping[str, int]) -> int:
+    """Bytes of all values together, none of them in the place of another: what one call needs at most."""
+    copies = {out for e in program.equations if e.op is DUP for out in e.outs}
+    return BYTES * sum(prod(shape) for v, shape in shapes(program, sizes).items() if v not in copies)
+
+
+# ---------------------------------------------------------------- the proof
+
+def prove(program: Program, sizes: Mapping[str, int]) -> None:
+    """AdError unless extents agree and every subscript, other than a gathered one, stays inside its tensor.
+
+    Subscripts that are elements of tensors of integers are known only when they are read, and are checked there.
+    """
+    extents = shapes(program, sizes)
+    for e in program.equations:
+        if isinstance(e.op, Comprehension):
+            _prove_equation(program, e, e.op, sizes, extents)
+
+
+def _prove_equation(program: Program, e: Equation, op: Comprehension, sizes: Mapping[str, int],
+                    extents: Mapping[Var, tuple[int, ...]]) -> None:
+    for a in op.agreements:
+        left, right = number(a.left, sizes), number(a.right, sizes)
+        if left != right:
+            raise AdError(a.message % (left, right), a.span or e.span, None, program.source)
+    if op.onto is not None and _extent_of(e.args[op.onto], extents) != extents[e.outs[0]]:
+        raise AdError(f"'{e.outs[0].name}' has shape {extents[e.outs[0]]} here, and what it starts from "
+                      f"{_extent_of(e.args[op.onto], extents)}", e.span, None, program.source)
+    require_words(program, e, op, sizes, extents)
+    box = _box(op, sizes)
+    if any(last < first for first, last in box.values()):
+        return
+    domain = [_constraint(g, sizes) for g in op.guards]
+    for atom, subscripts in accesses(e, op):
+        for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=True)):
+            if isinstance(s, Affine):
+                low, high = interval(s, box, sizes)
+                if (low < 0 or high >= n) and not _guarded(s, n, box, domain, sizes):
+                    raise _outside(program, e.span, atom, d, s, (low, high), n, op.ranges, box)
+
+
+def require_words(program: Program, e: Equation, op: Comprehension, sizes: Mapping[str, int],
+                  extents: Mapping[Var, tuple[int, ...]]) -> None:
+    """AdError where a whole number that the loops of `op`, a form of the equation's comprehension, compute may have more than 64
+    bits."""
+    touched = [(subscripts, _extent_of(atom, extents)) for atom, subscripts in accesses(e, op)]
+    if large := too_large(op, touched, _box(op, sizes), sizes):
+        raise AdError(f"the numbers in {large} are too large: whole numbers have 64 bits", e.span, None, program.source)
+
+
+def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Value, tuple[Subscript, ...]]]:
+    """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
+    stack: list[tuple[Value, tuple[Subscript, ...]]] = [(e.outs[0], op.write)]
+    stack += [(e.args[r.arg], r.subscripts) for _, r in op.reads()]
+    while stack:
+        atom, subscripts = stack.pop()
+        yield atom, subscripts
+        stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]
+
+
+def _box(op: Comprehension, sizes: Mapping[str, int]) -> Box:
+    return {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in op.ranges}
+
+
+def _extent_of(atom: Value, extents: Mapping[Var, tuple[int, ...]]) -> tuple[int, ...]:
+    return () if isinstance(atom, Lit) else extents[atom]
+
+
+def interval(x: Affine, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> Interval:
+    """The least and greatest value of an expression over a box that is not empty."""
+    low = high = x.constant
+    for a, c in x.terms:
+        first, last = _interval(a, box, sizes)
+        low, high = (low + c * first, high + c * last) if c > 0 else (low + c * last, high + c * first)
+    return low, high
+
+
+def _interval(a: Atom, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> Interval:
+    match a:
+        case Index():
+            return box[a]
+        case Floor(whole, divisor):
+            low, high = interval(whole, box, sizes)
+            return low // divisor, high // divisor
+        case Extreme(parts, largest):
+            lows, highs = zip(*[interval(p, box, sizes) for p in parts], strict=True)
+            return (max(lows), max(highs)) if largest else (min(lows), min(highs))
+        case Product(left, right):
+            corners = [x * y for x in interval(left, box, sizes) for y in interval(right, box, sizes)]
+            return min(corners), max(corners)
+        case _:
+            return sizes[a], sizes[a]
+
+
+def _outside(program: Program, span: Span | None, atom: Value, d: int, s: Affine, reach: Interval, extent: int,
+             ranges: Sequence[Range], box: Box) -> AdError:
+    name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
+    used = atoms(s)
+    where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in ranges if r.index in used)
+    return AdError(f"subscript {text(s)} of dimension {d} of '{name}' runs from {reach[0]} to {reach[1]}, and the extent there "
+                   f"is {extent}", span, f"with {where}" if where else None, program.source)
+
+
+# ---------------------------------------------------------------- guards
+
+def _constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
+    """A guard with numbers for sizes; None for one that is not affine in the indices, which then proves nothing."""
+    row: Row = {}
+    constant = x.constant
+    for a, c in x.terms:
+        if isinstance(a, Index):
+            row[a] = c
+        elif any(isinstance(b, Index) for b in atoms(Affine(((a, 1),)))):
+            return None
+        else:
+            constant += number(Affine(((a, c),)), sizes)
+    return row, constant
+
+
+def _guarded(s: Affine, extent: int, box: Box, domain: Sequence[Constraint | None], sizes: Mapping[str, int]) -> bool:
+    """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
+    own = _constraint(s, sizes)
+    known = [c for c in domain if c is not None]
+    if own is None or not known:
+        return False
+    row, constant = own
+    below = {i: -c for i, c in row.items()}, -constant - 1
+    beyond = row, constant - extent
+    return all(infeasible([*known, outside], box) for outside in (below, beyond))
+
+
+def infeasible(constraints: Sequence[Constraint], box: Box) -> bool:
+    """Whether no point of the box meets all constraints, by Fourier and Motzkin's elimination with coefficients cut to
+    integers: True is certain, False may also mean that only fractions are left."""
+    used = {i for row, _ in constraints for i in row}
+    rows = [_cut(row, constant) for row, constant in constraints]
+    for i in used:
+        rows += [({i: 1}, -box[i][0]), ({i: -1}, box[i][1])]
+    while used:
+        i = min(used, key=lambda i: _pairs(i, rows))
+        used.discard(i)
+        up, down = [r for r in rows if r[0].get(i, 0) > 0], [r for r in rows if r[0].get(i, 0) < 0]
+        rows = [r for r in rows if not r[0].get(i, 0)] + [_combined(i, p, q) for p in up for q in down]
+        rows = _tightest(rows)
+        if any(not row and constant < 0 for row, constant in rows):
+            return True
+    return any(not row and constant < 0 for row, constant in rows)
+
+
+def _pairs(i: Index, rows: Sequence[Constraint]) -> int:
+    return sum(r[0].get(i, 0) > 0 for r in rows) * sum(r[0].get(i, 0) < 0 for r in rows)
+
+
+def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constraint:
+    """What two constraints say together without index `i`."""
+    p, n = positive[0][i], -negative[0][i]
+    row = {j: n * positive[0].get(j, 0) + p * negative[0].get(j, 0) for j in {*positive[0], *negative[0]}}
+    return _cut(row, n * positive[1] + p * negative[1])
+
+
+def _cut(row: Row, constant: int) -> Constraint:
+    """A constraint with coefficients that have no common divisor: the constant is rounded to what integers can reach."""
+    row = {j: c for j, c in row.items() if c}
+    common = gcd(*row.values()) if row else 1
+    return {j: c // common for j, c in row.items()}, constant // common
+
+
+def _tightest(rows: Sequence[Constraint]) -> list[Constraint]:
+    """Of constraints that differ by the constant the strongest."""
+    best: dict[frozenset[tuple[Index, int]], Constraint] = {}
+    for row, constant in rows:
+        key = frozenset(row.items())
+        if key not in best or constant < best[key][1]:
+            best[key] = row, constant
+    return list(best.values())

@@ -1,0 +1,369 @@
+"""Tensor comprehensions to equations.
+
+A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every
+read replaced by an input, becomes the body, a scalar program. `*=`, `min=` and `max=` onto a value that exists are a reduction of
+their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their tensors
+elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, text, weight
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, Subscript
+from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
+from adcli.lang.lower.comprehension_body import (
+    LONGEST,
+    MOST_DIMENSIONS,
+    Elements,
+    Poisoned,
+    Tensors,
+    counted,
+    dimensions,
+    extents,
+    require_dimensions,
+    rewritten,
+    shape_of,
+)
+from adcli.lang.lower.scope import POISON, Body
+from adcli.lang.syntax.tree import Call, Clause, Compute, Node, Op, Token, Typed, bare, postorder
+
+REDUCTIONS = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
+              "max=": "max"}
+COMBINED = {"*": "mul", "min": "min", "max": "max"}
+SPLITS = 64
+"""Most comprehensions that the choices in one statement may make."""
+
+
+@dataclass(slots=True)
+class Part:
+    """A comprehension to be made: a statement with one arm of each choice that had to be taken apart."""
+
+    value: Node
+    guards: list[Node]
+    negated: list[Node]
+
+
+class Statement:
+    """One statement of tensors in a scope."""
+
+    def __init__(self, scope: Body, tensors: Tensors, statement: Compute) -> None:
+        self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
+        self.name = statement.target.text
+        self.before = self.existing()
+        self.declared = self.declared_shape()
+
+    def existing(self) -> Atom | None:
+        atom = self.onto() or self.scope.env.get(self.name)
+        if atom is POISON:
+            raise Poisoned
+        if atom is not None and isinstance(atom, Var) and len(atom.shape) != len(self.s.subscripts or ()):
+            raise self.context.fault(f"'{self.name}' has {dimensions(len(atom.shape))}, and is written here with "
+                                     f"{len(self.s.subscripts or ())}", self.s.target)
+        if atom is None and self.s.symbol in ("+=", "*=", "min=", "max="):
+            self.context.note(f"'{self.name}' has no value yet: {self.s.symbol} starts as {self.s.symbol}! does", self.s.target)
+        return atom
+
+    def declared_shape(self) -> tuple[Affine, ...] | None:
+        for clause in self.s.clauses:
+            if clause.kind == "shape" and type(clause.name) is Typed:
+                if clause.name.text != self.name:
+                    raise self.context.fault(f"this statement writes '{self.name}', not '{clause.name.text}'", clause.name)
+                return extents(self.context, self.tensors, clause.name, self.scope.env)
+        return self.tensors.declared.get(self.name)
+
+    def run(self) -> Atom:
+        """Emit the statement; the value that the target has then."""
+        if self.s.same is not None:
+            self.context.note("'<=>' is not used: the comprehension is computed as it is written", self.s.target)
+        parts = [Part(self.s.value, [], [])]
+        at = 0
+        while at < len(parts):
+            split = self.split(parts[at])
+            if split is None:
+                at += 1
+                continue
+            if len(parts) == SPLITS:
+                raise self.context.fault(f"the choices by indices make more than {SPLITS} comprehensions of this statement",
+                                         self.s.target, "write them as statements of their own, with conditions in where")
+            parts[at:at + 1] = split
+        made = [self.comprehension(p) for p in parts]
+        symbol, result = self.s.symbol, self.before
+        for op, args, last in [(*m, m is made[-1]) for m in made]:
+            result = self.emitted(op, args, symbol, result, last)
+            symbol = symbol.removesuffix("!")
+        assert result is not None
+        return result
+
+    # One comprehension.
+
+    def gathered(self, part: Part) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
+        """Reads, subscripts of the target, guards and stated ranges."""
+        b = Elements(self.scope, self.tensors, self.s)
+        lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
+        b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
+        nodes = list(self.s.subscripts or ())
+        write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
+        value = b.replaced(part.value)
+        b.lets = {name: b.replaced(node) for name, node in b.lets.items()}
+        given, guards = [], []
+        for c in self.s.clauses:
+            if c.kind == "range" and c.name is not None:
+                given.append(self.given(b, c))
+            elif c.kind == "guard":
+                guards += self.conditions(b, c.nodes[0])
+            elif c.kind == "exists":
+                count = len(b.sources)
+                b.replaced(c.nodes[0])
+                del b.sources[count:], b.params[count:]
+        guards += [g for node in part.guards for g in self.conditions(b, node)]
+        guards += [-g - 1 for node in part.negated for g in self.conditions(b, node)]
+        return b, value, write, guards, given
+
+    def is_onto(self, clause: Clause) -> bool:
+        """Whether `where C = D` names the tensor that the target starts from."""
+        return clause.kind == "let" and clause.name is not None and clause.name.text == self.name
+
+    def given(self, b: Elements, clause: Clause) -> Given:
+        assert clause.name is not None
+        low, high = (self.bound(b, n, clause.name.text) for n in clause.nodes)
+        index = b.extent_or_index(clause.name).index
+        if index is None:
+            raise self.context.fault(f"'{clause.name.text}' is a size and has no range", clause.name)
+        return Given(index, low, high, (clause.start, clause.end))
+
+    def bound(self, b: Elements, node: Node, name: str) -> Affine:
+        for inner in postorder(node):
+            value = inner.name if type(inner) is Call else inner.text if type(inner) is Token else ""
+            known = type(inner) is Token and (value in self.tensors.sizes or counted(self.scope.env, value) is not None)
+            if value in self.scope.env and not known:
+                raise self.context.fault(f"the range of index '{name}' depends on the value of '{value}'", inner,
+                                         "a range is made of sizes, whole numbers and other indices")
+        return b.bounds.read(node, f"the range of index '{name}'")
+
+    def conditions(self, b: Elements, node: Node) -> list[Affine]:
+        """What must not be negative for a condition on indices to hold."""
+        node = bare(node)
+        if isinstance(node, Op | Call) and node.name == "and":
+            return [g for a in node.args for g in self.conditions(b, a)]
+        if not isinstance(node, Op | Call) or node.name not in ("lt", "le", "gt", "ge", "eq") or len(node.args) != 2:
+            raise self.context.fault("a condition of where compares indices", node, "for example where k >= i")
+        left, right = (b.affine.read(n, "a condition of where") for n in node.args)
+        strict = 1 if node.name in ("lt", "gt") else 0
+        up, down = left - right - strict, right - left - strict
+        return {"lt": [down], "le": [down], "gt": [up], "ge": [up]}.get(node.name, [up, down])
+
+    def comprehension(self, part: Part) -> tuple[Comprehension, list[Atom]]:
+        b, value, write, guards, given = self.gathered(part)
+        require_dimensions(self.context, len(write), self.s.target)
+        if len(b.indices) > MOST_DIMENSIONS:
+            raise self.context.fault(f"this statement has {len(b.indices)} indices, and none has more than {MOST_DIMENSIONS}",
+                                     self.s.target)
+        domain = self.domain(b, write, given)
+        domain = replace(domain, guards=(*domain.guards, *guards))
+        for access in b.accesses:
+            fault = outside(access, domain, self.context.source)
+            if fault:
+                raise fault
+        shape = self.shape(write, domain)
+        for name, node in b.lets.items():
+            b.env[name] = b.value(b.folded(node))
+        atom = b.value(b.folded(value))
+        b.require("r", atom, self.s.value)
+        self.check_written(write, domain)
+        body = Program(tuple(b.params), tuple(b.equations), (Result("z", atom),))
+        agreements = (*self.tensors.pending, *domain.agreements, *self.same_shape(shape))
+        self.tensors.pending.clear()
+        op = Comprehension(ranges=domain.ranges, guards=domain.guards, write=write, shape=shape,
+                           reduction=REDUCTIONS[self.s.symbol], sources=tuple(b.sources), body=body, agreements=agreements)
+        return compacted(op, b.args)
+
+    def domain(self, b: Elements, write: tuple[Subscript, ...], given: list[Given]) -> Domain:
+        known = self.declared if self.declared is not None else None if self.before is None else shape_of(self.before)
+        writes = [] if known is None else [self.write_access(write, known)]
+        try:
+            domain = infer(list(b.indices.values()), b.accesses, given, writes, self.context.source, write)
+        except AdError as fault:
+            if fault.span is None:
+                fault.span = (self.s.start, self.s.end)
+            raise
+        if self.s.symbol == "=":
+            self.check_not_reduced(b, write)
+        return domain
+
+    def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
+        if len(known) != len(write):
+            raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, and is written here with {len(write)}",
+                                     self.s.target)
+        spans = tuple((n.start, n.end) for n in self.s.subscripts or ())
+        return Access(self.name, known, tuple(w if isinstance(w, Affine) else None for w in write), spans)
+
+    def check_not_reduced(self, b: Elements, write: tuple[Subscript, ...]) -> None:
+        left = {i for w in write if isinstance(w, Affine) for i in w.indices()}
+        for name, index in b.indices.items():
+            if index not in left and all(isinstance(w, Affine) for w in write):
+                first = next((t for a in b.accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)
+                              for t in [a.span(d)] if t), None)
+                target = self.context.text(self.s.target) + ("(" + ", ".join(map(self.context.text, self.s.subscripts)) + ")"
+                                                             if self.s.subscripts else "")
+                raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
+                              f"to reduce over it write {target} +=! ..., *=!, min=! or max=!", self.context.source)
+
+    def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
+        subscripts = [w for w in write if isinstance(w, Affine)]
+        if self.s.symbol == "=" and len(subscripts) == len(write) and not injective(subscripts, domain.ranges):
+            raise self.context.fault(f"two points write the same element of '{self.name}'", self.s.target,
+                                     "write +=! to add them up, or give each point an element of its own")
+
+    def shape(self, write: tuple[Subscript, ...], domain: Domain) -> tuple[Affine, ...]:
+        """The extents of the result: declared, those of the value it starts from, or what the greatest subscripts ask for."""
+        known = self.declared
+        if known is None and self.before is not None and not self.s.symbol.endswith("!"):
+            known = shape_of(self.before)
+        if known is None and any(not isinstance(w, Affine) for w in write):
+            raise self.context.fault(f"the extents of '{self.name}' do not follow from subscripts that are read", self.s.target,
+                                     f"declare its shape: where float(N) {self.name}")
+        shape = known if known is not None else tuple(domain.last(w) + 1 for w in write if isinstance(w, Affine))
+        for d, extent in enumerate(shape):
+            if weight(extent) > LONGEST:
+                raise self.context.fault(f"the extent of dimension {d} of '{self.name}' becomes too long an expression",
+                                         self.s.target, "give the indices plain ranges: where i in 0:N")
+        fault = outside(self.write_access(write, shape), domain, self.context.source, "written")
+        if fault:
+            raise fault
+        return shape
+
+    def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:
+        """A tensor that is made anew has the extents that it had."""
+        before = () if self.before is None else shape_of(self.before)
+        found = []
+        for d, (old, new) in enumerate(zip(before, shape, strict=True) if before else ()):
+            said = f"dimension {d} of '{self.name}' has %d elements here, and had %d before"
+            if old.number is not None and new.number is not None and old.number != new.number:
+                raise self.context.fault(said % (new.number, old.number), self.s.target)
+            if old != new:
+                found.append(Agreement(new, old, said, (self.s.start, self.s.end)))
+        return found
+
+    # What the target was before.
+
+    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool) -> Atom:
+        onto = before
+        if symbol.endswith("!") or onto is None or (symbol == "=" and covers(op)):
+            return self.equation(op, args, last)
+        if op.reduction in ("=", "+"):
+            return self.equation(replace(op, onto=len(args)), [*args, onto], last)
+        if injective([w for w in op.write if isinstance(w, Affine)], op.ranges):
+            return self.equation(*updated(op, args, onto), last)
+        fresh = self.equation(op, args, False)
+        return self.equation(*combination(op, onto, fresh), last)
+
+    def onto(self) -> Atom | None:
+        """What `where C = D` says that C starts from."""
+        clause = next((c for c in self.s.clauses if self.is_onto(c)), None)
+        node = bare(clause.nodes[0]) if clause else None
+        if clause is None:
+            return None
+        if type(node) is not Token or node.type != "NAME":
+            raise self.context.fault(f"'{self.name}' starts from a tensor", clause.nodes[0], f"write where {self.name} = D")
+        return self.scope.read(node)
+
+    def equation(self, op: Comprehension, args: list[Atom], last: bool) -> Var:
+        out = Var(self.name, self.tensors.inlined or not last, False, op.shape)
+        self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
+        return out
+
+    # Choices by conditions on indices.
+
+    def split(self, part: Part) -> list[Part] | None:
+        """The part as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
+        choices = [n for n in postorder(part.value) if isinstance(n, Op | Call) and n.name == "select" and len(n.args) == 3
+                   and comparison(n.args[0])]
+        if not choices:
+            return None
+        b, _, write, _, given = self.gathered(part)
+        domain = self.domain(b, write, given)
+        unsafe = {a.spans for a in b.accesses if not surely_inside(a, domain)}
+        self.remark_decided(b, domain, {g.index for g in given}, choices)
+        for node in choices:
+            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
+            arms = [n for a in node.args[1:] for n in postorder(a) if type(n) is Call]
+            reads = any(tuple((x.start, x.end) for x in n.args) in unsafe for n in arms)
+            gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
+            if reads and not gathered and names <= {*b.indices, *self.tensors.sizes}:
+                return [Part(swapped(part.value, node, node.args[1]), [*part.guards, node.args[0]], part.negated),
+                        Part(swapped(part.value, node, node.args[2]), part.guards, [*part.negated, node.args[0]])]
+        return None
+
+    def remark_decided(self, b: Elements, domain: Domain, stated: set[Index], choices: list[Op | Call]) -> None:
+        """A note on every condition that the reads themselves decide: who writes i >= 1 ? A(i - 1) : 0 wants i = 0 too."""
+        for node in choices:
+            names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
+            indices = [b.indices[n] for n in sorted(names) if n in b.indices and b.indices[n] not in stated]
+            if not indices or not names <= {*b.indices, *self.tensors.sizes}:
+                continue
+            try:
+                g = self.conditions(b, node.args[0])[0]
+            except AdError:
+                continue
+            word = "always" if domain.never_negative(g) else "never" if domain.never_negative(-g - 1) else None
+            r = next(r for r in domain.ranges if r.index is indices[0])
+            said = (f"this condition {word} holds: index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}, which keeps "
+                    f"every read inside its tensor; a range in where gives more")
+            span = node.args[0].start, node.args[0].end
+            if word and all((n.message, n.span) != (said, span) for n in self.context.notes):
+                self.context.notes.append(Note(said, span, self.context.source))
+
+
+def comparison(node: Node) -> bool:
+    node = bare(node)
+    return isinstance(node, Op | Call) and node.name in ("lt", "le", "gt", "ge") and len(node.args) == 2
+
+
+def swapped(root: Node, old: Node, new: Node) -> Node:
+    return rewritten(root, lambda node: new if node is old else None)
+
+
+def covers(op: Comprehension) -> bool:
+    """Whether a comprehension without reduction writes every element."""
+    seen = set()
+    for w, extent in zip(op.write, op.shape, strict=True):
+        index = w.index if isinstance(w, Affine) else None
+        r = next((r for r in op.ranges if r.index is index), None)
+        if isinstance(w, Affine) and w.number == 0 and extent.number == 1:
+            continue
+        if r is None or index in seen or r.low.number != 0 or r.high != extent:
+            return False
+        seen.add(index)
+    return not op.guards
+
+
+def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
+    """Without sources that only restrict ranges or that the body does not use."""
+    from adcli.lang.ir.elementwise import compact
+    op, kept = compact(op, tuple(args))
+    return op, list(kept)
+
+
+def updated(op: Comprehension, args: list[Atom], onto: Atom) -> tuple[Comprehension, list[Atom]]:
+    """The same with what was there, where nothing is reduced: every element is written once."""
+    old, z, result = Var("old"), Var("z"), op.body.results[0].atom
+    equation = Equation((z,), TABLE[COMBINED[op.reduction]], (old, result))
+    body = Program((Param(old, "old"), *op.body.params), (*op.body.equations, equation), (Result("z", z),))
+    sources = (Read(len(args), op.write), *op.sources)
+    made = replace(op, reduction="=", sources=sources, body=body)
+    return (made, [*args, onto]) if covers(made) else (replace(made, onto=len(args) + 1), [*args, onto, onto])
+
+
+def combination(op: Comprehension, onto: Atom, fresh: Atom) -> tuple[Comprehension, list[Atom]]:
+    """The elementwise product, least or greatest of what was there and a reduction."""
+    from adcli.lang.ir.elementwise import every_element
+    ranges, here = every_element(op.shape)
+    x, y, z = Var("x"), Var("y"), Var("z")
+    row = TABLE[COMBINED[op.reduction]]
+    body = Program((Param(x, "x"), Param(y, "y")), (Equation((z,), row, (x, y)),), (Result("z", z),))
+    return Comprehension(ranges=ranges, write=here, shape=op.shape, reduction="=", sources=(Read(0, here), Read(1, here)),
+                         body=body), [onto, fresh]

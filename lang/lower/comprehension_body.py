@@ -1,0 +1,348 @@
+"""The body of a comprehension: an expression whose reads of tensors become the inputs of a scalar program."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
+from adcli.lang.ir.comprehension import Agreement, Read, Source, Subscript
+from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.ranges import Access
+from adcli.lang.lower.scope import ALIASES, POISON, Body, Context, Scope, prelude
+from adcli.lang.lower.subscripts import MOST, Expressions
+from adcli.lang.syntax.constants import number
+from adcli.lang.syntax.tensor_parse import ELEMENTS, INTEGERS
+from adcli.lang.syntax.tree import Call, Compute, Group, Node, Op, Token, Typed, bare, postorder
+
+DEEPEST = 30
+"""Most tensors of integers that one subscript goes through."""
+MOST_DIMENSIONS = 32
+"""Of a tensor, and indices of a comprehension: every NumPy has so many."""
+LONGEST = 300
+"""Numbers and names in one extent. Those of functions that call each other could double with each call."""
+
+
+LINEAR = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
+"""Operations that make sums of multiples, with their number of operands."""
+
+
+class Poisoned(Exception):
+    """A value is used whose own statement has a fault; that is no further fault."""
+
+
+@dataclass(slots=True)
+class Tensors:
+    """What a scope knows of tensors besides its values: sizes by name, shapes declared for results, functions of tensors.
+
+    `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
+    is called.
+    """
+
+    sizes: dict[str, Affine] = field(default_factory=dict)
+    declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+    pending: list[Agreement] = field(default_factory=list)
+    inlined: bool = False
+
+
+def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable[[Node], Node] = lambda node: node) -> Node:
+    """The expression with nodes replaced by what `change` makes of them; where it gives None, their operands are visited, and
+    `after` says what becomes of the node with the new ones."""
+    done: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            assert isinstance(node, Op | Call)
+            split = len(done) - len(node.args)
+            done[split:] = [after(type(node)(node.name, done[split:], node.start, node.end))]
+            continue
+        node = bare(node)
+        new = change(node)
+        if new is not None or isinstance(node, Token | Group):
+            done.append(new or node)
+        else:
+            stack.append((node, True))
+            stack += [(a, False) for a in reversed(node.args)]
+    return done[0]
+
+
+class Elements(Body):
+    """The body of one comprehension: reads of tensors, indices and sizes are its inputs."""
+
+    def __init__(self, scope: Scope, tensors: Tensors, statement: Compute) -> None:
+        super().__init__(scope.context)
+        self.scope, self.tensors, self.statement = scope, tensors, statement
+        self.indices: dict[str, Index] = {}
+        self.lets: dict[str, Node] = {}
+        self.args: list[Atom] = []
+        self.sources: list[Source] = []
+        self.params: list[Param] = []
+        self.inputs: dict[object, Var] = {}
+        self.accesses: list[Access] = []
+        self.depth = 0
+        self.affine = Expressions(self.context, self.extent_or_index)
+        self.bounds = Expressions(self.context, self.extent_or_index, bound=True)
+
+    # Names.
+
+    def extent_or_index(self, token: Token) -> Affine:
+        name = token.text
+        if name in self.tensors.sizes:
+            return self.tensors.sizes[name]
+        count = counted(self.scope.env, name)
+        if count is not None:
+            self.scope.read(token)
+            return count
+        if name not in self.indices:
+            if name in self.lets:
+                raise self.context.fault(f"'{name}' is a value and no index", token, "a let of where cannot be in a subscript")
+            if name in self.scope.env:
+                kind = "a tensor" if shape_of(self.scope.env[name]) else "a value"
+                raise self.context.fault(f"'{name}' is {kind} and cannot be an index too", token,
+                                         "choose another name for the index")
+            self.indices[name] = Index(name)
+        return affine(self.indices[name])
+
+    def read(self, token: Token) -> Atom:
+        name = token.text
+        if name in self.env:
+            return self.env[name]
+        if name in self.lets:
+            raise self.context.fault(f"'{name}' is used before its own value is given in where", token)
+        for known in (self.indices, self.tensors.sizes):
+            if name in known:
+                return self.input(affine(known[name]), affine(known[name]))
+        return self.outer(token)
+
+    def outer(self, token: Token) -> Atom:
+        atom = self.scope.read(token)
+        if atom is POISON:
+            raise Poisoned
+        if isinstance(atom, Lit):
+            return self.literal(atom.value)
+        if atom.shape:
+            subscripts = ", ".join("ijklmn"[:len(atom.shape)])
+            raise self.context.fault(f"'{token.text}' is a tensor", token, f"write an element of it: {token.text}({subscripts})")
+        return self.input(("scalar", atom), Read(self.argument(atom), ()))
+
+    def input(self, key: object, source: Source) -> Var:
+        """The input of the body that a source feeds; one for each source."""
+        if key not in self.inputs:
+            var = Var(f"x{len(self.sources)}")
+            self.inputs[key] = var
+            self.sources.append(source)
+            self.params.append(Param(var, var.name or ""))
+        return self.inputs[key]
+
+    def argument(self, atom: Atom) -> int:
+        self.args.append(atom)
+        return len(self.args) - 1
+
+    # Accesses.
+
+    def tensor(self, node: Node) -> Var | None:
+        """The tensor that a call is a read of."""
+        if type(node) is not Call:
+            return None
+        atom = self.scope.env.get(node.name)
+        if atom is POISON:
+            raise Poisoned
+        return atom if isinstance(atom, Var) and atom.shape else None
+
+    def replaced(self, root: Node) -> Node:
+        """The expression with its reads of tensors replaced by inputs of the body."""
+        return rewritten(root, self.change)
+
+    def change(self, node: Node) -> Node | None:
+        if type(node) is Token and shape_of(self.scope.env.get(node.text, POISON)) and node.text not in self.lets:
+            self.outer(node)
+        tensor = self.tensor(node)
+        if tensor is None:
+            c = self.context
+            if type(node) is Call and (node.name in c.tensors or (node.name in c.below and node.name not in c.functions)):
+                raise self.scope.too_early(node)
+            if type(node) is Call and not self.is_function(node.name):
+                raise self.unknown(node)
+            return None
+        assert type(node) is Call
+        key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
+        atom = self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        key = (atom, key)
+        known = self.inputs.get(key)
+        var = known or self.input(key, Read(self.argument(atom), subscripts))
+        name = f"#{var.name}"
+        self.env[name] = var
+        return Token("NAME", name, node.start, node.end)
+
+    def subscripts(self, name: str, nodes: Sequence[Node], extents: tuple[Affine, ...],
+                   at: Node) -> tuple[object, tuple[Subscript, ...]]:
+        """The subscripts of an access, which is recorded, and a key that equal subscripts share."""
+        if len(nodes) != len(extents):
+            raise self.context.fault(f"'{name}' has {dimensions(len(extents))}, not {len(nodes)}", at)
+        found = [self.subscript(n, f"dimension {d} of '{name}'") for d, n in enumerate(nodes)]
+        spans = tuple((n.start, n.end) for n in nodes)
+        subscripts = tuple(s for _, s in found)
+        self.accesses.append(Access(name, extents, tuple(s if isinstance(s, Affine) else None for s in subscripts), spans))
+        return tuple(k for k, _ in found), subscripts
+
+    def subscript(self, node: Node, what: str) -> tuple[object, Subscript]:
+        """An affine subscript, or a gather: an element of a tensor of integers."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.context.fault(f"{what}: subscripts are read from subscripts more than {DEEPEST} deep", node)
+        try:
+            return self.affine_or_gather(bare(node), what)
+        finally:
+            self.depth -= 1
+
+    def affine_or_gather(self, node: Node, what: str) -> tuple[object, Subscript]:
+        while type(node) is Call and node.name in INTEGERS and len(node.args) == 1:
+            node = bare(node.args[0])
+        tensor = self.tensor(node)
+        if type(node) is Token and node.type == "NAME" and node.text not in self.tensors.sizes:
+            atom = self.scope.env.get(node.text)
+            if isinstance(atom, Var) and atom.integer and not atom.shape:
+                self.scope.read(node)
+                return ("gather", atom), Read(self.argument(atom), ())
+        if tensor is None:
+            for inner in postorder(node):
+                if self.tensor(inner) is not None:
+                    raise self.context.fault(f"{what} is not affine: {self.context.text(node)}", node,
+                                             "a subscript that is read from a tensor stands alone: LUT(I(b), j)")
+            expression = self.affine.read(node, what)
+            return expression, expression
+        assert type(node) is Call
+        if not tensor.integer:
+            raise self.context.fault(f"{what} is read from '{node.name}', which is no tensor of integers", node,
+                                     f"declare it as one: int32 {node.name}({', '.join('N' for _ in tensor.shape)})")
+        key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
+        self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        return ("gather", tensor, key), Read(self.argument(tensor), subscripts)
+
+    # Expressions of indices and sizes.
+
+    def folded(self, root: Node) -> Node:
+        """The expression with each sum of multiples of indices and sizes as one input: exact, as subscripts are."""
+        sums: dict[int, Affine] = {}
+        for node in postorder(root):
+            found = self.sum_of(node, sums) if isinstance(node, Op | Call) else self.leaf_sum(node)
+            if found is not None:
+                sums[id(node)] = found
+
+        def change(node: Node) -> Node | None:
+            expression = sums.get(id(node))
+            if expression is None or expression.number is not None or type(node) is Token:
+                return None
+            var = self.input(expression, expression)
+            self.env[f"#{var.name}"] = var
+            return Token("NAME", f"#{var.name}", node.start, node.end)
+        return rewritten(root, change)
+
+    def leaf_sum(self, token: Token) -> Affine | None:
+        name = token.text
+        if token.type == "NUMBER":
+            value = number(token, self.context.source)
+            return affine(int(value)) if value == int(value) and abs(value) < MOST else None
+        if name in self.env or name in self.lets:
+            return None
+        return affine(self.indices[name]) if name in self.indices else self.tensors.sizes.get(name)
+
+    def sum_of(self, node: Op | Call, sums: dict[int, Affine]) -> Affine | None:
+        if node.name in self.context.functions:
+            return None
+        if node.name in ("floor", "min", "max"):
+            return self.of_sizes(node, sums)
+        if node.name not in LINEAR or len(node.args) != LINEAR[node.name]:
+            return None
+        args = [sums.get(id(bare(a))) for a in node.args]
+        if any(a is None for a in args) or (node.name == "mul" and all(a is not None and a.number is None for a in args)):
+            return None
+        found = self.affine.applied(node, [a for a in args if a is not None], node, "an expression of indices")
+        return found if all(abs(c) < MOST for c in (found.constant, *(c for _, c in found.terms))) else None
+
+    def of_sizes(self, node: Op | Call, sums: dict[int, Affine]) -> Affine | None:
+        """floor(N / 2), min(M, N) or max(M, N): extents as they are written in values."""
+        inner = bare(node.args[0]) if node.args else None
+        if node.name == "floor":
+            nodes = inner.args if isinstance(inner, Op | Call) and inner.name == "div" and len(node.args) == 1 else []
+        else:
+            nodes = node.args
+        args = [x for a in nodes if (x := sums.get(id(bare(a)))) is not None and not x.indices()]
+        if len(args) < max(len(nodes), 2) or sum(map(weight, args)) > LONGEST:
+            return None
+        if node.name != "floor":
+            return (least if node.name == "min" else greatest)(*args)
+        divisor = args[1].number
+        return floor(args[0], divisor) if divisor and divisor > 0 else None
+
+    # What differs from scalar statements in expressions.
+
+    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+        outs = tuple([Var(n, True, op.truth) for n in names])
+        self.equations.append(Equation(outs, op, args, span))
+        return outs
+
+    def apply(self, node: Op | Call, args: list[Atom], name: str | None) -> Atom:
+        if node.name == "rem" and type(node) is Op:
+            return self.operation(TABLE["fmod"], node, args, name)
+        return super().apply(node, args, name)
+
+    def call(self, node: Call, args: list[Atom], names: list[str | None]) -> list[Atom]:
+        if node.name in (*ELEMENTS, *INTEGERS) and node.name not in self.context.functions:
+            self.check_count(node, 1, 1)
+            self.require("r", args[0], node.args[0])
+            return args if node.name in ELEMENTS else [self.operation(TABLE["trunc"], node, args, names[0])]
+        return super().call(node, args, names)
+
+    def is_function(self, name: str) -> bool:
+        c = self.context
+        return any(name in known for known in (TABLE, ALIASES, ELEMENTS, INTEGERS, c.functions, c.below, c.broken)) or (
+            name in prelude())
+
+    def unknown(self, node: Call) -> AdError:
+        if node.name == "nextafter":
+            return self.context.fault("'nextafter' is not available: it has no derivative", node)
+        fault = super().unknown(node)
+        fault.help = fault.help or f"a tensor is declared: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
+        return fault
+
+
+def shape_of(atom: Atom) -> tuple[Affine, ...]:
+    return atom.shape if isinstance(atom, Var) else ()
+
+
+def dimensions(count: int) -> str:
+    return f"{count} dimension{'s' * (count != 1)}" if count else "no dimensions"
+
+
+def counted(env: Mapping[str, Atom], name: str) -> Affine | None:
+    """The size that an integer is, which is an input: it has the input's name, and its value when the program is called."""
+    atom = env.get(name)
+    return affine(atom.name) if isinstance(atom, Var) and atom.integer and not atom.shape and atom.name else None
+
+
+def require_dimensions(context: Context, count: int, at: Token) -> None:
+    if count > MOST_DIMENSIONS:
+        raise context.fault(f"'{at.text}' has {count} dimensions, and no tensor has more than {MOST_DIMENSIONS}", at)
+
+
+def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, Atom], new: bool = False) -> tuple[Affine, ...]:
+    """The extents of a declaration in a scope with these values; with `new`, names that are no sizes yet become sizes."""
+    def size(token: Token) -> Affine:
+        count = counted(env, token.text)
+        if count is not None:
+            return count
+        if token.text not in tensors.sizes:
+            if not new:
+                raise context.fault(f"'{token.text}' is no size of an input", token)
+            tensors.sizes[token.text] = affine(token.text)
+        return tensors.sizes[token.text]
+    require_dimensions(context, len(typed.extents or ()), typed)
+    reader = Expressions(context, size, bound=True)
+    shape = tuple(reader.read(n, f"dimension {d} of '{typed.text}'") for d, n in enumerate(typed.extents or ()))
+    for node, extent in zip(typed.extents or (), shape, strict=True):
+        if extent.number is not None and extent.number < 0:
+            raise context.fault(f"an extent of '{typed.text}' is negative", node)
+    return shape

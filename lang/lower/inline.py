@@ -1,0 +1,118 @@
+"""User functions: each is lowered once into a template, and a call copies the template's equations.
+
+A template keeps the calls inside it as calls, so a function costs what its text costs however deep functions call
+functions; a call in the program unfolds them with a stack of frames. Repeated doubling (`f2(x) = f1(f1(x))`) makes
+programs exponentially long: the size is known before anything is copied, and above `LIMIT` the call is refused.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.lang.ir.polygamma import HIGHEST
+from adcli.lang.ir.primitives import TABLE
+
+LIMIT = 10_000_000
+"""Most equations that inlining may make of one program (some 3 GB)."""
+
+POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call inside a template."""
+
+    template: Template
+    args: tuple[Atom, ...]
+    outs: tuple[Var, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A function: `truth` says which parameters are truth values; `prelude`, that its text is not the user's."""
+
+    name: str
+    params: tuple[Var, ...]
+    truth: tuple[bool, ...]
+    body: tuple[Equation | CallSite, ...]
+    results: tuple[tuple[str, Atom], ...]
+    truths: tuple[bool, ...]
+    size: int
+    prelude: bool = False
+
+
+Name = tuple[str, bool] | None
+"""The name for a result, and whether it is a temporary's."""
+
+
+class Frame:
+    """A call being unfolded: its template's variables so far, and the steps still to do."""
+
+    __slots__ = ("env", "named", "outs", "span", "steps", "template")
+
+    def __init__(self, template: Template, args: list[Atom], wanted: list[Name], span: Span,
+                 outs: tuple[Var, ...]) -> None:
+        self.template, self.span, self.outs = template, span, outs
+        self.env: dict[Atom, Atom] = dict(zip(template.params, args, strict=True))
+        self.steps: Iterator[Equation | CallSite] = iter(template.body)
+        self.named: dict[Atom, Name] = {}
+        for (_, atom), name in zip(template.results, wanted, strict=True):
+            if name is not None:
+                self.named.setdefault(atom, name)
+
+
+def size(body: list[Equation | CallSite]) -> int:
+    return sum(s.template.size if type(s) is CallSite else 1 for s in body)
+
+
+def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span, emit: list[Equation],
+           fresh: Callable[[], str], source: Source) -> list[Atom]:
+    """Append the equations of a call to `emit`; returns its results."""
+    stack = [Frame(template, args, wanted, span, ())]
+    while True:
+        frame = stack[-1]
+        site = advance(frame, emit, fresh, source)
+        if site is not None:
+            inner = frame.span if frame.template.prelude else site.span
+            names = [frame.named.get(v) or ((v.name, True) if v.name else None) for v in site.outs]
+            stack.append(Frame(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs))
+            continue
+        stack.pop()
+        values = [frame.env.get(a, a) for _, a in frame.template.results]
+        if not stack:
+            return values
+        stack[-1].env.update(zip(frame.outs, values, strict=True))
+
+
+def advance(frame: Frame, emit: list[Equation], fresh: Callable[[], str], source: Source) -> CallSite | None:
+    """Copy equations up to the next call, which is returned, or to the end."""
+    env, named, prelude = frame.env, frame.named, frame.template.prelude
+    for step in frame.steps:
+        if type(step) is CallSite:
+            return step
+        assert isinstance(step, Equation)
+        args = tuple([env.get(a, a) for a in step.args])
+        outs = []
+        for v in step.outs:
+            name, temp = named.get(v) or (v.name or fresh(), True)
+            env[v] = out = Var(name, temp, v.truth)
+            outs.append(out)
+        span = frame.span if prelude else step.span
+        emit.append(Equation(tuple(outs), specialised(step.op, args, frame.span, source), args, span))
+    return None
+
+
+def specialised(op: Primitive, args: tuple[Atom, ...], span: Span, source: Source) -> Primitive:
+    """The row for these arguments: a power with a literal integer exponent is `pown`."""
+    if op is POW:
+        exponent = args[1]
+        return POWN if type(exponent) is Lit and exponent.integer is not None else POW
+    if op is POLYGAMMA and not (type(args[0]) is Lit and args[0].integer is not None and args[0].integer >= 0):
+        raise AdError("the first argument of 'polygamma' must be a literal integer, 0 or more", span,
+                      "for example polygamma(1, x)", source)
+    if op is POLYGAMMA and type(args[0]) is Lit and args[0].value > HIGHEST:
+        raise AdError(f"polygamma is known up to order {HIGHEST}", span, None, source)
+    return op

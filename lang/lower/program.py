@@ -1,0 +1,355 @@
+"""Source tree to Program: statements, inputs, outputs and functions.
+
+Reassignment becomes a new variable, user functions are inlined, a name read before it is assigned is an input and,
+unless `output` says otherwise, a name whose last value is never read is an output. A statement with a fault does not
+stop the others: its targets are poisoned and the faults are reported together.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Param, Program, Result, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.comprehension_body import counted
+from adcli.lang.lower.inline import Template, expand
+from adcli.lang.lower.scope import POISON, Context, Function
+from adcli.lang.lower.statements import assignment, check_name, check_signature
+from adcli.lang.lower.tensor_scope import TensorFunction, TensorScope, declared
+from adcli.lang.syntax.constants import NAMED, evaluated
+from adcli.lang.syntax.tree import Assign, Broken, Compute, Declare, Def, Item, Output, Statement, Token, Tree, Typed, postorder
+
+MOST = 20
+"""Faults reported in one run."""
+
+
+@paused()
+def lower(tree: Tree, faults: Sequence[AdError] = ()) -> Program:
+    """The program of a tree. Raises AdError, together with the `faults` already found in the text."""
+    from adcli.lang.syntax.parse import together
+    main = Main(tree)
+    main.faults += faults
+    program = main.program() if not is_function(tree) else main.tensor_function() if is_tensors(tree) else main.function()
+    if main.faults:
+        raise together(main.faults)
+    assert program is not None
+    return program
+
+
+def functions(tree: Tree) -> dict[str, Template]:
+    """The functions of a file of definitions, such as the prelude."""
+    context = Context(tree, prelude=True)
+    for statement in tree.statements:
+        assert isinstance(statement, Def)
+        context.functions[statement.name.text] = lower_function(context, statement)
+    return context.functions
+
+
+def is_function(tree: Tree) -> bool:
+    """Whether the whole text is one function with a block, which then is the program."""
+    return len(tree.statements) == 1 and isinstance(tree.statements[0], Def) and tree.statements[0].value is None
+
+
+def is_tensors(tree: Tree) -> bool:
+    """Whether the one function that a text is works on tensors."""
+    definition = tree.statements[0]
+    return isinstance(definition, Def) and definition.tensors
+
+
+def lower_function(context: Context, definition: Def) -> Template:
+    """The template of a definition."""
+    name = definition.name
+    check_signature(context, definition)
+    scope = Function(context, definition)
+    if definition.value is not None:
+        return scope.template([(name.text, scope.value(definition.value))])
+    assigned: set[str] = set()
+    for statement in definition.body:
+        assert isinstance(statement, Assign)
+        for token, atom in assignment(scope, statement):
+            scope.env[token.text] = atom
+            assigned.add(token.text)
+    for token in definition.results:
+        if token.text not in assigned:
+            raise context.fault(f"result '{token.text}' of function '{name.text}' is never assigned", token)
+    return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
+
+
+class Main(TensorScope):
+    """The program's own statements."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(Context(tree))
+        self.tree = tree
+        self.faults: list[AdError] = []
+        self.declared: dict[str, Param] = {}
+        self.found: dict[str, Param] = {}
+        self.assigned: set[str] = set()
+        self.unread: dict[str, Token] = {}   # last values not read so far, in order of their assignment
+        self.outputs = [t for s in tree.statements if isinstance(s, Output) for t in s.names]
+        self.output_names = {t.text for t in self.outputs}
+        for statement in tree.statements:
+            if isinstance(statement, Def):
+                self.context.below.setdefault(statement.name.text, statement)
+            elif isinstance(statement, Broken):
+                self.context.broken |= statement.names
+
+    def program(self) -> Program | None:
+        for statement in self.tree.statements:
+            try:
+                self.statement(statement)
+            except AdError as fault:
+                self.fail(statement, fault)
+            if len(self.faults) >= MOST:
+                return None
+        results = self.results()
+        if self.faults:
+            return None
+        params = (*self.declared.values(), *self.found.values())
+        return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
+
+    def function(self) -> Program | None:
+        """The program that a single function with a block is."""
+        definition = self.tree.statements[0]
+        assert isinstance(definition, Def)
+        try:
+            template = lower_function(self.context, definition)
+            for token, truth in zip(definition.params, template.truth, strict=True):
+                if truth:
+                    raise self.context.fault(f"input '{token.text}' is used as a truth value", token,
+                                             "an input is a number")
+            params = [Var(t.text) for t in definition.params]
+            names = [(n, False) for n, _ in template.results]
+            span = (definition.start, definition.end)
+            atoms = expand(template, list(params), list(names), span, self.equations, self.context.fresh,
+                           self.tree.source)
+            for token, atom in zip(definition.results, atoms, strict=True):
+                self.check_real(token, atom)
+        except AdError as fault:
+            self.faults.append(fault)
+            return None
+        results = [Result(n, a) for (n, _), a in zip(template.results, atoms, strict=True)]
+        return Program(tuple(Param(v, v.name or "") for v in params), tuple(self.equations), tuple(results),
+                       self.tree.source, tuple(self.context.notes))
+
+    def tensor_function(self) -> Program | None:
+        """The program that a single function of tensors is."""
+        definition, source = self.tree.statements[0], self.tree.source
+        assert isinstance(definition, Def)
+        function = TensorFunction(self.context, definition, self.equations, {})
+        try:
+            check_signature(self.context, definition)
+            params = function.program()
+            for token in definition.results:
+                self.check_real(token, function.env[token.text])
+        except AdError as fault:
+            self.faults.append(fault)
+            return None
+        results = tuple(Result(t.text, function.env[t.text]) for t in definition.results)
+        return Program(tuple(params), tuple(self.equations), results, replace(source, definition=definition.name.text),
+                       tuple(self.context.notes))
+
+    def fail(self, statement: Statement, fault: AdError) -> None:
+        """Record a fault; what the statement would have defined is no further fault."""
+        self.faults.append(fault)
+        if isinstance(statement, Assign):
+            for token in statement.targets:
+                self.unread.pop(token.text, None)
+                self.assigned.add(token.text)
+                self.env[token.text] = POISON
+        elif isinstance(statement, Compute):
+            self.unread.pop(statement.target.text, None)
+            self.assigned.add(statement.target.text)
+            self.env[statement.target.text] = POISON
+        elif isinstance(statement, Declare):
+            for item in statement.items:
+                self.env.setdefault(item.name.text, POISON)
+        elif isinstance(statement, Def):
+            self.context.broken.add(statement.name.text)
+
+    def statement(self, statement: Statement) -> None:
+        if type(statement) is Assign:
+            for token in statement.targets:
+                self.check_target(token)
+            for token, atom in self.assigned_values(statement):
+                self.bind(token, atom)
+        elif type(statement) is Compute:
+            self.tensor_statement(statement)
+        elif isinstance(statement, Declare):
+            for item in statement.items:
+                self.declare(item, statement.keyword == "input")
+        elif isinstance(statement, Def):
+            self.define(statement)
+        elif isinstance(statement, Broken):
+            for name in statement.names:
+                self.env[name] = POISON
+                self.unread.pop(name, None)
+
+    def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
+        if not self.shaped and not self.context.tensors:
+            return assignment(self, statement)
+        return self.tensor_results(statement) or assignment(self, self.scalars(statement))
+
+    def tensor_statement(self, statement: Compute) -> None:
+        token = statement.target
+        check_name(self.context, token)
+        self.check_target(token)
+        if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
+            name, sign = token.text, statement.symbol[0]
+            at = self.context.source.text.index(statement.symbol, token.end)
+            raise AdError(f"there is no '{statement.symbol}'", (at, at + 2), f"write {name} = {name} {sign} ...",
+                          self.context.source)
+        atom = self.compute(statement)
+        if not statement.symbol.endswith("!"):
+            self.unread.pop(token.text, None)   # what it starts from is read
+        self.bind(token, atom)
+
+    # Names.
+
+    def read(self, token: Token) -> Atom:
+        self.unread.pop(token.text, None)
+        return super().read(token)
+
+    def unbound(self, token: Token) -> Atom:
+        if token.text in self.context.broken:
+            return POISON
+        self.check_no_function(token)
+        var = Var(token.text)
+        self.found[token.text] = Param(var, token.text)
+        self.env[token.text] = var
+        return var
+
+    def check_no_function(self, token: Token) -> None:
+        if token.text in self.context.below or token.text in self.context.functions:
+            raise self.context.fault(f"'{token.text}' is a function and cannot be an input too", token,
+                                     f"call it, {token.text}(...), or choose another name")
+
+    def check_target(self, token: Token) -> None:
+        self.check_no_size(token)
+        if token.text in self.declared and token.text not in self.output_names:
+            raise self.context.fault(f"'{token.text}' is an input and cannot be assigned", token,
+                                     f"choose another name, or declare it as an output too: output {token.text}")
+
+    def check_no_size(self, token: Token) -> None:
+        if token.text in self.tensors.sizes:
+            raise self.context.fault(f"'{token.text}' is a size and cannot be assigned", token, "choose another name")
+
+    def bind(self, token: Token, atom: Atom) -> None:
+        name = token.text
+        if name in NAMED and name not in self.env:
+            self.context.note(f"'{name}' hides the constant of that name", token)
+        before = self.unread.pop(name, None)
+        if before is not None:
+            self.context.note(f"the value assigned to '{name}' here is never used", before)
+        self.env[name] = atom
+        self.assigned.add(name)
+        if name != "_":   # a value that is not wanted; it can be read, but is no output
+            self.unread[name] = token
+
+    # Declarations.
+
+    def declare(self, item: Item, active: bool) -> None:
+        token, context = item.name, self.context
+        name = token.text
+        check_name(context, token)
+        self.check_no_function(token)
+        if name in self.tensors.sizes:
+            raise context.fault(f"'{name}' is a size and cannot be an input too", token, "choose another name for one of them")
+        if name in self.declared:
+            raise context.fault(f"input '{name}' is declared twice", token)
+        if name in self.found or name in self.assigned:
+            what = "read" if name in self.found else "assigned"
+            raise context.fault(f"'{name}' is declared after it was {what}", token,
+                                "declare inputs above their first use")
+        if name in NAMED:
+            context.note(f"'{name}' hides the constant of that name", token)
+        source = context.source
+        default, low, high = (None if n is None else evaluated(n, source) for n in (item.default, item.low, item.high))
+        if low is not None and high is not None and item.low is not None and item.high is not None:
+            if not low <= high:
+                raise AdError(f"the range of '{name}' is empty", (item.low.start, item.high.end),
+                              "write [smallest, largest]", source)
+            outside = default is not None and not math.isnan(default) and not low <= default <= high
+            if outside and item.default is not None:
+                raise context.fault(f"the default of '{name}' is outside its range", item.default)
+        var = self.declared_input(token)
+        self.declared[name] = Param(var, name, default, low, high, active)
+        self.env[name] = var
+
+    def declared_input(self, token: Token) -> Var:
+        if type(token) is not Typed:
+            return Var(token.text)
+        self.shaped = True
+        var = declared(self.context, self.tensors, token, self.env)
+        for node in token.extents or ():
+            for inner in postorder(node):
+                known = type(inner) is Token and (inner.text in self.env or inner.text == token.text) and inner.type == "NAME"
+                if known and isinstance(inner, Token) and counted(self.env, inner.text) is None:
+                    raise self.context.fault(f"'{inner.text}' is an input or a value and cannot be a size too", inner,
+                                             "choose another name for one of them")
+        return var
+
+    def define(self, definition: Def) -> None:
+        token, context = definition.name, self.context
+        name = token.text
+        if name in context.functions or name in context.tensors:
+            raise context.fault(f"function '{name}' is defined twice", token)
+        if name in self.declared or name in self.found:
+            raise context.fault(f"'{name}' is an input and cannot be a function too", token, "choose another name")
+        if definition.tensors:
+            check_signature(context, definition)
+            TensorFunction(context, definition, [], {}).program()
+            context.tensors[name] = definition
+            return
+        template = lower_function(context, definition)
+        if name in TABLE and name != "pown":
+            context.note(f"'{name}' hides the function of that name", token)
+        context.functions[name] = template
+
+    # Outputs.
+
+    def results(self) -> list[Result]:
+        tokens = self.outputs or list(self.unread.values())
+        results: list[Result] = []
+        seen: set[str] = set()
+        for token in tokens:
+            try:
+                if token.text in seen:
+                    raise self.context.fault(f"output '{token.text}' is named twice", token)
+                seen.add(token.text)
+                results.append(Result(token.text, self.output(token)))
+            except AdError as fault:
+                self.faults.append(fault)
+        if not tokens and not self.faults:
+            self.faults.append(self.no_output())
+        return results
+
+    def output(self, token: Token) -> Atom:
+        name = token.text
+        if name not in self.assigned and self.env.get(name) is not POISON and name not in self.context.broken:
+            if name in self.declared or name in self.found:
+                raise self.context.fault(f"output '{name}' is an input and is never assigned", token)
+            raise self.context.fault(f"output '{name}' is never assigned", token)
+        atom = self.env.get(name, POISON)
+        self.check_real(token, atom)
+        return atom
+
+    def check_real(self, token: Token, atom: Atom) -> None:
+        if type(atom) is Var and atom.truth:
+            raise self.context.fault(f"output '{token.text}' is a truth value", token,
+                                     "an output is a number: write c ? 1 : 0")
+
+    def no_output(self) -> AdError:
+        source = self.tree.source
+        if not self.tree.statements:
+            return AdError("the program is empty", None, "a program is a list of assignments, for example: v = x*y",
+                           source)
+        definition = next(iter(self.context.functions), None)
+        if definition is not None and all(isinstance(s, Def) for s in self.tree.statements):
+            names = ", ".join(p.name or "" for p in self.context.functions[definition].params)
+            return AdError("the program only defines functions", None, f"call one: v = {definition}({names})",
+                           source)
+        return AdError("the program has no output", None, "an output is a name assigned and never read: v = x*y", source)

@@ -1,0 +1,346 @@
+"""Expressions to equations.
+
+A `Scope` is where expressions are lowered: the program itself or a function's body. It maps names to atoms, checks
+kinds and argument counts, and emits one equation an operation, operands left to right and depth first, on an explicit
+stack. Copies and constants emit nothing; a sign directly before a constant is part of the constant, and nothing else
+is folded here.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
+from adcli.lang.syntax.constants import NAMED, number
+from adcli.lang.syntax.tree import Assign, Call, Compute, Declare, Def, Node, Op, Token, Tree, bare, postorder
+
+ALIASES = {"negate": "neg"}
+HIDDEN = ("pown", "dup")
+"""Rows that are no functions of the language."""
+
+POISON = Var("?")
+"""The value of a name whose own statement has a fault; whatever is done with it is no further fault."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What all scopes of a program share."""
+
+    tree: Tree
+    functions: dict[str, Template] = field(default_factory=dict)
+    tensors: dict[str, Def] = field(default_factory=dict)
+    below: dict[str, Def] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    notes: list[Note] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    prelude: bool = False
+
+    @property
+    def source(self) -> Source:
+        return self.tree.source
+
+    def fresh(self) -> str:
+        """A name for a temporary, i1, i2, …, that occurs nowhere in the text."""
+        for n in self.numbers:
+            if (name := f"i{n}") not in self.tree.names:
+                return name
+        raise AssertionError
+
+    def fault(self, message: str, at: Node, help: str | None = None) -> AdError:
+        return AdError(message, (at.start, at.end), help, self.source)
+
+    def note(self, message: str, at: Token) -> None:
+        self.notes.append(Note(message, (at.start, at.end), self.source))
+
+    def text(self, node: Node, most: int = 40) -> str:
+        text = self.source.text[node.start:node.end]
+        return text if len(text) <= most and "\n" not in text else "..."
+
+
+@lru_cache(maxsize=1)
+def prelude() -> dict[str, Template]:
+    """The functions of prelude.ad, read when one is first needed."""
+    from pathlib import Path
+
+    from adcli.lang.lower.program import functions
+    from adcli.lang.syntax.parse import parse_tree
+    path = Path(__file__).with_name("prelude.ad")
+    return functions(parse_tree(Source(path.name, path.read_text(encoding="utf-8"))))
+
+
+class Scope:
+    """Names and equations of a program or of a function's body."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.env: dict[str, Atom] = {}
+        self.written: dict[int, Lit] = {}   # constants that stand in the text of this expression, by identity
+
+    # What the two kinds of scope do differently.
+
+    def unbound(self, token: Token) -> Atom:
+        """The value of a name that has none yet and is no constant."""
+        raise NotImplementedError
+
+    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+        raise NotImplementedError
+
+    def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
+        raise NotImplementedError
+
+    def kind(self, atom: Atom, wanted: str) -> bool:
+        """Whether an atom is of the kind wanted, 'r' or 't'."""
+        return atom is POISON or (type(atom) is Var and atom.truth) == (wanted == "t")
+
+    # Expressions.
+
+    def value(self, root: Node, name: str | None = None) -> Atom:
+        """Emit an expression; `name` goes to the equation that makes its value, if one does."""
+        top, positive = bare(root), False
+        while type(top) is Op and top.name == "pos":
+            top, positive = bare(top.args[0]), True
+        stack: list[Atom] = []
+        for node in postorder(top):
+            if type(node) is Token:
+                stack.append(self.leaf(node))
+                continue
+            assert not isinstance(node, Token)
+            split = len(stack) - len(node.args)
+            args = stack[split:]
+            stack[split:] = [self.apply(node, args, name if node is top else None)]
+        if positive:
+            self.require("r", stack[0], top)
+        self.written.clear()
+        return stack[0]
+
+    def leaf(self, token: Token) -> Atom:
+        if token.type == "NUMBER":
+            return self.literal(number(token, self.context.source))
+        return self.read(token)
+
+    def literal(self, value: float) -> Lit:
+        lit = Lit(value)
+        self.written[id(lit)] = lit
+        return lit
+
+    def read(self, token: Token) -> Atom:
+        atom = self.env.get(token.text)
+        if atom is not None:
+            return atom
+        if token.text in NAMED:
+            return self.literal(NAMED[token.text])
+        return self.unbound(token)
+
+    def apply(self, node: Op | Call, args: list[Atom], name: str | None) -> Atom:
+        if type(node) is Call:
+            atom = self.call(node, args, [name])[0]
+            return Lit(atom.value) if type(atom) is Lit else atom   # a result is no constant of the text: -f(2) negates
+        if node.name == "pos":
+            self.require("r", args[0], node.args[0])
+            return args[0]
+        if node.name == "neg" and id(args[0]) in self.written:
+            return self.literal(-args[0].value)  # type: ignore[union-attr]  # `written` holds Lits
+        if node.name == "rem":
+            raise self.remainder(node)
+        return self.operation(TABLE[node.name], node, args, name)
+
+    def operation(self, row: Primitive, node: Op | Call, args: list[Atom], name: str | None) -> Var:
+        """One equation, its arguments checked."""
+        signature, last = row.signature, row.arity - 1
+        for i, atom in enumerate(args):
+            wanted = signature[i if i < last else last]
+            if not self.kind(atom, wanted):
+                raise self.mismatch(wanted, node.args[i])
+        row = self.row_for(row, tuple(args), node)
+        return self.emit(row, tuple(args), (node.start, node.end), (name,))[0]
+
+    def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
+        if row is POW or row is POLYGAMMA:
+            first = node.args[0]
+            return specialised(row, args, (first.start, first.end), self.context.source)
+        return row
+
+    def require(self, wanted: str, atom: Atom, node: Node) -> None:
+        if not self.kind(atom, wanted):
+            raise self.mismatch(wanted, node)
+
+    def mismatch(self, wanted: str, node: Node) -> AdError:
+        text = self.context.text(bare(node))
+        if wanted == "r":
+            return self.context.fault("a truth value used as a number", node, f"write {text} ? 1 : 0")
+        return self.context.fault("a number used as a truth value", node, f"compare it, for example {text} != 0")
+
+    def remainder(self, node: Op | Call) -> AdError:
+        """`%` is an operator of tensor comprehensions only."""
+        from adcli.lang.syntax.scan import wrong_character
+        at = self.context.source.text.find("%", node.args[0].end)
+        return wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
+
+    # Calls.
+
+    def call(self, node: Call, args: list[Atom], names: list[str | None]) -> list[Atom]:
+        """The results of a call, one for each of `names`."""
+        context = self.context
+        template = context.functions.get(node.name)
+        if template is None:
+            if node.name in context.broken:
+                return [POISON] * len(names)
+            if node.name in context.below:
+                raise self.too_early(node)
+            row = TABLE.get(ALIASES.get(node.name, node.name))
+            if row is not None and row.name not in HIDDEN:
+                return [self.row_call(row, node, args, names)]
+            if node.name == "dup":
+                inner = ", ".join(context.text(a) for a in node.args)
+                raise context.fault("'dup' gives two results", node, f"write (a, b) = dup({inner}) as a statement")
+            template = None if context.prelude else prelude().get(node.name)
+        if template is None:
+            raise self.unknown(node)
+        self.check_count(node, len(template.params), len(template.params))
+        for i, truth in enumerate(template.truth):
+            self.require("t" if truth else "r", args[i], node.args[i])
+        self.check_results(node, len(template.results), len(names))
+        return self.inline(template, args, node, names)
+
+    def row_call(self, row: Primitive, node: Call, args: list[Atom], names: list[str | None]) -> Var:
+        self.check_count(node, row.arity, None if row.variadic else row.arity)
+        self.check_results(node, 1, len(names))
+        return self.operation(row, node, args, names[0])
+
+    def check_count(self, node: Call, least: int, most: int | None) -> None:
+        given = len(node.args)
+        if given < least or (most is not None and given > most):
+            wanted = f"{least} argument{'s' * (least != 1)}" + ("" if most is not None else " or more")
+            raise self.context.fault(f"'{node.name}' takes {wanted}, not {given}", node)
+
+    def check_results(self, node: Call, given: int, wanted: int) -> None:
+        if given != wanted:
+            names = ", ".join("abcdefghij"[:given]) if given <= 10 else "..."
+            help = f"write ({names}) = {self.context.text(node)}" if given > 1 else None
+            results = f"{given} result{'s' * (given != 1)}"
+            raise self.context.fault(f"'{node.name}' gives {results}, {wanted} wanted here", node, help)
+
+    def too_early(self, node: Call) -> AdError:
+        if node.name in self.context.tensors:
+            return self.context.fault(f"'{node.name}' is a function of tensors and cannot stand in this expression",
+                                      node_name(node), f"give its result a name first: C = {node.name}(...)")
+        return self.context.fault(f"function '{node.name}' is called above its definition", node_name(node),
+                                  "move its def up; a function may call only functions defined above it")
+
+    def unknown(self, node: Call) -> AdError:
+        name = node.name
+        if name in value_names(self.context.tree) or name in self.env:
+            what = "a value" if name in assigned_names(self.context.tree) else "an input"
+            inner = self.context.text(Token("", "", node.start + len(name), node.end))
+            return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
+                                      f"write {name}*{inner if inner != '...' else '(...)'}")
+        known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *prelude()) if n not in HIDDEN]
+        help = nearest(name, known) if len(name) > 1 else None
+        return self.context.fault(f"unknown function '{name}'", node_name(node), help)
+
+
+def node_name(node: Call) -> Token:
+    """The name of the function that a call calls."""
+    return Token("NAME", node.name, node.start, node.start + len(node.name))
+
+
+def assigned_names(tree: Tree) -> set[str]:
+    targets = {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
+    return targets | {s.target.text for s in tree.statements if type(s) is Compute}
+
+
+def value_names(tree: Tree) -> set[str]:
+    """Every name that the program's own statements use as a value; for diagnostics."""
+    names = assigned_names(tree)
+    for statement in tree.statements:
+        if type(statement) is Assign:
+            names |= {n.text for v in statement.values for n in postorder(v) if type(n) is Token and n.type == "NAME"}
+        elif type(statement) is Declare:
+            names |= {item.name.text for item in statement.items}
+    return names
+
+
+def no_parameter(context: Context, definition: Def, token: Token) -> AdError:
+    """What is said of a name in a function that is none of its parameters."""
+    return context.fault(f"function '{definition.name.text}' has no parameter '{token.text}'", token,
+                         "a function sees only its parameters; pass the value as one")
+
+
+def calls_itself(context: Context, definition: Def, at: Node) -> AdError:
+    return context.fault(f"function '{definition.name.text}' calls itself", at, "recursion is not possible")
+
+
+class Function(Scope):
+    """The body of a `def`: sees its parameters and nothing else; makes a Template."""
+
+    def __init__(self, context: Context, definition: Def) -> None:
+        super().__init__(context)
+        self.definition = definition
+        self.body: list[Equation | CallSite] = []
+        self.params = tuple(Var(p.text, True) for p in definition.params)
+        self.kinds: dict[Atom, str | None] = dict.fromkeys(self.params)
+        self.env.update((p.text, v) for p, v in zip(definition.params, self.params, strict=True))
+
+    def kind(self, atom: Atom, wanted: str) -> bool:
+        """A parameter is of the kind that its first use wants."""
+        if atom not in self.kinds:
+            return super().kind(atom, wanted)
+        if self.kinds[atom] is None:
+            self.kinds[atom] = wanted
+        return self.kinds[atom] == wanted
+
+    def unbound(self, token: Token) -> Atom:
+        if token.text in self.context.broken:
+            return POISON
+        raise no_parameter(self.context, self.definition, token)
+
+    def too_early(self, node: Call) -> AdError:
+        if node.name == self.definition.name.text:
+            return calls_itself(self.context, self.definition, node_name(node))
+        return super().too_early(node)
+
+    def row_for(self, row: Primitive, args: tuple[Atom, ...], node: Op | Call) -> Primitive:
+        """A parameter may turn out to be a constant where the function is called."""
+        return row if row is POLYGAMMA and args[0] in self.kinds else super().row_for(row, args, node)
+
+    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+        outs = tuple([Var(name, True, op.truth) for name in names])
+        self.body.append(Equation(outs, op, args, span))
+        return outs
+
+    def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
+        outs = tuple(Var(name, True, truth) for name, truth in zip(names, template.truths, strict=True))
+        self.body.append(CallSite(template, tuple(args), outs, (node.start, node.end)))
+        return list(outs)
+
+    def template(self, results: list[tuple[str, Atom]]) -> Template:
+        truths = tuple(not self.kind(a, "r") if a in self.kinds else type(a) is Var and a.truth for _, a in results)
+        truth = tuple(self.kinds[v] == "t" for v in self.params)
+        return Template(self.definition.name.text, self.params, truth, tuple(self.body), tuple(results), truths,
+                        size(self.body), self.context.prelude)
+
+
+class Body(Scope):
+    """The program itself, as far as its expressions go: equations with names, calls unfolded."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.equations: list[Equation] = []
+
+    def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
+        fresh = self.context.fresh
+        outs = tuple([Var(fresh(), True, op.truth) if n is None else Var(n, False, op.truth) for n in names])
+        self.equations.append(Equation(outs, op, args, span))
+        return outs
+
+    def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
+        if len(self.equations) + template.size > LIMIT:
+            raise self.context.fault(f"the functions called here make more than {LIMIT:,} operations", node)
+        wanted: list[Name] = [None if n is None else (n, False) for n in names]
+        return expand(template, args, wanted, (node.start, node.end), self.equations, self.context.fresh,
+                      self.context.source)

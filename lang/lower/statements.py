@@ -1,0 +1,67 @@
+"""What scalar statements and functions have in common wherever they stand: names that are allowed, and what the targets get."""
+from __future__ import annotations
+
+from adcli.lang.ir import Atom
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.scope import Context, Scope
+from adcli.lang.syntax.constants import FIXED
+from adcli.lang.syntax.tree import Assign, Call, Def, Token, bare
+
+
+def check_signature(context: Context, definition: Def) -> None:
+    unique(context, definition.params, "parameter")
+    unique(context, definition.results, "result")
+    for token in (*definition.params, *definition.results):
+        check_name(context, token)
+
+
+def unique(context: Context, tokens: list[Token], what: str) -> None:
+    seen: set[str] = set()
+    for token in tokens:
+        if token.text in seen:
+            raise context.fault(f"{what} '{token.text}' is named twice", token)
+        seen.add(token.text)
+
+
+def check_name(context: Context, token: Token) -> None:
+    if token.text in FIXED:
+        raise context.fault(f"'{token.text}' is a constant and cannot be a name", token, "choose another name")
+
+
+def assignment(scope: Scope, statement: Assign) -> list[tuple[Token, Atom]]:
+    """Emit a statement; returns which target gets which value. Nothing is bound yet."""
+    targets, values, context = statement.targets, statement.values, scope.context
+    for token in targets:
+        check_name(context, token)
+    wanted = [t for t in targets if t.text != "_"]
+    unique(context, wanted, "target")
+    names = [None if t.text == "_" else t.text for t in targets]
+    if len(targets) == len(values):
+        atoms = [scope.value(v, n) for v, n in zip(values, names, strict=True)]
+    elif len(values) == 1:
+        atoms = results(scope, statement, names)
+    else:
+        raise count_fault(context, statement)
+    return list(zip(targets, atoms, strict=True))
+
+
+def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[Atom]:
+    """The values of a call with several results."""
+    node = bare(statement.values[0])
+    if type(node) is not Call:
+        raise count_fault(scope.context, statement)
+    args = [scope.value(a) for a in node.args]
+    if node.name != "dup" or "dup" in scope.context.functions:
+        return scope.call(node, args, names)
+    scope.check_count(node, 1, 1)
+    scope.check_results(node, 2, len(names))
+    scope.require("r", args[0], node.args[0])
+    return list(scope.emit(TABLE["dup"], tuple(args), (node.start, node.end), tuple(names)))
+
+
+def count_fault(context: Context, statement: Assign) -> AdError:
+    given, wanted = len(statement.values), len(statement.targets)
+    span = (statement.start, statement.end)
+    return AdError(f"{wanted} names on the left, {given} value{'s' * (given != 1)} on the right", span,
+                   "use _ for a value that is not wanted" if given > wanted else None, context.source)

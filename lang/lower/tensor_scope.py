@@ -1,0 +1,306 @@
+"""Tensors among scalar statements, and functions of tensors.
+
+In a scalar statement an element of a tensor, `A(0, 1)`, and the value of a size are comprehensions without indices whose
+value the statement uses like any other. A function of tensors is lowered at each call with the shapes of its arguments:
+its size names become the extents they have there.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir.affine import text
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, Source
+from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.comprehension import Statement
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
+from adcli.lang.lower.inline import LIMIT
+from adcli.lang.lower.scope import POISON, Body, Context, calls_itself, no_parameter
+from adcli.lang.lower.statements import assignment, check_name
+from adcli.lang.syntax.tensor_parse import INTEGERS
+from adcli.lang.syntax.tree import Assign, Call, Compute, Def, Node, Token, Typed, bare
+
+
+class TensorScope(Body):
+    """The program's own statements, or a function of tensors: a scope that may hold tensors."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.tensors = Tensors()
+        self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
+
+    def compute(self, statement: Compute) -> Atom:
+        self.shaped = True
+        try:
+            return Statement(self, self.tensors, statement).run()
+        except Poisoned:
+            return POISON
+
+    def scalars(self, statement: Assign) -> Assign:
+        """The statement with elements of tensors and sizes as values of their own."""
+        if not self.shaped:
+            return statement
+        values = [self.scalar(v) for v in statement.values]
+        return Assign(statement.targets, values, statement.start, statement.end)
+
+    def scalar(self, root: Node) -> Node:
+        node = bare(root)
+        whole = node if type(node) is Token else None
+        if type(node) is Call and (node.name == "dup" or node.name in self.context.tensors):
+            return node
+        return rewritten(node, lambda n: self.change(n, n is whole))
+
+    def change(self, node: Node, whole: bool) -> Node | None:
+        if type(node) is Token and node.type == "NAME":
+            return self.name(node, whole)
+        if type(node) is not Call:
+            return None
+        if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
+            return self.held(self.element(node, atom), node)
+        if node.name in self.context.tensors:
+            atom = self.tensor_call(node, [None])[0]
+            if shape_of(atom):
+                raise self.context.fault(f"'{node.name}' gives a tensor here", node,
+                                         f"give it a name first, C = {node.name}(...), and write its elements")
+            return self.held(atom, node)
+        return None
+
+    def name(self, token: Token, whole: bool) -> Node | None:
+        atom = self.env.get(token.text)
+        if atom is not None:
+            if shape_of(atom) and not whole:
+                subscripts = ", ".join("ijklmn"[:len(shape_of(atom))])
+                raise self.context.fault(f"'{token.text}' is a tensor", token,
+                                         f"tensors are written by elements: C({subscripts}) = {token.text}({subscripts}) ...")
+            return None
+        if token.text not in self.tensors.sizes:
+            return None
+        key = f"#{token.text}"
+        if key not in self.env:
+            self.env[key] = self.single(self.tensors.sizes[token.text], [], (token.start, token.end))
+        return Token("NAME", key, token.start, token.end)
+
+    def held(self, atom: Atom, node: Node) -> Token:
+        """A token for a value that has no name."""
+        key = f"#{len(self.env)}"
+        self.env[key] = atom
+        return Token("NAME", key, node.start, node.end)
+
+    def element(self, node: Call, tensor: Var) -> Var:
+        """One element of a tensor."""
+        statement = Compute(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
+        b = Elements(self, self.tensors, statement)
+        _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
+        if b.indices:
+            name = next(iter(b.indices))
+            raise self.context.fault(f"index '{name}' on the right is not on the left of '='", node,
+                                     "to reduce over it write v +=! ..., *=!, min=! or max=!; for every element C(i) = ...")
+        self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
+        for access in b.accesses:
+            for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
+                if x is not None and ((x.number or 0) < 0 or ((x - extent).number or -1) >= 0):
+                    raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
+                                  f"{text(extent)}", access.span(d), "subscripts start at 0", self.context.source)
+        return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end))
+
+    def single(self, source: Source, args: list[Atom], span: Span) -> Var:
+        """The comprehension without indices whose value is a source."""
+        x, out = Var("x0"), Var(None, True)
+        body = Program((Param(x, "x0"),), (), (Result("z", x),))
+        op = Comprehension(ranges=(), write=(), shape=(), reduction="=", sources=(source,), body=body)
+        self.equations.append(Equation((out,), op, tuple(args), span))
+        return out
+
+    # Functions of tensors.
+
+    def tensor_results(self, statement: Assign) -> list[tuple[Token, Atom]] | None:
+        """What the targets of a statement get, where it calls a function of tensors or duplicates a tensor."""
+        node = bare(statement.values[0])
+        if len(statement.values) != 1 or type(node) is not Call:
+            return None
+        names = [None if t.text == "_" else t.text for t in statement.targets]
+        if node.name in self.context.tensors:
+            return list(zip(statement.targets, self.tensor_call(node, names), strict=True))
+        inner = bare(node.args[0]) if len(node.args) == 1 else None
+        if node.name != "dup" or type(inner) is not Token or not shape_of(self.env.get(inner.text, POISON)):
+            return None
+        self.check_count(node, 1, 1)
+        self.check_results(node, 2, len(names))
+        atom = self.read(inner)
+        integer = isinstance(atom, Var) and atom.integer
+        outs = tuple(Var(n, n is None, False, shape_of(atom), integer) for n in names)
+        self.equations.append(Equation(outs, TABLE["dup"], (atom,), (node.start, node.end)))
+        return list(zip(statement.targets, outs, strict=True))
+
+    def tensor_call(self, node: Call, names: Sequence[str | None]) -> list[Atom]:
+        definition = self.context.tensors[node.name]
+        self.check_count(node, len(definition.params), len(definition.params))
+        self.check_results(node, len(definition.results), len(names))
+        if len(self.equations) > LIMIT:
+            raise self.context.fault(f"the functions called here make more than {LIMIT:,} operations", node)
+        args = [self.argument(a) for a in node.args]
+        named = {t.text: n for t, n in zip(definition.results, names, strict=True)}
+        function = TensorFunction(self.context, definition, self.equations, named)
+        if any(a is POISON for a in args):
+            return [POISON] * len(names)
+        function.lower_call(node, args)
+        return function.results()
+
+    def argument(self, node: Node) -> Atom:
+        inner = bare(rewritten(node, lambda n: None, self.called))
+        if type(inner) is Token and inner.type == "NAME" and shape_of(self.env.get(inner.text, POISON)):
+            return self.read(inner)
+        if type(inner) is Token and isinstance(atom := self.env.get(inner.text), Var) and atom.integer:
+            return self.read(inner)
+        return self.value(self.scalar(inner))
+
+    def called(self, node: Node) -> Node:
+        """What a call of a function of tensors gives, as a value that has no name; the innermost calls come first."""
+        if type(node) is not Call or node.name not in self.context.tensors or shape_of(self.env.get(node.name, POISON)):
+            return node
+        return self.held(self.tensor_call(node, [None])[0], node)
+
+
+class TensorFunction(TensorScope):
+    """A function of tensors being lowered, as the program or for one call; `named` are the names its results get there."""
+
+    def __init__(self, context: Context, definition: Def, equations: list[Equation], named: dict[str, str | None]) -> None:
+        super().__init__(context)
+        self.definition, self.equations, self.named, self.shaped = definition, equations, named, True
+
+    def unbound(self, token: Token) -> Atom:
+        if token.text in self.context.broken:
+            return POISON
+        raise no_parameter(self.context, self.definition, token)
+
+    def too_early(self, node: Call) -> AdError:
+        if node.name == self.definition.name.text:
+            return calls_itself(self.context, self.definition, node)
+        return super().too_early(node)
+
+    def program(self) -> list[Param]:
+        """Lower it as a program; the parameters are the inputs."""
+        params = []
+        for token in self.definition.params:
+            var = declared(self.context, self.tensors, token, self.env)
+            self.bind(token, var)
+            params.append(Param(var, token.text))
+        self.statements()
+        return params
+
+    def lower_call(self, node: Call, args: list[Atom]) -> None:
+        """Lower it for a call with these arguments."""
+        self.tensors.inlined = True
+        pairs = list(zip(self.definition.params, args, node.args, strict=True))
+        for token, atom, at in pairs:
+            self.check_argument(token, atom, at)
+            self.bind(token, atom)
+        for token, atom, at in pairs:
+            self.bind_sizes(token, atom, at)
+        for token, atom, at in pairs:
+            self.agree(token, atom, at)
+        self.statements()
+
+    def bind(self, token: Token, atom: Atom) -> None:
+        if token.text in self.tensors.sizes:
+            raise self.context.fault(f"'{token.text}' is a size and a parameter", token, "choose another name for one of them")
+        self.env[token.text] = atom
+
+    def check_argument(self, token: Token, atom: Atom, at: Node) -> None:
+        wanted = len(token.extents or ()) if type(token) is Typed else 0
+        given = len(shape_of(atom))
+        if wanted != given:
+            raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' has {dimensions(wanted)}, "
+                                     f"and {dimensions(given)} are given", at)
+        integer = isinstance(atom, Var) and atom.integer
+        if integer != is_integer(token):
+            what = "is a tensor of integers" if is_integer(token) else "is no tensor of integers"
+            raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at)
+
+    def bind_sizes(self, token: Token, atom: Atom, at: Node) -> None:
+        for node, extent in zip((token.extents or ()) if type(token) is Typed else (), shape_of(atom), strict=True):
+            node = bare(node)
+            if type(node) is Token and node.type == "NAME":
+                if counted(self.env, node.text) is not None:
+                    continue
+                if node.text in self.env:
+                    raise self.context.fault(f"'{node.text}' is a size and a parameter", node,
+                                             "choose another name for one of them")
+                self.tensors.sizes.setdefault(node.text, extent)
+
+    def agree(self, token: Token, atom: Atom, at: Node) -> None:
+        """The extents given are those declared."""
+        if type(token) is not Typed:
+            return
+        declared_extents = extents(self.context, self.tensors, token, self.env)
+        for d, (wanted, given) in enumerate(zip(declared_extents, shape_of(atom), strict=True)):
+            if wanted != given:
+                said = f"dimension {d} of '{token.text}' in '{self.definition.name.text}' has %d elements, and %d are wanted"
+                if wanted.number is not None and given.number is not None:
+                    raise self.context.fault(said % (given.number, wanted.number), at)
+                self.tensors.pending.append(Agreement(given, wanted, said, (at.start, at.end)))
+
+    def statements(self) -> None:
+        definition, context = self.definition, self.context
+        inputs = {t.text for t in definition.params}
+        self.declare_results()
+        if not definition.body:
+            raise context.fault(f"function '{definition.name.text}' has no statements", definition.name,
+                                "each result is given by one, for example C(i) +=! A(i, j) * B(j)")
+        for s in definition.body:
+            assert isinstance(s, Assign | Compute)
+            for token in s.targets if isinstance(s, Assign) else [s.target]:
+                check_name(context, token)
+                if token.text in inputs or token.text in self.tensors.sizes:
+                    what = "an input" if token.text in inputs else "a size"
+                    raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
+            if isinstance(s, Compute):
+                self.env[s.target.text] = self.compute(s)
+                continue
+            for token, atom in self.tensor_results(s) or assignment(self, self.scalars(s)):
+                self.env[token.text] = atom
+        for token in definition.results:
+            if token.text not in self.env or token.text in inputs:
+                raise context.fault(f"result '{token.text}' of function '{definition.name.text}' is never assigned", token)
+
+    def declare_results(self) -> None:
+        for token in self.definition.results:
+            if type(token) is Typed and token.extents is not None:
+                self.tensors.declared[token.text] = extents(self.context, self.tensors, token, self.env)
+
+    def results(self) -> list[Atom]:
+        """The results, under the names they have where the function is called."""
+        atoms = [self.env[t.text] for t in self.definition.results]
+        made = {e.outs[0]: i for i, e in enumerate(self.equations) if e.outs[0] in atoms}
+        for i, (token, atom) in enumerate(zip(self.definition.results, atoms, strict=True)):
+            name = self.named.get(token.text)
+            if name is not None and isinstance(atom, Var) and atom in made and atoms.index(atom) == i:
+                e = self.equations[made[atom]]
+                out = Var(name, False, atom.truth, atom.shape)
+                if len(e.outs) == 1:
+                    renamed(self.equations, made[atom], atom, out)
+                    atoms = [out if a is atom else a for a in atoms]
+        return atoms
+
+
+def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:
+    """Give a value another name, from the equation that makes it on."""
+    e = equations[start]
+    equations[start] = Equation((new,), e.op, e.args, e.span, e.group)
+    for i in range(start + 1, len(equations)):
+        e = equations[i]
+        if old in e.args:
+            equations[i] = Equation(e.outs, e.op, tuple(new if a is old else a for a in e.args), e.span, e.group)
+
+
+def is_integer(token: Token) -> bool:
+    return type(token) is Typed and token.element is not None and token.element.text in INTEGERS
+
+
+def declared(context: Context, tensors: Tensors, token: Token, env: Mapping[str, Atom]) -> Var:
+    """The input that a declaration makes; names in its extents become sizes."""
+    if type(token) is not Typed:
+        return Var(token.text)
+    return Var(token.text, False, False, extents(context, tensors, token, env, new=True), is_integer(token))
+

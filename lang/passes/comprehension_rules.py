@@ -1,0 +1,390 @@
+"""The two modes for comprehensions: derivatives of comprehensions are comprehensions.
+
+Forward: the same box and write, the body pushed forward, reduction "+" (or "=" for "="). Reverse, for one argument read at
+r: the same box, the result's adjoint read where the result was written, the body pulled back, the values added up at r. One
+read has changed places with the write, and nothing in it says diagonal, window or broadcast.
+
+What a reduction does to a seed is a weight at each point of the box, the same in both modes (SEMANTICS.md):
+  sum, "="   1.
+  min, max   1/n for each of the n elements equal to the extremum, zero by construction for the others, NaN where it is NaN.
+             (The draft in seeds/002 multiplies the adjoint by all elements and takes the maximum of that, which is not
+             linear in the adjoint, so it is no derivative: the maximum of the products has nothing to do with the element
+             that was the maximum.)
+  product    the product of all other elements that went into the same result, so that zeros are exact at any order: not
+             z / element. It costs the square of the reduced part of the box: right before fast.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, greatest, substituted
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+from adcli.lang.ir.elementwise import emit, filled, shape_of
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE, gt, lt, select
+from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
+
+NE = TABLE["ne"]
+NAN = float("nan")
+
+
+class Body:
+    """The body of a comprehension under differentiation, with more sources and arguments as they are needed."""
+
+    def __init__(self, e: Equation, equations: Iterable[Equation]) -> None:
+        assert isinstance(e.op, Comprehension)
+        self.op, self.args, self.b = e.op, list(e.args), Builder()
+        self.sources, self.params = list(e.op.sources), list(e.op.body.params)
+        self.names = Names.of(e.op.body)
+        self.b.equations.extend(equations)
+
+    def read(self, atom: Atom, subscripts: tuple[Subscript, ...]) -> Expr:
+        """An element of one more argument, as a value in the body."""
+        self.sources.append(Read(len(self.args), subscripts))
+        self.args.append(atom)
+        name = self.names.fresh("t")
+        self.params.append(Param(Var(name), name))
+        return self.b.expr(self.params[-1].var)
+
+    def seed(self, term: Term, subscripts: tuple[Subscript, ...]) -> Term:
+        """An element of a tangent or an adjoint, under the condition that it exists."""
+        value = self.read(term.value.atom, subscripts)
+        if term.exists is None:
+            return Term(value)
+        return Term(value, ((_variable(self.read(term.exists, subscripts) != 0), True),))
+
+    def reuse(self, e: Equation, value: Atom) -> None:
+        """Where the value of the body stands in the result, read it there instead of computing it again."""
+        at = [i for i, x in enumerate(self.b.equations) if x.outs == (value,)]
+        if self.op.reduction == "=" and at and isinstance(value, Var):
+            del self.b.equations[at[0]]
+            self.sources.append(Read(len(self.args), self.op.write))
+            self.args.append(e.outs[0])
+            self.params.append(Param(value, self.names.fresh("z")))
+
+    def program(self, value: Atom) -> Program:
+        """The body with a value of it as the result, simplified."""
+        from adcli.lang.passes.simplify import simplify
+        lines = tuple([Equation(x.outs, x.op, x.args, x.span) for x in self.b.equations])
+        return simplify(Program(tuple(self.params), lines, (Result("z", value),)))
+
+    def finish(self, term: Term | None) -> Program:
+        return self.program(result(self.b, term))
+
+
+Made = tuple[Body, Term | None]
+"""A body with the derivative in it."""
+Ties = tuple[Atom, Atom, Atom | None]
+"""The extremum to compare with, the number of values equal to it, and the values where they are kept."""
+
+
+def pushed(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
+    """The tangent of a comprehension's result; tangents that exist under one guard are pushed together."""
+    groups: dict[Guard, dict[int, Term]] = {}
+    for i, a in enumerate(e.args):
+        if a in tangents:
+            groups.setdefault(tangents[a].guard, {})[i] = tangents[a]
+    terms = ((guard, _pushed_together(b, e, seeds)) for guard, seeds in groups.items())
+    return total(b, [_under(b, term, guard) for guard, term in terms])
+
+
+def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Term | None:
+    assert isinstance(e.op, Comprehension)
+    op = e.op
+    start = None if op.onto is None else seeds.get(op.onto)
+    sums = replace(op, reduction="=" if op.reduction == "=" else "+", onto=None)
+    if start is None:
+        return _emitted(b, sums, seeds.values(), lambda known: _pushed_body(b, e, dict(zip(seeds, known, strict=True))))
+    body, term = _pushed_body(b, e, seeds)
+    program = body.finish(term)
+    if _nothing(program) and op.reduction == "+":
+        return Term(start.value, exists=start.exists)
+    onto = replace(sums, sources=tuple(body.sources), body=program, onto=len(body.args))
+    return Term(emit(b, onto, (*body.args, start.value.atom)))
+
+
+def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Made:
+    from adcli.lang.passes.forward import push_forward
+    assert isinstance(e.op, Comprehension)
+    op, body = e.op, Body(e, ())
+    tangents: dict[Atom, Term] = {
+        op.body.params[k].var: body.seed(seeds[s.arg], s.subscripts) for k, s in op.reads() if s.arg in seeds}
+    for inner in op.body.equations:
+        body.b.equations.append(inner)
+        push_forward(body.b, inner, tangents, "d{}")
+    value = op.body.results[0].atom
+    term = tangents.get(value)
+    body.reuse(e, value)
+    return body, None if term is None else _weighted(b, body, e, term, value)
+
+
+def pulled(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+    """The adjoint of one argument of a comprehension from that of its result."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    found: list[Term | None] = [_started(b, e, seed)] if position == op.onto else []
+    found += [_pulled_at(b, e, k, s, seed) for k, s in op.reads() if s.arg == position]
+    return total(b, found)
+
+
+def _started(b: Builder, e: Equation, seed: Term) -> Term:
+    """The adjoint of what the result started from: elements that "=" has overwritten have none."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    if op.reduction == "+":
+        return seed
+    nothing = Program((), (), (Result("z", Lit(0.0)),))
+    cleared = replace(op, sources=(), body=nothing, onto=len(e.args))
+    everywhere = filled(b, op.shape, 1.0) if seed.exists is None else seed.exists
+    exists = emit(b, cleared, (*e.args, everywhere)).atom if op.shape else None
+    return Term(emit(b, cleared, (*e.args, seed.value.atom)), seed.guard, exists)
+
+
+def _pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term) -> Term | None:
+    """The adjoint of what source `k` reads: the read and the write change places."""
+    assert isinstance(e.op, Comprehension)
+    reduction = "=" if determined(e.op.ranges, source.subscripts) else "+"
+    swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)
+    term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, *known))
+    return _under(b, term, seed.guard)
+
+
+def _pulled_body(b: Builder, e: Equation, k: int, seed: Term) -> Made:
+    from adcli.lang.passes.duplicate import duplicate
+    from adcli.lang.passes.reverse import active_values, pull_back
+    assert isinstance(e.op, Comprehension)
+    inner = duplicate(e.op.body)
+    body, value, x = Body(e, inner.equations), inner.results[0].atom, inner.params[k]
+    if value not in (active := active_values(inner, {x.name})):
+        return body, None
+    start = _weighted(b, body, e, body.seed(seed, e.op.write), value)
+    adjoints: dict[Atom, Term] = {} if start is None else {value: start}
+    pull_back(body.b, inner.equations, adjoints, active)
+    body.reuse(e, value)
+    return body, adjoints.get(x.var)
+
+
+def _emitted(b: Builder, op: Comprehension, seeds: Collection[Term], make: Callable[[Sequence[Term]], Made]) -> Term | None:
+    """The comprehension `op` with the body that `make` gives for the seeds, and where its elements exist.
+
+    An element that no point writes, or none of whose contributions exists, is zero by construction, and a later line must not
+    make 0·inf = NaN of it: so it is said by a tensor beside the value, behind a sum by the number of terms that exist. Only a
+    body that can be infinite at finite values looks at it; what none looks at is dropped, and nobody else pays.
+    """
+    body, term = make(list(seeds))
+    program = body.finish(term)
+    if term is None or _nothing(program):
+        return None
+    exists, guard = _exists(b, op, body, term.guard), _of_the_whole(b, body, term.guard)
+    if any(t.exists is not None for t in seeds) and not any(map(can_be_infinite, program.equations)):
+        body, term = make([replace(t, exists=None) for t in seeds])
+        program = body.finish(term)
+    return Term(emit(b, replace(op, sources=tuple(body.sources), body=program), tuple(body.args)), guard, exists)
+
+
+def _under(b: Builder, term: Term | None, more: Guard) -> Term | None:
+    """A term under a further guard; None where the two contradict each other."""
+    guard = None if term is None else restrict(b, more, term.guard)
+    return None if term is None or guard is None else replace(term, guard=guard)
+
+
+def _of_the_whole(b: Builder, body: Body, guard: Guard) -> Guard:
+    """What of a guard in the body is the same at all points: that a scalar, the flag of a gate, is not zero."""
+    defined = {x.outs[0]: x for x in body.b.equations if x.op is NE and isinstance(x.args[1], Lit) and x.args[1].value == 0}
+    scalars: dict[Atom, Atom] = {
+        p.var: body.args[s.arg] for p, s in zip(body.params, body.sources, strict=True)
+        if isinstance(s, Read) and not s.subscripts}
+    found = [(scalars[defined[v].args[0]], wanted) for v, wanted in guard if v in defined and defined[v].args[0] in scalars]
+    return tuple([(_variable(b.expr(flag) != 0), wanted) for flag, wanted in found])
+
+
+def _exists(b: Builder, op: Comprehension, body: Body, guard: Guard) -> Atom | None:
+    """Not 0 where an element of the result exists, else 0; None where all do, or may. Behind a sum it is how many terms do."""
+    single = determined(op.ranges, op.write)
+    if not guard and (not single or not op.shape or _covers(op)):
+        return None
+    flag = body.program(select(body.b.expr(truth(body.b, guard)), 1, 0).atom if guard else Lit(1.0))
+    return emit(b, replace(op, reduction="=" if single else "+", sources=tuple(body.sources), body=flag), tuple(body.args)).atom
+
+
+def _covers(op: Comprehension) -> bool:
+    """Whether every element is written: each subscript is an index of its own that runs through the whole extent."""
+    indices = [s.index if isinstance(s, Affine) else None for s in op.write]
+    ranges = {r.index: (r.low.number, r.high) for r in op.ranges}
+    whole = all(i is not None and ranges[i] == (0, n) for i, n in zip(indices, op.shape, strict=True))
+    return whole and len(set(indices)) == len(indices) and not op.guards
+
+
+def _nothing(body: Program) -> bool:
+    value = body.results[0].atom
+    return isinstance(value, Lit) and value.value == 0
+
+
+# ---------------------------------------------------------------- what a reduction does to a seed
+
+def _weighted(b: Builder, body: Body, e: Equation, t: Term, value: Atom) -> Term | None:
+    """The seed times the weight of each point; `value` is that of the body there."""
+    op = body.op
+    if op.reduction in ("=", "+"):
+        return t
+    if op.reduction == "*":
+        others = _product_of_others(b, e)
+        return t if others is None else Term(t.value * body.read(others, _corner(op.ranges)[0]), t.guard)
+    return _extremal(b, body, e, t, value)
+
+
+def _extremal(b: Builder, body: Body, e: Equation, t: Term, value: Atom) -> Term | None:
+    """1/n for each of n ties, where the value of the body is compared with the extremum it went into."""
+    op, (z, n, kept) = body.op, count_ties(b, e)
+    u = body.b.expr(value) if kept is None else body.read(kept, _corner(op.ranges)[0])
+    start, x = len(body.b.equations), body.read(z, op.write)
+    beyond = gt(x, u) if op.reduction == "max" else lt(x, u)
+    guard = restrict(body.b, t.guard, literals(body.b, ~beyond, start))
+    weight = select(x == x, 1 / body.read(n, op.write), NAN)
+    return None if guard is None else Term(t.value * weight, guard)
+
+
+def count_ties(b: Builder, e: Equation) -> Ties:
+    """How many values are equal to the minimum or maximum they went into.
+
+    That needs the very bits that were compared before. A body with calls of functions may not give them twice (vector code
+    and the code for what is left over may round differently), so its values are kept in a tensor.
+    """
+    op, z, kept = e.op, e.outs[0], None
+    assert isinstance(op, Comprehension)
+    reads, inner = tuple(e.args), op
+    if not all(x.op.llvm for x in op.body.equations):
+        kept = _kept(b, e)
+        inner = replace(op, sources=(Read(len(reads), _corner(op.ranges)[0]),), body=_identity())
+        reads = (*reads, kept)
+        z = _variable(emit(b, inner, reads))
+    ties = Body(Equation(e.outs, inner, reads), inner.body.equations)
+    v, extremum = ties.b.expr(inner.body.results[0].atom), ties.read(z, op.write)
+    counted = ties.finish(Term(select(v == extremum, 1, 0)))
+    n = emit(b, replace(inner, reduction="+", sources=tuple(ties.sources), body=counted), tuple(ties.args)).atom
+    return z, n, kept
+
+
+def _kept(b: Builder, e: Equation) -> Atom:
+    """The value of the body at every point of the box."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    here, shape = _corner(op.ranges)
+    return emit(b, replace(op, reduction="=", write=here, shape=shape), e.args).atom
+
+
+def _identity() -> Program:
+    x = Var("x")
+    return Program((Param(x, "x"),), (), (Result("z", x),))
+
+
+def _variable(x: Expr) -> Var:
+    assert isinstance(x.atom, Var)
+    return x.atom
+
+
+def _product_of_others(b: Builder, e: Equation) -> Atom | None:
+    """For every point p of the box the product of the body over all other points that are written where p is.
+
+    A product comprehension over pairs of points: indices that the element written determines are shared, the others are there
+    twice, and the factor of a point with itself is 1. None where no two points meet.
+    """
+    op = e.op
+    assert isinstance(op, Comprehension)
+    shared = settled(op.ranges, op.write)
+    again = {r.index: Index(r.index.name) for r in op.ranges if r.index not in shared}
+    if not again:
+        return None
+    by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
+    pairs = op.ranges + tuple(replace(r, index=again[r.index]) for r in op.ranges if r.index in again)
+    sources, write = _elsewhere(op.sources, by), _elsewhere(op.write, by)
+    guards = op.guards + tuple(g for old in op.guards if (g := substituted(old, by)) != old)
+    unequal: list[tuple[Source, Source | None]] = [(affine(i) - j, None) for i, j in by.items() if isinstance(i, Index)]
+    apart: list[tuple[Source, Source | None]] = []
+    for mine, its in zip(op.write, write, strict=True):
+        if isinstance(mine, Affine) and isinstance(its, Affine):
+            guards += () if mine == its else (mine - its, its - mine)
+        else:
+            apart.append((mine, its))
+    here, shape = _corner(op.ranges)
+    body, all_sources = _factor(op.body, sources, unequal, apart)
+    product = replace(op, ranges=pairs, guards=guards, write=here, shape=shape, sources=all_sources, body=body)
+    return emit(b, product, e.args).atom
+
+
+def _factor(body: Program, sources: Iterable[Source], unequal: Iterable[tuple[Source, Source | None]],
+            apart: Iterable[tuple[Source, Source | None]]) -> tuple[Program, tuple[Source, ...]]:
+    """The body where the point is another one that goes to the same element, else 1.
+
+    `unequal` are sources of which one at least is not 0 if the points differ, `apart` pairs that are equal if both go to the
+    same element.
+    """
+    b, names, params, every = Builder(), Names.of(body), list(body.params), list(sources)
+
+    def value(source: Source) -> Expr:
+        every.append(source)
+        name = names.fresh("k")
+        params.append(Param(Var(name), name))
+        return b.expr(params[-1].var)
+
+    b.equations.extend(body.equations)
+    differs: Expr | None = None
+    for difference, _ in unequal:
+        here = value(difference) != 0
+        differs = here if differs is None else differs | here
+    assert differs is not None
+    for mine, its in apart:
+        assert its is not None
+        differs = differs & (value(mine) == value(its))
+    z = select(differs, b.expr(body.results[0].atom), 1)
+    return Program(tuple(params), tuple(b.equations), (Result("z", z.atom),)), tuple(every)
+
+
+def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine]) -> tuple[Subscript, ...]:
+    """Subscripts, or sources, at another point."""
+    return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by)) if isinstance(s, Read) else substituted(s, by)
+                 for s in subscripts)
+
+
+# ---------------------------------------------------------------- which points share an element
+
+def settled(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> set[Index]:
+    """The indices that an element determines: where a subscript has one index that is not known yet, it gives that index."""
+    found: set[Index] = set()
+    left = [s for s in subscripts if isinstance(s, Affine)]
+    own = {r.index for r in ranges}
+    progress = True
+    while progress:
+        progress = False
+        for s in left:
+            missing = [a for a in atoms(s) if a in own and a not in found]
+            if len(missing) == 1 and isinstance(i := missing[0], Index) and s.coefficient(i) and _only_there(s, i):
+                found.add(i)
+                progress = True
+    return found
+
+
+def determined(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> bool:
+    """Whether no two points of a box have the same element."""
+    return len(settled(ranges, subscripts)) == len(ranges)
+
+
+def _only_there(s: Affine, i: Index) -> bool:
+    """Whether an index is in a subscript only as a term of its own, not inside of a quotient or the like."""
+    return i not in atoms(s - affine(i) * s.coefficient(i))
+
+
+def _corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
+    """Subscripts and extents of a tensor with one element for every point of a box."""
+    here = tuple(affine(r.index) - r.low for r in ranges)
+    return here, tuple(_extent(r) for r in ranges)
+
+
+def _extent(r: Range) -> Affine:
+    """The number of values of an index; a range whose high end can be below its low end is empty then."""
+    extent = r.high - r.low
+    plain = extent.constant >= 0 and all(isinstance(a, str) and c > 0 for a, c in extent.terms)
+    return extent if plain else greatest(extent, affine(0))

@@ -1,0 +1,99 @@
+"""Forward mode: each line gets its tangent line, and no rule looks at another line.
+
+The tangent of z = f(x, y) is the sum of the maps of f applied to the tangents of x and y. It stands directly behind the line
+it belongs to, so a value and its tangent can be dropped together.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.seed_masks import masks, positions, union
+
+Tangents = dict[Atom, Term]
+
+
+def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
+    """Results and their tangents along a direction: inputs gain `dx` for every x in `wrt`, results gain `dv`.
+
+    An input not in `wrt` has no tangent at all. `of` chooses the results that get a tangent, all by default.
+    """
+    names, b = Names.of(program), Builder()
+    seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
+    inputs = {p.name: p.var for p in program.params}
+    tangents: Tangents = {inputs[s.seed or ""]: Term(b.expr(s.var)) for s in seeds}
+    for e in program.equations:
+        b.equations.append(e)
+        b.group += 1
+        push_forward(b, e, tangents, "d{}")
+    chosen = [r for r in program.results if of is None or r.name in of]
+    derivatives = [Result(names.fresh(f"d{r.name}"), tangent(b, r.atom, tangents)) for r in chosen]
+    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+
+
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str]) -> dict[tuple[str, int], Atom]:
+    """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1.
+
+    Returns the tangent of every result in `of` along each group that reaches it: the sum of its partial derivatives with
+    respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row.
+    """
+    inputs = {p.name: p.var for p in program.params}
+    tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
+    names = [f"d{{}}_d{group[0]}" if len(group) == 1 else f"d{{}}_c{i}" for i, group in enumerate(groups, 1)]
+    reach = masks(tangents)
+    for e in program.equations:
+        b.equations.append(e)
+        mask = union(reach, e.args)
+        if mask and not e.op.truth:
+            reach.update(dict.fromkeys(e.outs, mask))
+            for i in positions(mask):
+                b.group += 1
+                push_forward(b, e, tangents[i], names[i])
+    return {(r.name, i): tangent(b, r.atom, tangents[i])
+            for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
+
+
+def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) -> None:
+    """Emit the tangent line of one equation and enter the tangent of what it defines."""
+    active = [i for i, a in enumerate(equation.args) if a in tangents]
+    if not active or equation.op.truth:
+        return
+    b.span = equation.span
+    if equation.op is TABLE["dup"]:
+        seed = tangents[equation.args[0]]
+        copies = tuple(Var(name.format(o.name), o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
+                       for o in equation.outs)
+        b.equations.append(Equation(copies, equation.op, (seed.value.atom,), b.span, b.group))
+        tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
+        return
+    start = len(b.equations)
+    if isinstance(equation.op, Comprehension):
+        from adcli.lang.passes.comprehension_rules import pushed
+        term = pushed(b, equation, tangents)
+    else:
+        term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
+    if term is not None:
+        out = equation.outs[0]
+        value = b.rename(term.value.atom, name.format(out.name) if out.name else None, out.temp, start)
+        tangents[out] = Term(b.expr(value), term.guard, term.exists)
+
+
+def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:
+    return result(b, tangents.get(atom), shape_of(atom))
+
+
+def seeded(name: str, value: Atom, seed: str) -> Param:
+    """The input that is the tangent of an input or the cotangent of a result: of the same shape."""
+    return Param(Var(name, shape=shape_of(value)), name, seed=seed)
+
+
+def strip_seeds(program: Program) -> tuple[Param, ...]:
+    """The inputs of a program that is differentiated once more: its own seeds are now inputs like any other."""
+    return tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active) for p in program.params)
+

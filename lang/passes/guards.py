@@ -1,0 +1,184 @@
+"""Tangents and adjoints that exist only under a condition.
+
+An adjoint that reaches only the arm of a `select` that was not taken is zero by construction; computed as a number it could
+meet an infinity and become NaN. So a derivative value travels as a `Term`: the number, computed as if it existed, and the
+guard under which it does. Guards stay symbolic until two terms with different guards are summed or a term becomes a
+result; only then is a `select` emitted. Both modes use these functions, so they treat every awkward point alike.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Var
+from adcli.lang.ir.build import Builder, Expr, When, apply
+from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
+from adcli.lang.ir.primitives import TABLE, select
+
+Guard = tuple[tuple[Var, bool], ...]
+"""A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
+
+POWN = TABLE["pown"]
+LONGEST = 4
+"""Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
+
+NOTHING = -0.0
+"""What a term that does not exist adds to a sum: the one double with x + NOTHING = x for every x, −0 included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A derivative value and when it exists. Of a tensor, or of what comprehensions made a scalar, `exists` may say for each
+    element whether it does (not 0) or not; only operations that can be infinite look at it."""
+
+    value: Expr
+    guard: Guard = ()
+    exists: Atom | None = None
+
+
+def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> Term | None:
+    """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
+    construction."""
+    rule = equation.op.map(position)
+    if rule is None:
+        return None
+    args, out = [b.expr(a) for a in equation.args], b.expr(equation.outs[0])
+    guard: Guard | None = seed.guard
+    if seed.exists is not None and can_be_infinite(equation):
+        guard = restrict(b, seed.guard, ((_variable(b.expr(seed.exists) != 0), True),))
+    start = len(b.equations)
+    mapped = rule(seed.value, out, *([args[position]] if equation.op.variadic else []), *args)
+    if isinstance(mapped, When):
+        guard = None if guard is None else restrict(b, guard, literals(b, mapped.condition, start))
+        return None if guard is None else Term(mapped.value, guard, seed.exists)
+    return None if mapped is None or guard is None else Term(mapped, guard, seed.exists)
+
+
+def can_be_infinite(e: Equation) -> bool:
+    """Whether an operation can be infinite at finite values."""
+    if e.op is POWN:
+        return isinstance(n := e.args[1], Lit) and n.value < 0
+    return any(s.level >= SINGULAR for s in e.op.status)
+
+
+def literals(b: Builder, condition: Expr, start: int) -> Guard:
+    """A condition emitted since `start` as a guard; the `not` and `and` equations that it dissolves are taken back."""
+    defined = {e.outs[0]: e for e in b.equations[start:] if e.op is TABLE["and"] or e.op is TABLE["not"]}
+    found: list[tuple[Var, bool]] = []
+    dissolved: set[Var] = set()
+    stack: list[tuple[Atom, bool]] = [(condition.atom, True)]
+    while stack:
+        atom, wanted = stack.pop()
+        assert isinstance(atom, Var)
+        e = defined.get(atom)
+        if e is not None and e.op is TABLE["not"]:
+            stack.append((e.args[0], not wanted))
+        elif e is not None and wanted:
+            stack += [(e.args[1], True), (e.args[0], True)]
+        else:
+            found.append((atom, wanted))
+            continue
+        dissolved.add(atom)
+    kept = {a for e in b.equations[start:] if e.outs[0] not in dissolved for a in e.args} | {v for v, _ in found}
+    b.equations[start:] = [e for e in b.equations[start:] if e.outs[0] not in dissolved - kept]
+    return tuple(found)
+
+
+def restrict(b: Builder, guard: Guard, more: Guard) -> Guard | None:
+    """Both guards at once; None where they contradict each other."""
+    known = dict(guard)
+    for var, wanted in more:
+        if known.setdefault(var, wanted) is not wanted:
+            return None
+    joined = tuple(known.items())
+    return joined if len(joined) <= LONGEST else ((truth(b, joined), True),)
+
+
+def truth(b: Builder, guard: Guard) -> Var:
+    """A nonempty guard as one truth value."""
+    parts = [b.expr(v) if wanted else ~b.expr(v) for v, wanted in guard]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole & part
+    assert isinstance(whole.atom, Var)
+    return whole.atom
+
+
+def either(b: Builder, first: Guard, second: Guard) -> Guard:
+    """The guard of what exists when one or the other does."""
+    common, one, other = split(first, second)
+    if not one or not other or complementary(one, other):
+        return common
+    whole = b.expr(truth(b, one)) | b.expr(truth(b, other))
+    assert isinstance(whole.atom, Var)
+    return (*common, (whole.atom, True))
+
+
+def split(first: Guard, second: Guard) -> tuple[Guard, Guard, Guard]:
+    """What two guards share, and what is left of each."""
+    common = tuple(x for x in first if x in second)
+    return common, tuple(x for x in first if x not in common), tuple(x for x in second if x not in common)
+
+
+def complementary(one: Guard, other: Guard) -> bool:
+    """Whether exactly one of them always holds."""
+    return len(one) == len(other) == 1 and one[0][0] is other[0][0] and one[0][1] is not other[0][1]
+
+
+def gate(b: Builder, value: Expr, guard: Guard, otherwise: float) -> Expr:
+    """The value where the guard holds, else a constant."""
+    if not guard:
+        return value
+    if shape_of(value.atom):
+        return elementwise(b, lambda x, g: select(g != 0, x, otherwise), value.atom, flag(b, guard))
+    if len(guard) == 1 and not guard[0][1]:
+        return apply(TABLE["select"], b.expr(guard[0][0]), otherwise, value)
+    return apply(TABLE["select"], b.expr(truth(b, guard)), value, otherwise)
+
+
+def flag(b: Builder, guard: Guard) -> Atom:
+    """A guard as a number, 1 or 0: what comprehensions read where a guard governs a whole tensor."""
+    return apply(TABLE["select"], b.expr(truth(b, guard)), 1.0, 0.0).atom
+
+
+def total(b: Builder, terms: Iterable[Term | None]) -> Term | None:
+    """The sum of terms, in order; None where none exists."""
+    whole: Term | None = None
+    for term in terms:
+        whole = term if whole is None else whole if term is None else add(b, whole, term)
+    return whole
+
+
+def add(b: Builder, first: Term, second: Term) -> Term:
+    common, one, other = split(first.guard, second.guard)
+    if complementary(one, other):
+        a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
+        if shape_of(a.atom) or shape_of(z.atom):
+            positive = flag(b, ((one[0][0], True),))
+            exists = either_element(b, first, second)
+            chosen = elementwise(b, lambda g, x, y: select(g != 0, x, y), positive, a.atom, z.atom)
+            return Term(chosen, common, exists)
+        return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common)
+    exists = either_element(b, first, second)
+    x, y = gate(b, first.value, one, NOTHING), gate(b, second.value, other, NOTHING)
+    value = elementwise(b, lambda x, y: x + y, x.atom, y.atom) if shape_of(x.atom) or shape_of(y.atom) else x + y
+    return Term(value, either(b, first.guard, second.guard) if one or other else first.guard, exists)
+
+
+def either_element(b: Builder, first: Term, second: Term) -> Atom | None:
+    """Where the elements of a sum of tensors exist: where one of the terms does."""
+    if first.exists is None or second.exists is None:
+        return None
+    if not shape_of(first.exists) and not shape_of(second.exists):
+        return (b.expr(first.exists) + b.expr(second.exists)).atom
+    return elementwise(b, lambda x, y: x + y, first.exists, second.exists).atom
+
+
+def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
+    """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
+    return filled(b, shape, 0.0) if term is None else gate(b, term.value, term.guard, 0.0).atom
+
+
+def _variable(x: Expr) -> Var:
+    assert isinstance(x.atom, Var)
+    return x.atom

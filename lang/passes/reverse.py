@@ -1,0 +1,128 @@
+"""Reverse mode: each line gets its adjoint line, in reverse order after the program; no rule looks at another line.
+
+The program is first put into explicit-duplication form, so every value receives at most one adjoint: the adjoint of x in
+z = f(x, y) is the map of f at x applied to the adjoint of z, and where a value was copied, the rule of `dup` adds.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.forward import seeded, strip_seeds
+from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.seed_masks import masks, positions, union
+
+Adjoints = dict[Atom, Term]
+
+
+def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
+    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`."""
+    names, b = Names.of(program), Builder()
+    program = duplicate(program)
+    b.equations.extend(program.equations)
+    chosen = [r for r in program.results if of is None or r.name in of]
+    seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
+    adjoints: Adjoints = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
+    pull_back(b, program.equations, adjoints, active_values(program, wrt))
+    derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var), p.var.shape))
+                   for p in program.params if p.name in wrt]
+    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+
+
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:
+    """Append one reverse sweep for each group of results, whose seeds are 1, to the program's equations, which stand in `b`.
+
+    `program` is in explicit-duplication form. Returns the adjoint of every input in `wrt` for each group that it reaches: the
+    sum of the partial derivatives of the group's results.
+    """
+    wanted, active, found = set(wrt), active_values(program, wrt), {}
+    inputs = [(p.name, p.var) for p in program.params if p.name in wanted]
+    results = {r.name: r.atom for r in program.results}
+    seeds = [[results[name] for name in group] for group in groups]
+    for i, equations in enumerate(reached(program, seeds, active)):
+        adjoints: Adjoints = {atom: Term(b.expr(Lit(1.0))) for atom in seeds[i]}
+        pull_back(b, equations, adjoints, active)
+        found.update({(i, x): result(b, adjoints[v]) for x, v in inputs if v in adjoints})
+    return found
+
+
+def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]) -> list[list[Equation]]:
+    """For each group of seeds the equations that its sweep goes through, in the order of the program."""
+    reach = masks(seeds)
+    found: list[list[Equation]] = [[] for _ in seeds]
+    for e in reversed(program.equations):
+        mask = union(reach, e.outs)
+        if mask and not active.isdisjoint(e.outs):
+            reach.update({a: reach.get(a, 0) | mask for a in e.args if a in active})
+            for i in positions(mask):
+                found[i].append(e)
+    for equations in found:
+        equations.reverse()
+    return found
+
+
+def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:
+    """The values that depend on an input in `wrt`."""
+    active: set[Atom] = {p.var for p in program.params if p.name in wrt}
+    for e in program.equations:
+        if not e.op.truth and not active.isdisjoint(e.args):
+            active.update(e.outs)
+    return active
+
+
+def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
+    """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first."""
+    for e in reversed(equations):
+        if e.outs[0] in adjoints or e.outs[-1] in adjoints:
+            b.group += 1
+            b.span = e.span
+            adjoint_line(b, e, adjoints, active)
+
+
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom]) -> None:
+    if e.op is TABLE["dup"]:
+        if e.args[0] in active:
+            start = len(b.equations)
+            receive(b, adjoints, e.args[0], total(b, [adjoints.get(o) for o in e.outs]), start)
+        return
+    seed = adjoints[e.outs[0]]
+    for i, a in enumerate(e.args):
+        if a in active:
+            start = len(b.equations)
+            receive(b, adjoints, a, through(b, e, i, seed), start)
+    unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
+    if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
+        copies = tuple(Var(adjoint_name(a), True, shape=shape_of(a)) for a in unchanged)
+        b.equations.append(Equation(copies, TABLE["dup"], (seed.value.atom,), b.span, b.group))
+        adjoints.update({a: Term(b.expr(c), seed.guard, seed.exists) for a, c in zip(unchanged, copies, strict=True)})
+
+
+def through(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+    """The adjoint of one argument from that of the result."""
+    if isinstance(e.op, Comprehension):
+        from adcli.lang.passes.comprehension_rules import pulled
+        return pulled(b, e, position, seed)
+    return contribution(b, e, position, seed)
+
+
+def passes_on(term: Term | None, seed: Term) -> bool:
+    """Whether an argument receives the adjoint of the result as it is."""
+    return term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard
+
+
+def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int) -> None:
+    """Enter the one adjoint of a value, computed by the equations since `start`."""
+    if term is not None:
+        assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
+        named = b.rename(term.value.atom, adjoint_name(value), not isinstance(value, Var) or value.temp, start)
+        adjoints[value] = Term(b.expr(named), term.guard, term.exists)
+
+
+def adjoint_name(value: Atom) -> str | None:
+    return f"d_d{value.name}" if isinstance(value, Var) and value.name else None

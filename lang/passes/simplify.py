@@ -1,0 +1,273 @@
+"""Simplification that never changes a bit: equal equations once, exact operations folded, dead equations dropped.
+
+One pass forward with a hash table and one backward, so the time is linear. What is folded is what IEEE arithmetic guarantees
+to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs that meet;
+and operations on constants that are correctly rounded everywhere. x·0 and x + 0 are not folded: they are not exact.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rounded import Rounded, folded
+
+Key = tuple[object, ...]
+DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
+ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
+AND, OR, POW = TABLE["and"], TABLE["or"], TABLE["pow"]
+
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
+    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
+
+
+def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
+    """The same program, bit for bit at every point, with no equation that another one makes needless.
+
+    `known` says of inputs what they are: a constant, or another input.
+    """
+    return prune(_Folder(program, known).program())
+
+
+def prune(program: Program) -> Program:
+    """The program without the equations that no result needs."""
+    needed: set[Atom] = {r.atom for r in program.results}
+    kept = []
+    for e in reversed(program.equations):
+        if not needed.isdisjoint(e.outs):
+            kept.append(e)
+            needed.update(e.args)
+    kept.reverse()
+    return Program(program.params, tuple(kept), program.results, program.source, program.notes)
+
+
+class _Folder:
+    """The forward pass: what each variable is now, and which equation computed what."""
+
+    def __init__(self, program: Program, known: Mapping[Atom, Atom] | None = None) -> None:
+        self.old = program
+        self.env: dict[Atom, Atom] = dict(known or {})
+        self.seen: dict[Key, Var] = {}
+        self.defined: dict[Atom, Equation] = {}
+        self.known: dict[Atom, bool] = {}
+        self.equations: list[Equation] = []
+
+    def program(self) -> Program:
+        for e in self.old.equations:
+            self.equation(e)
+        results = tuple(Result(r.name, self.env.get(r.atom, r.atom), r.of, r.wrt) for r in self.old.results)
+        return Program(self.old.params, tuple(self.equations), results, self.old.source, self.old.notes)
+
+    def equation(self, e: Equation) -> None:
+        args = tuple([self.env.get(a, a) for a in e.args])
+        if e.op is POW and isinstance(args[1], Lit):
+            args = (args[0], self.exponent(e.args[1], args[1]))
+        if e.op is DUP:
+            self.env.update(dict.fromkeys(e.outs, args[0]))
+            return
+        out = e.outs[0]
+        if isinstance(e.op, Comprehension):
+            self.comprehension(e, args)
+            return
+        if e.op.truth:
+            self.learn(e, args)
+        else:
+            folded = self.fold(e, args)
+            if folded is not None:
+                self.env[out] = folded
+                return
+        self.keep(Equation(e.outs, e.op, args, e.span, e.group))
+
+    def comprehension(self, e: Equation, args: tuple[Atom, ...]) -> None:
+        """A comprehension with its body simplified; what it starts from, where it has no points."""
+        from adcli.lang.passes.tensor_simplify import empty, normal, structure
+        assert isinstance(e.op, Comprehension)
+        op, args = normal(e.op, args)
+        if op.onto is not None and empty(op):
+            self.env[e.outs[0]] = args[op.onto]
+        else:
+            self.keep(Equation(e.outs, op, args, e.span, e.group), (structure(op), *map(self.part, args)))
+
+    def exponent(self, was: Atom, now: Lit) -> Atom:
+        """The exponent of a power. A literal integer there means `pown`, which rounds otherwise, so a computed one stays so."""
+        if isinstance(was, Lit) or now.integer is None:
+            return now
+        return self.keep(Equation((Var(None, True),), MUL, (now, Lit(1.0))))
+
+    def keep(self, e: Equation, key: Key | None = None) -> Atom:
+        """Enter an equation, unless an equal one stands already; returns the value."""
+        key = key or self.key(e)
+        earlier = self.seen.get(key)
+        if earlier is not None:
+            self.env[e.outs[0]] = earlier
+            if e.outs[0] in self.known:
+                self.known[earlier] = self.known[e.outs[0]]
+            return earlier
+        self.seen[key] = e.outs[0]
+        self.defined[e.outs[0]] = e
+        self.equations.append(e)
+        return e.outs[0]
+
+    @staticmethod
+    def key(e: Equation) -> Key:
+        parts = [_Folder.part(a) for a in e.args]
+        if e.op.commutes and len(parts) == 2:
+            parts.sort(key=repr)
+        return (e.op, *parts)
+
+    @staticmethod
+    def part(a: Atom) -> object:
+        return identity(a) if isinstance(a, Lit) else id(a)
+
+    # -- truth values whose operands are constants
+
+    def learn(self, e: Equation, args: tuple[Atom, ...]) -> None:
+        """Note a truth value that is the same at every point; only `select` makes use of it."""
+        compare = COMPARE.get(e.op.name)
+        truths = [self.known.get(a) for a in args]
+        if compare is not None:
+            x, y = args
+            if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
+                self.known[e.outs[0]] = compare(x.value, y.value)
+        elif e.op is NOT:
+            if truths[0] is not None:
+                self.known[e.outs[0]] = not truths[0]
+        else:
+            dominant = e.op is OR
+            if dominant in truths:
+                self.known[e.outs[0]] = dominant
+            elif None not in truths:
+                self.known[e.outs[0]] = not dominant
+
+    # -- real values
+
+    def fold(self, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+        """The atom that an equation comes to, or None if it must be computed as it stands."""
+        rule = FOLDS.get(e.op.name)
+        if all(isinstance(a, Lit) for a in args):
+            exact = CONSTANT.get(e.op.name)
+            if exact is not None:
+                values = tuple([a.value for a in args if isinstance(a, Lit)])
+                result = exact(*values)
+                meant = None if result is None else folded(e.op.name, result, values)
+                if meant is not None:
+                    return Lit(meant)
+        return rule(self, e, args) if rule else None
+
+    def negated(self, atom: Atom) -> Atom | None:
+        """y, if the atom is −y."""
+        if isinstance(atom, Lit):
+            return Lit(-atom.value) if math.copysign(1.0, atom.value) < 0 and not math.isnan(atom.value) else None
+        e = self.defined.get(atom)
+        return e.args[0] if e is not None and e.op is NEG else None
+
+    def again(self, e: Equation, op: str, *args: Atom) -> Atom:
+        """The value of the equation rewritten as op(args), with the same variable."""
+        rewritten = Equation(e.outs, TABLE[op], args, e.span, e.group)
+        folded = self.fold(rewritten, args)
+        return self.keep(rewritten) if folded is None else folded
+
+
+def identity(constant: Lit) -> object:
+    """What tells constants apart: their bits, and the meaning of what was rounded."""
+    return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
+
+
+def _is(atom: Atom, value: float) -> bool:
+    """Whether the atom is this very double (−0 is not 0) and not only rounded to it."""
+    return (isinstance(atom, Lit) and atom.value == value and math.copysign(1, atom.value) == math.copysign(1, value)
+            and type(atom.value) is not Rounded)
+
+
+def _add(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    if _is(x, -0.0) or _is(y, -0.0):
+        return y if _is(x, -0.0) else x
+    minus_y, minus_x = f.negated(y), f.negated(x)
+    if minus_y is not None and isinstance(y, Var):
+        return f.again(e, "sub", x, minus_y)
+    if minus_x is not None and isinstance(x, Var):
+        return f.again(e, "sub", y, minus_x)
+    return None
+
+
+def _sub(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    if _is(y, 0.0):
+        return x
+    if _is(x, -0.0):
+        return f.again(e, "neg", y)
+    minus_y = f.negated(y)
+    return f.again(e, "add", x, minus_y) if minus_y is not None and isinstance(y, Var) else None
+
+
+def _mul(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    if _is(x, 1.0) or _is(y, 1.0):
+        return y if _is(x, 1.0) else x
+    if _is(x, -1.0) or _is(y, -1.0):
+        return f.again(e, "neg", y if _is(x, -1.0) else x)
+    return _signs(f, e, "mul", x, y)
+
+
+def _div(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    if _is(y, 1.0):
+        return x
+    if _is(y, -1.0):
+        return f.again(e, "neg", x)
+    return _signs(f, e, "div", x, y)
+
+
+def _signs(f: _Folder, e: Equation, op: str, x: Atom, y: Atom) -> Atom | None:
+    """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
+    the sign of a zero in the derivative, where −(a − b) is not b − a."""
+    minus_x = f.negated(x) if isinstance(x, Var) else None
+    minus_y = f.negated(y) if isinstance(y, Var) else None
+    if minus_x is not None and minus_y is not None:
+        return f.again(e, op, minus_x, minus_y)
+    if minus_x is not None:
+        return f.again(e, op, minus_x, Lit(-y.value)) if isinstance(y, Lit) else None
+    if minus_y is not None:
+        return f.again(e, op, Lit(-x.value), minus_y) if isinstance(x, Lit) else None
+    return None
+
+
+def _neg(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    if isinstance(args[0], Lit):
+        return Lit(-args[0].value)
+    return f.negated(args[0])
+
+
+def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, n = args
+    if _is(n, 1.0):
+        return x
+    if isinstance(n, Lit) and n.value == 0:
+        return Lit(1.0)
+    return f.again(e, "mul", x, x) if _is(n, 2.0) else None
+
+
+def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    c, x, y = args
+    if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and identity(x) == identity(y)):
+        return x
+    if c in f.known:
+        return x if f.known[c] else y
+    condition = f.defined.get(c)
+    if condition is not None and condition.op is NOT:
+        return f.again(e, "select", condition.args[0], y, x)
+    return None
+
+
+FOLDS: dict[str, Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]] = {
+    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "pown": _pown, "select": _select}
+
+
+CONSTANT: dict[str, Callable[..., float | None]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y if y != 0 else None, "abs": lambda x: abs(x), "sqrt": lambda x: math.sqrt(x) if x >= 0 else None}
+"""Operations that every machine rounds alike, on constants; None where Python would raise."""

@@ -1,0 +1,178 @@
+"""Where a program is not smooth: for each operation with conditions the level it meets, the first point of its domain that
+meets it, and what it reads there, as results of a program.
+
+It is the program of lang/passes/status.py with more to say, made only when a user has to be told. All of it is
+comprehensions again, so it is compiled like any other and needs no more memory: the point is found index by index, each the
+least one among the points with those before it.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from adcli.lang.ir import DOMAIN, KINK, Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import affine
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension, Range, Read
+from adcli.lang.ir.elementwise import every_element, shape_of
+from adcli.lang.ir.gc import paused
+from adcli.lang.ir.primitives import select
+from adcli.lang.passes.comprehension_rules import Body, count_ties
+from adcli.lang.passes.guards import truth
+from adcli.lang.passes.reverse import active_values
+from adcli.lang.passes.status import SELECT, Levels, Reached, Use, conditions, is_nan, reached
+from adcli.lang.passes.tensor_status import Inside
+
+INF = float("inf")
+
+
+class Place(NamedTuple):
+    """An operation: its equation, and the names of the results that say its level, the indices of the point, and the values
+    there: of its operands, of the sources of a body, or the number of ties. `kind` is row, body, ties or reduction."""
+
+    kind: str
+    equation: Equation
+    level: str
+    ranges: tuple[Range, ...] = ()
+    indices: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+@paused()
+def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list[Place]]:
+    """A program of the same inputs, and what its results say, in the order of the equations. Without `wrt`, as for a derivative,
+    only where a NaN is made is asked."""
+    b, found = Builder(), _Found()
+    active = None if wrt is None else active_values(program, wrt)
+    b.equations.extend(program.equations)
+    uses: dict[Atom, Use] = {r.atom: Use() for r in program.results}
+    for each in list(reached(b, program.equations, uses)):
+        if each.inside is None:
+            _row(b, each, found, active)
+        else:
+            _comprehension(b, each, each.inside, found, active)
+    return Program(program.params, tuple(b.equations), tuple(found.results), program.source), found.places[::-1]
+
+
+class _Found:
+    """Places, last first, with the results they need."""
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+        self.places: list[Place] = []
+
+    def name(self, atom: Atom) -> str:
+        self.results.append(Result(f"r{len(self.results)}", atom))
+        return self.results[-1].name
+
+    def place(self, kind: str, e: Equation, level: Atom, ranges: tuple[Range, ...] = (), indices: tuple[Atom, ...] = (),
+              values: tuple[Atom, ...] = ()) -> None:
+        met = self.name(level)
+        self.places.append(Place(kind, e, met, ranges, tuple(map(self.name, indices)), tuple(map(self.name, values))))
+
+
+def _row(b: Builder, each: Reached, found: _Found, active: set[Atom] | None) -> None:
+    """An operation on scalars."""
+    e, levels = each.equation, Levels(b)
+    if active is not None:
+        conditions(levels, [each], active)
+    made = _makes_nan(b, e)
+    if made is not None:
+        levels.note(DOMAIN, made, each.use.guard)
+    worst = levels.worst()
+    if isinstance(worst, Var):
+        operands = tuple(_number(b, a) for a in e.args)
+        found.place("row", e, worst, values=operands)
+
+
+def _number(b: Builder, a: Atom) -> Atom:
+    return select(b.expr(a), 1, 0).atom if isinstance(a, Var) and a.truth else a
+
+
+def _makes_nan(b: Builder, e: Equation) -> Expr | None:
+    """Whether a row gives NaN for operands that are numbers."""
+    if e.op.truth or e.op is SELECT or e.op.name == "dup":
+        return None
+    made = b.expr(e.outs[0]) != b.expr(e.outs[0])
+    for a in dict.fromkeys(e.args):
+        if isinstance(a, Var) and not a.truth:
+            made = made & (b.expr(a) == b.expr(a))
+    return made
+
+
+def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, active: set[Atom] | None) -> None:
+    e, op = each.equation, inside.op
+    wrong = is_nan(b, e.outs[0])
+    for a in dict.fromkeys(e.args):
+        if isinstance(a, Var) and not a.integer:
+            wrong = wrong & ~is_nan(b, a)
+    if op.reduction in ("min", "max") and active is not None:
+        _ties(b, each, found)
+    inner = Levels(inside.body.b)
+    if active is not None:
+        conditions(inner, inside.equations, inside.active(active))
+    for line, use, _ in inside.equations:
+        made = _makes_nan(inside.body.b, line)
+        if made is not None:
+            inner.note(DOMAIN, made, use.guard)
+    worst = inner.worst()
+    level = inside.greatest(worst)
+    if level is not None:
+        gated = level if not each.use.guard else select(b.expr(truth(b, each.use.guard)), level, 0)
+        place = tuple(_point(inside.body, inside, b.expr(worst), level.atom))
+        values = tuple(_there(inside, place))
+        found.place("body", e, gated.atom, op.ranges, place, values)
+        wrong = wrong & ~(level >= DOMAIN)
+    found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
+
+
+def _point(body: Body, inside: Inside, value: Expr, level: Atom) -> Iterator[Atom]:
+    """The indices of the first point where a value in the body has the level."""
+    here = body.b.expr(value.atom) == body.read(level, ())
+    for r in inside.op.ranges:
+        index = _index(body, r)
+        found = inside.least(select(here, index, INF).atom)
+        here = here & (index == body.read(found, ()))
+        yield found
+
+
+def _there(inside: Inside, place: tuple[Atom, ...]) -> Iterator[Atom]:
+    """The values of the sources of the body at a point."""
+    body = inside.body
+    here: Expr | None = None
+    for r, at in zip(inside.op.ranges, place, strict=True):
+        same = _index(body, r) == body.read(at, ())
+        here = same if here is None else here & same
+    for p in inside.op.body.params:
+        x = body.b.expr(p.var)
+        value = body.program((x if here is None else select(here, x, -INF)).atom)
+        yield inside.reduced(value, "max").atom
+
+
+def _index(body: Body, r: Range) -> Expr:
+    """The value of an index as one more source."""
+    body.read(Lit(0.0), ())
+    body.sources[-1] = affine(r.index)
+    body.args.pop()
+    return body.b.expr(body.params[-1].var)
+
+
+def _ties(b: Builder, each: Reached, found: _Found) -> None:
+    """Two elements or more that are the extremum."""
+    e, inside = each.equation, each.inside
+    assert inside is not None
+    count = count_ties(b, e)[1]
+    ranges, here = every_element(shape_of(count))
+    x = Var("x")
+    elements = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),),
+                             body=Program((Param(x, "x"),), (), (Result("z", x),)))
+    over = Inside(b, Equation((Var(),), elements, (count,)), each.use if each.use.live is None else Use(each.use.guard))
+    value = over.body.b.expr(x)
+    if each.use.live is not None:
+        value = select(over.body.read(each.use.live, here) != 0, value, 0)
+    met = select(value > 1, KINK, 0)
+    level = over.greatest(met.atom)
+    assert level is not None
+    gated = level if not each.use.guard else select(b.expr(truth(b, each.use.guard)), level, 0)
+    place = tuple(_point(over.body, over, met, level.atom))
+    found.place("ties", e, gated.atom, ranges, place, tuple(_there(over, place)))

@@ -1,0 +1,102 @@
+"""Expressions while they are read: operands with the operators between them, folded by the operators' levels.
+
+The grammar has one rule for all operators (`lang/grammar.lark` says why); here is the operator stack that gives them their
+precedence, and what is said where operators cannot stand side by side.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.notation import AND, COMPARISON, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from adcli.lang.syntax.tree import Node, Op, Token
+
+BINARY = {
+    "||": ("or", OR), "or": ("or", OR), "&&": ("and", AND), "and": ("and", AND),
+    "<": ("lt", COMPARISON), "<=": ("le", COMPARISON), ">": ("gt", COMPARISON), ">=": ("ge", COMPARISON),
+    "==": ("eq", COMPARISON), "!=": ("ne", COMPARISON),
+    "+": ("add", SUM), "-": ("sub", SUM), "*": ("mul", PRODUCT), "/": ("div", PRODUCT), "%": ("rem", PRODUCT),
+    "**": ("pow", POWER), "^": ("pow", POWER),
+}
+PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("not", NOT)}
+COMPARISONS = frozenset(name for name, level in BINARY.values() if level == COMPARISON)
+OPEN = -1
+"""The level of a `?` whose `:` has not come yet: nothing folds across it."""
+OUTER = -2
+"""The level of what stands between two expressions and makes none: the `:` of a range, and `<=>`."""
+MISPLACED = {":": ("':' without its '?'", "write c ? a : b"),
+             "<=>": ("'<=>' belongs at the end of a tensor comprehension", "write C(i) = e <=> f(...)")}
+
+
+class Chained(AdError):
+    """a < b < c."""
+
+    def __init__(self, operands: list[Node], symbols: tuple[str, str], span: tuple[int, int]) -> None:
+        super().__init__("comparisons do not chain", span)
+        self.operands, self.symbols = operands, symbols
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return AdError, (self.message, self.span, self.help, self.source, self.more)
+
+
+class Chain:
+    """Operands and the operators that wait for their right operand, with their levels."""
+
+    __slots__ = ("nodes", "ops")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.ops: list[tuple[int, str, Token]] = []
+
+    def fold(self) -> None:
+        """Apply the last operator."""
+        level, name, token = self.ops.pop()
+        nodes = self.nodes
+        right = nodes.pop()
+        if level == TERNARY:
+            middle, left = nodes.pop(), nodes.pop()
+            nodes.append(Op("select", [left, middle, right], left.start, right.end))
+        elif level == OUTER:
+            raise AdError(MISPLACED[name][0], (token.start, token.end), MISPLACED[name][1])
+        elif level == OPEN:
+            raise AdError("'?' without its ':'", (token.start, token.end), "write c ? a : b")
+        elif level in (UNARY, NOT):
+            nodes.append(Op(name, [right], token.start, right.end))
+        else:
+            left = nodes.pop()
+            if level == COMPARISON and type(left) is Op and left.name in COMPARISONS:
+                symbol = next(s for s, (n, _) in BINARY.items() if n == left.name)
+                raise Chained([*left.args, right], (symbol, token.text), (left.start, right.end))
+            nodes.append(Op(name, [left, right], left.start, right.end))
+
+    def down_to(self, level: int) -> None:
+        """Apply the operators that bind at least as tightly as `level`."""
+        while self.ops and self.ops[-1][0] >= level:
+            self.fold()
+
+
+def finished(chain: Any) -> Node:
+    """The expression that a chain is once its last operand is there."""
+    if type(chain) is not Chain:
+        return chain
+    while chain.ops:
+        chain.fold()
+    return chain.nodes[0]
+
+
+def operand(chain: Chain, node: Node) -> Chain:
+    chain.nodes.append(node)
+    return chain
+
+
+def open_chain(node: Any) -> Chain:
+    return node if type(node) is Chain else Chain([node])
+
+
+def two(chain: Any, between: str) -> tuple[Node, Node | None]:
+    """The expressions before and behind what stands between them, where it does."""
+    if type(chain) is Chain:
+        chain.down_to(TERNARY)
+        if [name for _, name, _ in chain.ops] == [between]:
+            return chain.nodes[0], chain.nodes[1]
+    return finished(chain), None

@@ -1,0 +1,82 @@
+"""Constants of the language: number literals, `pi inf nan`, and the constant expressions of input declarations."""
+from __future__ import annotations
+
+import math
+
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.syntax.tree import Assign, Call, Node, Token, bare, postorder
+
+NAMED = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
+ARITHMETIC = ("neg", "add", "sub", "mul", "div", "pow")
+ALLOWED = "numbers, pi, inf and + - * / ** of them"
+FIXED = ("inf", "nan")
+"""Constants that no variable may hide, because printed numbers use them."""
+
+
+def number(token: Token, source: Source) -> float:
+    """The double nearest to a literal."""
+    text = token.text.replace("_", "")
+    try:
+        value = float.fromhex(text) if text[:2] in ("0x", "0X") else float(text)
+    except OverflowError:
+        value = math.inf
+    if value == math.inf:
+        raise AdError("this number is too large for a double", (token.start, token.end),
+                      "the largest is 1.7976931348623157e308; infinity is written inf", source)
+    return value
+
+
+def constant(root: Node, source: Source) -> float:
+    """The value of a constant expression, in IEEE arithmetic."""
+    stack: list[float] = []
+    for node in postorder(root):
+        if type(node) is Token:
+            stack.append(leaf(node, source))
+            continue
+        assert not isinstance(node, Token)
+        split = len(stack) - len(node.args)
+        stack[split:] = [operate(node.name, stack[split:]) if type(node) is not Call else not_constant(node, source)]
+    return stack[0]
+
+
+def leaf(token: Token, source: Source) -> float:
+    if token.type == "NUMBER":
+        return number(token, source)
+    return NAMED[token.text] if token.text in NAMED else not_constant(token, source)
+
+
+def not_constant(node: Token | Call, source: Source) -> float:
+    raise AdError("a default or a bound must be a constant", (node.start, node.end),
+                  ALLOWED, source)
+
+
+def operate(name: str, args: list[float]) -> float:
+    """One arithmetic operation on doubles, as the reference evaluator does it."""
+    if name == "pos":
+        return args[0]
+    if name not in ARITHMETIC:
+        raise AdError("a default or a bound must be a constant number", None, ALLOWED)
+    from adcli.lang.evaluate import FLOAT
+    return float(FLOAT.functions[name](*args))
+
+
+def constant_text(text: str) -> float:
+    """The value of a constant expression given as text."""
+    from adcli.lang.syntax.parse import normal, parse_tree
+    tree = parse_tree(normal(f"v = {text}", "number"))
+    statement = tree.statements[0]
+    if len(tree.statements) > 1:
+        raise AdError("one number is expected, and no further statement")
+    assert isinstance(statement, Assign)
+    return constant(statement.values[0], tree.source)
+
+
+def evaluated(node: Node, source: Source) -> float:
+    """`constant`, with the place of the whole expression where the fault has none."""
+    try:
+        return constant(node, source)
+    except AdError as fault:
+        if fault.span is None:
+            inner = bare(node)
+            fault.span, fault.source = (inner.start, inner.end), source
+        raise

@@ -1,0 +1,23 @@
+"""The bytes of a program file as text. Nothing of the language is needed for it."""
+from __future__ import annotations
+
+from adcli.lang.ir.errors import AdError, Source
+
+
+def decode(data: bytes, name: str) -> Source:
+    """The text of a program file: UTF-8, with or without a byte order mark, any line ends."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise AdError("not UTF-8: the file looks like UTF-16", source=Source(name, ""), help="save it as UTF-8")
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise AdError(f"a NUL byte at byte offset {zero}", source=Source(name, ""), help="a program is plain text")
+    try:
+        return normal(data.decode("utf-8"), name)
+    except UnicodeDecodeError as fault:
+        raise AdError(f"not UTF-8: byte 0x{data[fault.start]:02x} at byte offset {fault.start}",
+                      source=Source(name, ""), help="save it as UTF-8") from None
+
+
+def normal(text: str, name: str) -> Source:
+    """The text as diagnostics count it: no byte order mark, lines ended by a line feed."""
+    return Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))

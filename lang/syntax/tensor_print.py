@@ -1,0 +1,296 @@
+"""The text of programs with tensors: comprehensions, declarations with shapes, and functions of tensors.
+
+`where` is written only for ranges that inference would not find again, and a shape only where subscripts would ask for another
+one: the printer asks `adcli.lang.ir.ranges` what a reader of its text would see. A program that was one function of tensors is
+printed as one, and so is its derivative.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substituted, text
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import RESERVED, Names
+from adcli.lang.ir.notation import ATOM, PRODUCT, SUM, Piece, constant, infix
+from adcli.lang.ir.ranges import Access, Given, infer
+from adcli.lang.ir.sizes import bound_names
+from adcli.lang.lower.comprehension_body import LINEAR
+from adcli.lang.syntax.printer import _declare, _plain, _Writer
+from adcli.lang.syntax.tensor_parse import ELEMENTS, INTEGERS
+
+INDENT = "    "
+LONGEST = 400
+"""Characters of an expression in a body beyond which a part of it gets a name in `where`."""
+WORDS = RESERVED | {"pi", "exists", "min", "max", *ELEMENTS, *INTEGERS}
+WIDTH = 120
+"""Characters of a line beyond which `where` goes to the next."""
+SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!"}
+
+
+def print_tensors(program: Program, style: str = "nested", header: Sequence[str] = (), explained: bool = False) -> str:
+    """The text of a program with tensors; `explained`: with the ranges and their reasons as comments."""
+    writer = TensorWriter(program, style, explained)
+    body = list(writer.statements())
+    lines = [f"# {line}".rstrip() for line in header]
+    if writer.definition:
+        head = f"def {writer.definition}({', '.join(typed(p.var, p.name) for p in program.params)}) -> "
+        results = ", ".join(writer.shown.get(r.name, r.name) for r in program.results)
+        lines += [f"{head}({results}) {{", *(INDENT + line.replace("\n", f"\n{INDENT}") for line in body), "}"]
+    else:
+        lines += [*inputs(program.params), *body, f"output {', '.join(r.name for r in program.results)}"]
+    return "\n".join(lines) + "\n"
+
+
+def inputs(params: Sequence[Param]) -> Iterator[str]:
+    """The declarations; plain neighbours share a line."""
+    line: list[str] = []
+    for p in params:
+        name = ("int32 " if p.var.integer else "") + p.name + extents(p.var.shape)
+        if p.active and (p.var.shape or p.var.integer or _plain(p)):
+            line.append(name)
+            continue
+        if line:
+            yield f"input {', '.join(line)}"
+            line = []
+        yield f"param {name}" if p.var.shape or p.var.integer else _declare(p)
+    if line:
+        yield f"input {', '.join(line)}"
+
+
+def extents(shape: Sequence[Affine]) -> str:
+    return f"({', '.join(map(text, shape))})" if shape else ""
+
+
+def typed(var: Var, name: str) -> str:
+    """A declaration as functions of tensors have it."""
+    return f"{'int32' if var.integer else 'float'}{extents(var.shape)} {name}"
+
+
+def name_alone(x: Affine) -> bool:
+    """Whether an expression is one index or one size and nothing else."""
+    return not x.constant and len(x.terms) == 1 and x.terms[0][1] == 1 and isinstance(x.terms[0][0], (str, Index))
+
+
+class TensorWriter(_Writer):
+    def __init__(self, program: Program, style: str, explained: bool = False) -> None:
+        super().__init__(program, style)
+        self.explained = explained
+        self.held = {a for e in program.equations if isinstance(e.op, Comprehension) for a in e.args}
+        self.agreed = {pair for e in program.equations if isinstance(e.op, Comprehension) for a in e.op.agreements
+                       for pair in ((a.left, a.right), (a.right, a.left))}
+        self.definition = self.function_name()
+        self.shown: dict[str, str] = {}   # results of a function that have to be declared with their shape
+        self.continued: set[Equation] = set()
+        self.continue_names()
+        self.taken = {*WORDS, *self.names.values(), *bound_names(program.params)}
+
+    def function_name(self) -> str | None:
+        """The name of the function as which the program can be written."""
+        program = self.program
+        name = program.source.definition if program.source else None
+        plain = all(_plain(p) for p in program.params)
+        apart = {p.name for p in program.params}.isdisjoint(r.name for r in program.results)
+        return name if plain and apart and program.equations and program.results else None
+
+    def continue_names(self) -> None:
+        """A value that is only there for another to start from has the same name."""
+        params = {p.var for p in self.program.params}
+        for e in reversed(self.program.equations):
+            if isinstance(e.op, Comprehension) and e.op.onto is not None:
+                before = e.args[e.op.onto]
+                own = sum(a is before for a in e.args)
+                if isinstance(before, Var) and before not in params and before not in self.results and self.uses[before] == own:
+                    self.names[before] = self.names[e.outs[0]]
+                    self.continued.add(e)
+
+    def single(self, e: Equation) -> bool:
+        """A value that a comprehension reads keeps a statement of its own: inside it would belong to the body."""
+        return super().single(e) and e.outs[0] not in self.held
+
+    def equation(self, e: Equation) -> Iterator[str]:
+        if not isinstance(e.op, Comprehension):
+            yield from super().equation(e)
+        elif (piece := self.element(e.op, e)) is None:
+            yield from self.comprehension(e)
+        elif self.style == "nested" and e.outs[0].temp and self.single(e):
+            self.inline[e.outs[0]] = piece
+        else:
+            yield f"{self.target(e)} = {piece[0]}"
+
+    def line(self, equations: list[Equation]) -> Iterator[str]:
+        if any(isinstance(e.op, Comprehension) for e in equations):
+            for e in equations:
+                yield from self.equation(e)
+        else:
+            yield from super().line(equations)
+
+    def element(self, op: Comprehension, e: Equation) -> Piece | None:
+        """An element of a tensor or a size as a value, which need no comprehension in the text."""
+        if op.ranges or op.write or op.guards or op.reduction != "=" or op.onto is not None or len(op.sources) != 1:
+            return None
+        source, result = op.sources[0], op.body.results[0].atom
+        if op.body.equations or result is not op.body.params[0].var or (isinstance(source, Read) and not source.subscripts):
+            return None
+        return Statement(self, e).source(source) if isinstance(source, Read) or name_alone(source) else None
+
+    def comprehension(self, e: Equation) -> Iterator[str]:
+        s = Statement(self, e)
+        if self.explained:
+            yield from s.reasons()
+        yield s.line()
+
+
+class Statement:
+    """The text of one comprehension."""
+
+    def __init__(self, writer: TensorWriter, e: Equation) -> None:
+        assert isinstance(e.op, Comprehension)
+        self.w, self.e, self.op = writer, e, e.op
+        self.name = writer.names[e.outs[0]]
+        self.fresh = Names()
+        self.fresh.taken = set(writer.taken)
+        self.by: dict[Index | str, Affine] = {i: affine(Index(self.fresh.fresh(i.name))) for i in self.op.indices}
+        self.lets: list[str] = []
+
+    def line(self) -> str:
+        op = self.op
+        body = self.body()
+        symbol = SYMBOLS[op.reduction]
+        if op.onto is not None:
+            symbol = symbol.removesuffix("!")
+        clauses = self.clauses() + self.lets
+        if op.onto is not None and self.e not in self.w.continued:
+            clauses.append(f"{self.name} = {self.atom(self.e.args[op.onto])}")
+        target = self.name
+        if op.write or (op.reduction == "=" and op.onto is None):
+            target += f"({', '.join(self.subscript(s) for s in op.write)})"
+        where = f"where {', '.join(clauses)}" if clauses else ""
+        line = f"{target} {symbol} {body}"
+        between = " " if where and len(line) + len(where) < WIDTH else f"\n{INDENT}" if where else ""
+        return line + between + where
+
+    def reasons(self) -> Iterator[str]:
+        """The shape of the result and the range of each index with where it comes from."""
+        yield f"# {self.name}{extents(self.op.shape)}"
+        for r in self.op.ranges:
+            yield f"# {self.affine(affine(r.index))}: {text(r.low)} to {text(r.high)}" + (f", {r.why}" if r.why else "")
+        for g in self.op.guards:
+            yield f"# where {self.guard(g)}"
+        for a in self.op.agreements:
+            yield f"# {text(a.left)} and {text(a.right)} must be the same number"
+
+    # Parts.
+
+    def affine(self, x: Affine) -> str:
+        return text(substituted(x, self.by))
+
+    def subscript(self, s: Subscript) -> str:
+        return self.affine(s) if isinstance(s, Affine) else self.source(s)[0]
+
+    def atom(self, a: Atom) -> str:
+        return self.w.names[a] if isinstance(a, Var) else constant(a.value)[0]
+
+    def source(self, s: Source) -> Piece:
+        if isinstance(s, Affine):
+            product = len(s.terms) == 1 and not s.constant and s.terms[0][1] > 0
+            called = product and s.terms[0][1] == 1 and isinstance(s.terms[0][0], (Floor, Extreme))
+            return text(substituted(s, self.by), real=True), ATOM if name_alone(s) or called else PRODUCT if product else SUM
+        a = self.e.args[s.arg]
+        if isinstance(a, Lit):
+            return constant(a.value)
+        return self.w.names[a] + (f"({', '.join(self.subscript(x) for x in s.subscripts)})" if s.subscripts else ""), ATOM
+
+    def guard(self, g: Affine) -> str:
+        left = Affine(tuple((a, c) for a, c in g.terms if c > 0), max(g.constant, 0))
+        return f"{self.affine(left)} >= {self.affine(left - g)}"
+
+    def body(self) -> str:
+        """The expression; values of the body that are used more than once get names in `where`."""
+        body = self.op.body
+        pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
+        uses = Counter(a for e in body.equations for a in e.args)
+        sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
+        for e in body.equations:
+            parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
+            if e.op.name in LINEAR and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args) and (
+                    e.op.name != "mul" or any(isinstance(a, Lit) for a in e.args)):
+                parts = self.kept_apart(e.args, parts)   # a reader would make one sum of it
+            piece = infix(e.op.spelled or e.op.name, parts)
+            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST:
+                name = self.fresh.fresh("t", 1)
+                self.lets.append(f"{name} = {piece[0]}")
+                piece = name, ATOM
+            pieces[e.outs[0]] = piece
+        result = body.results[0].atom
+        return constant(result.value)[0] if isinstance(result, Lit) else pieces[result][0]
+
+    def kept_apart(self, args: Sequence[Atom], parts: list[Piece]) -> list[Piece]:
+        return [p if isinstance(a, Lit) else (f"float({p[0]})", ATOM) for a, p in zip(args, parts, strict=True)]
+
+    # What a reader would infer.
+
+    def clauses(self) -> list[str]:
+        """The parts of `where` without which the text would have other ranges or another shape."""
+        op = self.op
+        must = op.onto is not None or any(isinstance(s, Read) for s in op.write)
+        stated, shaped = self.stated(must), must
+        if stated is None:
+            stated, shaped = self.stated(True), True
+        clauses: list[str] = []
+        if shaped and op.onto is None:
+            self.declare_shape(clauses)
+        clauses += [f"{self.affine(affine(r.index))} in {text(r.low)}:{text(r.high)}" for r in stated or ()]
+        return clauses + [self.guard(g) for g in op.guards]
+
+    def stated(self, shaped: bool) -> list[Range] | None:
+        """The fewest ranges, taken from the last, that have to be written; None where even with all the shape is another one."""
+        if self.reads_back([], shaped):
+            return []
+        stated = list(self.op.ranges)
+        if not self.reads_back(stated, shaped):
+            return None
+        for r in self.op.ranges:
+            fewer = [x for x in stated if x is not r]
+            if self.reads_back(fewer, shaped):
+                stated = fewer
+        return stated
+
+    def reads_back(self, stated: list[Range], shaped: bool) -> bool:
+        """Whether a reader finds the same ranges and the same shape, and asks for no extents to agree that need not; with
+        `shaped` the shape is told."""
+        op = self.op
+        given = [Given(r.index, r.low, r.high) for r in stated]
+        try:
+            known = [self.access(self.name, op.write, op.shape)] if shaped else []
+            found = infer(op.indices, self.accesses(), given, known, None, op.write)
+        except AdError:
+            return False
+        same = all(f.low == r.low and f.high == r.high for f, r in zip(found.ranges, op.ranges, strict=True))
+        same &= all((a.left, a.right) in self.w.agreed for a in found.agreements)
+        return same and (shaped or op.shape == tuple(found.last(s) + 1 for s in op.write if isinstance(s, Affine)))
+
+    def declare_shape(self, clauses: list[str]) -> None:
+        result = next((r.name for r in self.w.program.results if r.atom is self.e.outs[0]), None)
+        shape = typed(self.e.outs[0], self.name)
+        if self.w.definition and result == self.name:
+            self.w.shown[result] = shape
+        else:
+            clauses.append(shape)
+
+    def access(self, name: str, subscripts: Sequence[Subscript], shape: Sequence[Affine]) -> Access:
+        return Access(name, tuple(shape), tuple(s if isinstance(s, Affine) else None for s in subscripts))
+
+    def accesses(self) -> list[Access]:
+        """All reads, those inside of subscripts too."""
+        found = []
+        stack: list[Source | Subscript] = [*self.op.write, *self.op.sources]
+        while stack:
+            s = stack.pop()
+            if isinstance(s, Read):
+                a = self.e.args[s.arg]
+                found.append(self.access(self.atom(a), s.subscripts, a.shape if isinstance(a, Var) else ()))
+                stack += s.subscripts
+        return found

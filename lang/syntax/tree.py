@@ -1,0 +1,209 @@
+"""The source tree: what the text says, statement by statement, before any meaning is given to it.
+
+Parsing makes it, lowering reads it, `fmt` writes it back. It keeps what a formatter needs (number literals as written,
+comments) and what a diagnostic needs (character offsets, half open). Leaves of expressions are the tokens themselves.
+Expressions may be 100,000 levels deep, so whoever walks them does it with a stack: see `postorder`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adcli.lang.ir.errors import Source
+
+
+class Token:
+    """A piece of text with its kind; as a node of an expression its `type` is NAME or NUMBER."""
+
+    __slots__ = ("end", "start", "text", "type")
+
+    def __init__(self, type: str, text: str, start: int, end: int) -> None:
+        self.type, self.text, self.start, self.end = type, text, start, end
+
+
+class Typed(Token):
+    """A name that is declared with the type of its elements and its extents: `float(M, N) A`; `extents` is None for a scalar.
+
+    The declaration ends at `close`; the name itself, as for every token, is at `start`..`end`.
+    """
+
+    __slots__ = ("close", "element", "extents")
+
+    def __init__(self, name: Token, element: Token | None, extents: list[Node] | None, close: int) -> None:
+        super().__init__(name.type, name.text, name.start, name.end)
+        self.element, self.extents, self.close = element, extents, close
+
+
+class Op:
+    """An operator applied: `name` is the operation's prefix name, `pos` for a unary plus."""
+
+    __slots__ = ("args", "end", "name", "start")
+
+    def __init__(self, name: str, args: list[Node], start: int, end: int) -> None:
+        self.name, self.args, self.start, self.end = name, args, start, end
+
+
+class Call:
+    """A function call; the function's name stands at `start`."""
+
+    __slots__ = ("args", "end", "name", "start")
+
+    def __init__(self, name: str, args: list[Node], start: int, end: int) -> None:
+        self.name, self.args, self.start, self.end = name, args, start, end
+
+
+class Group:
+    """A pair of parentheses."""
+
+    __slots__ = ("end", "inner", "start")
+
+    def __init__(self, inner: Node, start: int, end: int) -> None:
+        self.inner, self.start, self.end = inner, start, end
+
+
+Node = Token | Op | Call | Group
+
+
+class Assign:
+    """`a = e`; with several targets either one call that has as many results, or one value a target."""
+
+    __slots__ = ("end", "start", "targets", "values")
+
+    def __init__(self, targets: list[Token], values: list[Node], start: int, end: int) -> None:
+        self.targets, self.values, self.start, self.end = targets, values, start, end
+
+
+@dataclass(slots=True)
+class Clause:
+    """A part of `where`, told apart by `kind`.
+
+    "range": name in low:high. "let": name = value. "guard": a condition. "exists": a read that only restricts ranges.
+    "shape": `float(M, N) C`, the shape of the tensor that the statement writes.
+    """
+
+    kind: str
+    name: Token | None
+    nodes: list[Node]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Compute:
+    """A tensor comprehension: `target(subscripts) symbol value where clauses`; a scalar target has subscripts None.
+
+    `same` is what stands behind `<=>`.
+    """
+
+    target: Token
+    subscripts: list[Node] | None
+    symbol: str
+    value: Node
+    same: Node | None
+    clauses: list[Clause]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Item:
+    """One input of a declaration; a Typed name is that of a tensor, or of a scalar with its type."""
+
+    name: Token
+    default: Node | None = None
+    low: Node | None = None
+    high: Node | None = None
+
+
+@dataclass(slots=True)
+class Declare:
+    """`input …` or `param …`, told apart by `keyword`."""
+
+    keyword: str
+    items: list[Item]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Output:
+    names: list[Token]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Def:
+    """A function: `value` of the one-line form, or `results` and `body` of the block form, `{` at `brace`."""
+
+    name: Token
+    params: list[Token]
+    results: list[Token]
+    body: list[Statement]
+    value: Node | None
+    brace: int
+    start: int
+    end: int
+
+    @property
+    def tensors(self) -> bool:
+        """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
+        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is Compute for s in self.body)
+
+
+@dataclass(slots=True)
+class Broken:
+    """Where a statement could not be read: the names it would have given a meaning to."""
+
+    names: set[str]
+    start: int
+    end: int
+
+
+Statement = Assign | Compute | Declare | Output | Def | Broken
+
+
+@dataclass(slots=True)
+class Tree:
+    """A whole source text. `names` are all the names in it, so that new ones can be chosen."""
+
+    source: Source
+    statements: list[Statement]
+    comments: list[Token] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+
+def bare(node: Node) -> Node:
+    """The node inside any number of parentheses."""
+    while type(node) is Group:
+        node = node.inner
+    return node
+
+
+def postorder(root: Node) -> list[Token | Op | Call]:
+    """All nodes in order of evaluation: operands left to right, then what is done with them."""
+    order: list[Token | Op | Call] = []
+    stack = [root]
+    while stack:
+        node = bare(stack.pop())
+        if type(node) is Op or type(node) is Call:
+            stack += node.args
+        order.append(node)  # type: ignore[arg-type]  # `bare` leaves no Group
+    order.reverse()
+    return order
+
+
+def tensor_names(tree: Tree) -> set[str]:
+    """The names that stand before subscripts, and those of functions of tensors."""
+    names: set[str] = set()
+    for s in tree.statements:
+        if type(s) is Compute and s.subscripts is not None:
+            names.add(s.target.text)
+        elif isinstance(s, Declare):
+            names |= {i.name.text for i in s.items if type(i.name) is Typed}
+        elif isinstance(s, Def) and s.tensors:
+            names |= {s.name.text, *(t.text for t in (*s.params, *s.results))}
+            names |= {b.target.text for b in s.body if type(b) is Compute}
+        elif type(s) is Assign and type(value := bare(s.values[0])) is Call:
+            copied = value.name == "dup" and any(type(a) is Token and a.text in names for a in value.args)
+            names |= {t.text for t in s.targets} if copied or value.name in names else set()
+    return names
