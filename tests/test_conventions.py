@@ -7,7 +7,7 @@ import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.syntax.parse import parse
-from run import BACK_ENDS, MODES, alike, derivatives
+from back_ends import BACK_ENDS, MODES, alike, derivatives
 
 import adcli
 

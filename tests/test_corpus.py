@@ -5,12 +5,11 @@ The programs, their provenance and the rule of comparison are in tests/data/READ
 from __future__ import annotations
 
 import json
-import pathlib
 
 import pytest
 from compare_corpus import cases, misses
+from places import DATA
 
-DATA = pathlib.Path(__file__).parent / "data"
 CASES = list(cases(DATA))
 
 

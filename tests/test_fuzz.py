@@ -3,18 +3,18 @@ from __future__ import annotations
 
 import random
 
-import checks
 import fuzz_bytes
+import laws
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Program
 from adcli.lang.ir.check import check
 from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax.parse import parse
+from back_ends import MODES
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import Sample, Scope, law, point, samples
-from run import MODES
+from random_programs import Sample, Scope, law, point, samples
 
 choices = st.randoms(use_true_random=False)
 programs = samples(24)
@@ -34,7 +34,7 @@ def direction(r: random.Random, names: list[str]) -> dict[str, float]:
 @given(extreme, choices)
 def test_forward_equals_reverse(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
-    checks.check_modes_agree(program, mixed_points(r, program))
+    laws.check_modes_agree(program, mixed_points(r, program))
 
 
 @law(200)
@@ -43,14 +43,14 @@ def test_the_reverse_program_is_the_transpose_of_the_forward_program(written: Sa
     program = parse(written.text)
     inputs, outputs = [p.name for p in program.params], [x.name for x in program.results]
     for at in mixed_points(r, program):
-        checks.check_transposes(program, at, direction(r, inputs), direction(r, outputs))
+        laws.check_transposes(program, at, direction(r, inputs), direction(r, outputs))
 
 
 @law(200)
 @given(extreme, choices)
 def test_a_zero_seed_drops_its_contributions(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
-    checks.check_zero_seeds(program, mixed_points(r, program))
+    laws.check_zero_seeds(program, mixed_points(r, program))
 
 
 @law(200)
@@ -58,17 +58,17 @@ def test_a_zero_seed_drops_its_contributions(written: Sample, r: random.Random) 
 def test_derivatives_against_differences(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
     for mode in MODES:
-        checks.check_differences(program, point(r, program), mode)
+        laws.check_differences(program, point(r, program), mode)
 
 
 def test_differences_look_at_most_programs_that_have_a_finite_value() -> None:
     """A law that is never applied says nothing."""
-    from programs import sample
+    from random_programs import sample
     compared = 0
     for seed in range(60):
         r = random.Random(seed)
         program = parse(sample(r, 24).text)
-        compared += checks.check_differences(program, point(r, program), "reverse") > 0
+        compared += laws.check_differences(program, point(r, program), "reverse") > 0
     assert compared >= 20
 
 
@@ -76,28 +76,28 @@ def test_differences_look_at_most_programs_that_have_a_finite_value() -> None:
 @given(extreme, choices)
 def test_simplification_changes_no_bit(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
-    checks.check_simplify(program, mixed_points(r, program))
+    laws.check_simplify(program, mixed_points(r, program))
 
 
 @law(150)
 @given(extreme, choices)
 def test_explicit_duplication_changes_no_bit(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
-    checks.check_duplicate(program, mixed_points(r, program))
+    laws.check_duplicate(program, mixed_points(r, program))
 
 
 @law(150)
 @given(extreme, choices)
 def test_native_operations_against_the_reference(written: Sample, r: random.Random) -> None:
     program = gradient(parse(written.text), mode=r.choice(MODES))
-    checks.check_native(program, mixed_points(r, program, 4))
+    laws.check_native(program, mixed_points(r, program, 4))
 
 
 @law(50)
 @given(extreme, choices)
 def test_a_row_depends_on_nothing_but_itself(written: Sample, r: random.Random) -> None:
     program = gradient(parse(written.text))
-    checks.check_rows(program, [point(r, program, 3) for _ in range(11)])
+    laws.check_rows(program, [point(r, program, 3) for _ in range(11)])
 
 
 # ---------------------------------------------------------------- arms that are not taken
@@ -127,7 +127,7 @@ def arms(r: random.Random) -> tuple[Program, Program]:
 @given(choices)
 def test_an_arm_that_is_not_taken_changes_no_bit(r: random.Random) -> None:
     alone, chosen = arms(r)
-    checks.check_arm(alone, chosen, [{**at, "c": 1.0} for at in mixed_points(r, alone)])
+    laws.check_arm(alone, chosen, [{**at, "c": 1.0} for at in mixed_points(r, alone)])
 
 
 # ---------------------------------------------------------------- text that is no program

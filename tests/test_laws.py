@@ -12,9 +12,9 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import simplify
-from checks import unsimplified
-from one import REAL, SPECIAL, program, samples, special_points
-from run import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
+from back_ends import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
+from laws import unsimplified
+from one_operation import REAL, SPECIAL, program, samples, special_points
 
 import adcli
 

@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import checks
 import pytest
+from adcli.codegen.machine import kernel as kernels
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Equation, Lit, Program, Var, check, notation
-from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes import duplicate, guards, reverse, simplify
 from adcli.lang.passes import zero_seeds as seeds
 from adcli.lang.syntax.parse import parse
-from checks import (
+from laws import (
     check_arm,
     check_differences,
     check_duplicate,
@@ -28,7 +27,8 @@ from checks import (
     check_simplify,
     check_zero_seeds,
 )
-from programs import SPECIAL
+from random_programs import SPECIAL
+from wrong_rules import wrong_rule
 
 Plant = Callable[[pytest.MonkeyPatch], Any]
 
@@ -41,25 +41,6 @@ def caught() -> Iterator[None]:
 
 
 # ---------------------------------------------------------------- (a) a wrong rule
-
-@contextmanager
-def wrong_rule(name: str, position: int, change: Callable[[Any], Any]) -> Iterator[None]:
-    """One map of a row of the table replaced by a changed one; rows are frozen, so this goes around the class."""
-    op = TABLE[name]
-    right = op.maps
-    rule = right[position]
-    assert rule is not None
-
-    def wrong(t: Any, *rest: Any) -> Any:
-        mapped = rule(t, *rest)
-        return When(mapped.condition, change(mapped.value)) if isinstance(mapped, When) else change(mapped)
-
-    object.__setattr__(op, "maps", (*right[:position], wrong, *right[position + 1:]))
-    try:
-        yield
-    finally:
-        object.__setattr__(op, "maps", right)
-
 
 ROWS = ("mul", "div", "sub", "sin", "tanh", "sqrt", "hypot", "max", "select", "fma", "atan2", "sigmoid", "erf", "log", "abs",
         "relu", "lgamma", "pown")
@@ -275,7 +256,7 @@ def test_a_printer_with_six_digits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_in_turn(wrong: Callable[[list[list[float]], int], list[list[float]]]) -> Callable[..., list[list[float]]]:
     """kernel.run with its results spoiled."""
-    right = checks.kernels.run
+    right = kernels.run
     return lambda kernel, columns, rows: wrong(right(kernel, columns, rows), kernel.lanes)
 
 
@@ -297,6 +278,6 @@ def test_a_wrong_lane_or_tail(wrong: Callable[..., Any], monkeypatch: pytest.Mon
     program = gradient(parse("v = exp(x)*y"))
     points = [{"x": r.uniform(-1, 1), "y": r.uniform(1, 2)} for _ in range(19)]
     check_rows(program, points)
-    monkeypatch.setattr(checks.kernels, "run", run_in_turn(wrong))
+    monkeypatch.setattr(kernels, "run", run_in_turn(wrong))
     with caught():
         check_rows(program, points)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import doctest
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -14,12 +13,12 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.parse import parse
-from run import MODES
-from run import derivatives as partials
+from back_ends import MODES
+from back_ends import derivatives as partials
+from places import ROOT
 
 from adcli.main import VERBS
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -12,11 +12,11 @@ from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import STYLES, print_program
-from checks import check_format, check_round_trip, stages
+from back_ends import bits
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import SPECIAL, Sample, law, point, sample, samples
-from run import bits
+from laws import check_format, check_round_trip, stages
+from random_programs import SPECIAL, Sample, law, point, sample, samples
 
 from adcli.api.function import Function
 

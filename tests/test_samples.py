@@ -3,7 +3,7 @@
 The comments of a sample give commands (`# Try:`) and what each prints. The point of the first command is a smooth one; there
 the two modes agree, the gradient equals central differences in multiple precision, and a reverse derivative of the printed
 forward derivative is a Hessian-vector product. The derivatives of samples with tensors are held against PyTorch's in
-tests/test_seeds.py.
+tests/test_sample_references.py.
 """
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import guarded
+import guarded_arrays
 import numpy as np
 import pytest
 from adcli.codegen.nests.runtime import compile_tensors
@@ -17,7 +17,7 @@ from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import print_program
 from command import adcli
-from tensor_checks import NUMPY
+from tensor_laws import NUMPY
 
 import adcli as api
 
@@ -35,8 +35,8 @@ HUGE = 9007199254740000
 def test_numbers_that_would_overflow_are_refused(line: str) -> None:
     """A guard whose value wraps around would let points pass that the proof has excluded."""
     program = parse(f"input x(N), s(M)\n{line}\n")
-    kernel = compile_tensors(program, allocate=guarded.guarded)
-    at = {"x": guarded.like(np.ones(10)), "s": guarded.like(np.ones(3000))}
+    kernel = compile_tensors(program, allocate=guarded_arrays.guarded)
+    at = {"x": guarded_arrays.like(np.ones(10)), "s": guarded_arrays.like(np.ones(3000))}
     for run in (lambda: kernel(at), lambda: evaluate(program, at, NUMPY)):
         with pytest.raises(AdError, match="are too large: whole numbers have 64 bits"):
             run()
@@ -212,7 +212,7 @@ def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None
     r = np.random.default_rng(1)
     for p in (program, simplify(adjoints(program))):
         given = {q.name: r.standard_normal(tuple(value(n, {"M": 9, "N": 8, "K": 2}) for n in q.var.shape)) for q in p.params}
-        kernel = compile_tensors(p, allocate=guarded.guarded)
+        kernel = compile_tensors(p, allocate=guarded_arrays.guarded)
         plan = kernel.plan(tuple(x.shape for x in given.values()))
         expected = evaluate(p, given, NUMPY)
         for choice in range(max(len(s.nests) for s in kernel.module.steps)):

@@ -1,21 +1,21 @@
 """Programs with tensors against JAX: values, adjoints, and the tangents of both, natively and through texts that are read back.
 
-The numbers are made by tests/make_jax_references.py: attention, normalisation, convolutions, pooling, contractions, gathers,
-products with zeros, extrema with ties and what else comes in papers.
+The numbers are made by tests/tools/make_jax_references.py: attention, normalisation, convolutions, pooling, contractions,
+gathers, products with zeros, extrema with ties and what else comes in papers.
 """
 from __future__ import annotations
 
 import json
-import pathlib
 from typing import Any
 
 import numpy as np
 import pytest
+from places import DATA
 
 import adcli as api
 
 CASES: list[dict[str, Any]] = json.loads(
-    (pathlib.Path(__file__).parent / "data" / "tensors" / "jax.json").read_text(encoding="utf-8"))["cases"]
+    (DATA / "tensors" / "jax.json").read_text(encoding="utf-8"))["cases"]
 
 
 def agrees(f: api.Function, case: dict[str, Any]) -> None:

@@ -1,0 +1,390 @@
+"""adcli from Python: Functions of numbers and arrays, their derivatives, what goes wrong, and how they travel."""
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import struct
+import threading
+
+import numpy as np
+import pytest
+from adcli.codegen.rows import jit
+from adcli.lang.syntax.printer import STYLES
+from places import ROOT
+
+import adcli
+
+WORKED = ROOT / "samples" / "worked.ad"
+
+
+def bits(x: float) -> bytes:
+    return struct.pack("<d", x)
+
+
+@pytest.fixture(scope="module")
+def worked():
+    return adcli.load(WORKED)
+
+
+# ---------------------------------------------------------------- values
+
+def test_numbers(worked):
+    assert worked(x=2.0, y=5.0) == {"v": 3920.6}
+    assert worked({"x": 2, "y": 5}) == {"v": 3920.6}
+    assert worked({"x": 2}, y=5) == {"v": 3920.6}
+    assert worked(x=True, y=np.float32(5)) == worked(x=1, y=5)
+    assert type(worked(x=2, y=5)["v"]) is float
+    assert type(worked(x=np.float64(2), y=np.array(5))["v"]) is float
+    assert adcli.load(str(WORKED))(x=2, y=5) == {"v": 3920.6}
+
+
+def test_defaults():
+    f = adcli.compile("param k = 3; input x = 2; v = k*x")
+    assert f() == {"v": 6.0}
+    assert f(x=5) == {"v": 15.0}
+    assert f(k=np.array([1.0, 2.0]))["v"].tolist() == [2.0, 4.0]
+
+
+def test_a_program_without_inputs():
+    assert adcli.compile("v = 1/3")() == {"v": 1 / 3}
+    assert adcli.compile("v = 1/3").grad()() == {"v": 1 / 3}
+
+
+def test_a_program_that_is_a_function():
+    f = adcli.compile("def f(a, b) -> (u, v) { u = a*b\n v = a - b }")
+    assert (f.inputs, f.outputs) == (("a", "b"), ("u", "v"))
+    assert f(a=3, b=2) == {"u": 6.0, "v": 1.0}
+
+
+def test_inputs_called_like_arguments():
+    f = adcli.compile("v = out*at*self")
+    assert f({"out": 2.0, "at": 3.0, "self": 4.0}) == {"v": 24.0}
+    assert f({"out": 2.0}, at=3.0, self=4.0) == {"v": 24.0}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 7, 8, 9, 1000])
+def test_arrays_have_the_bits_of_numbers(rows):
+    g = adcli.compile("v = exp(sin(x)*y)/(1 + x**2) + log(abs(y))").grad()
+    r = np.random.default_rng(rows)
+    xs, ys = r.normal(size=rows), r.normal(size=rows)
+    columns = g(x=xs, y=ys)
+    for i in range(rows):
+        at = g(x=float(xs[i]), y=float(ys[i]))
+        assert {name: bits(c[i]) for name, c in columns.items()} == {name: bits(x) for name, x in at.items()}
+    assert all(c.shape == (rows,) and c.dtype == np.float64 for c in columns.values())
+
+
+def test_broadcasting(worked):
+    xs, ys = np.linspace(1, 2, 3), np.linspace(1, 2, 4)
+    table = worked(x=xs[:, None], y=ys)["v"]
+    assert table.shape == (3, 4)
+    assert all(table[i, j] == worked(x=float(x), y=float(y))["v"] for i, x in enumerate(xs) for j, y in enumerate(ys))
+    assert worked(x=xs, y=5)["v"].shape == (3,)
+    assert worked(x=np.zeros((0, 3)), y=1)["v"].shape == (0, 3)
+    assert worked(x=[1, 2, 3], y=(1, 2, 3))["v"].shape == (3,)
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: a.astype(int), lambda a: a.tolist(), np.asfortranarray, lambda a: a.T.copy().T, lambda a: a[::-1][::-1],
+    lambda a: a.astype(">f8"), lambda a: a.astype(np.float32), lambda a: np.repeat(a, 2, axis=1)[:, ::2], np.ma.asarray,
+    lambda a: np.frombuffer(b"\0" + a.tobytes(), np.uint8)[1:].view(np.float64).reshape(a.shape)])
+def test_any_layout_gives_the_same(worked, change):
+    xs = np.arange(1.0, 13.0).reshape(3, 4)
+    expected = worked(x=xs, y=xs + 1)["v"]
+    given = change(xs)
+    before = copy.deepcopy(given)
+    got = worked(x=given, y=xs + 1)["v"]
+    assert got.tobytes() == expected.tobytes()
+    assert np.array_equal(before, given)
+
+
+def test_out(worked):
+    g = worked.grad()
+    xs, ys = np.linspace(1, 2, 21), np.linspace(2, 3, 21)
+    first = g(x=xs, y=ys)
+    copies = {name: a.copy() for name, a in first.items()}
+    again = g(x=ys, y=xs, out=first)
+    assert all(again[name] is first[name] for name in first)
+    assert not np.array_equal(copies["v"], first["v"])
+    g(x=xs, y=ys, out=first)
+    assert all(np.array_equal(copies[name], first[name]) for name in first)
+    scalar = {name: np.empty(()) for name in g.outputs}
+    assert float(g(x=2.0, y=5.0, out=scalar)["dv_dx"]) == 5880.0
+    assert g(x=xs, y=5.0, out={n: np.empty(21) for n in g.outputs})["v"].shape == (21,)
+
+
+def test_out_may_overlap_the_inputs(worked):
+    g = worked.grad()
+    memory = np.linspace(1, 2, 64)
+    xs, ys = memory[:30].copy(), memory[10:40].copy()
+    expected = g(x=xs, y=ys)
+    out = {"v": memory[3:33], "dv_dx": np.empty(30), "dv_dy": np.empty(30)}
+    got = g(x=memory[:30], y=memory[10:40], out=out)
+    assert all(np.array_equal(got[name], expected[name]) for name in g.outputs)
+
+
+# ---------------------------------------------------------------- derivatives
+
+def test_gradients(worked):
+    g = worked.grad()
+    assert (g.inputs, g.outputs) == (("x", "y"), ("v", "dv_dx", "dv_dy"))
+    assert g(x=2, y=5) == {"v": 3920.6, "dv_dx": 5880.0, "dv_dy": -0.12}
+    for mode in ("auto", "forward", "reverse"):
+        assert worked.grad(mode=mode)(x=2, y=4) == {"v": 3920.75, "dv_dx": 5880.0, "dv_dy": -0.1875}
+    assert worked.grad(wrt=["y"], of=["v"]).outputs == ("v", "dv_dy")
+    assert worked.grad(wrt="y").outputs == ("v", "dv_dy")
+    assert worked.grad(wrt=("y", "x", "y")).outputs == ("v", "dv_dy", "dv_dx")
+
+
+def test_gradients_of_gradients_name_each_derivative_once(worked):
+    names = ("v", "dv_dx", "dv_dy", "d2v_dx_dx", "d2v_dx_dy", "d2v_dy_dy")
+    twice, at_once = worked.grad().grad(), worked.grad(order=2)
+    assert sorted(twice.outputs) == sorted(names)
+    assert at_once.outputs == names
+    assert twice(x=2, y=4) == at_once(x=2, y=4)
+    assert at_once(x=2, y=4)["d2v_dy_dy"] == 6 / 4**3
+
+
+def test_tangents_and_adjoints(worked):
+    forward, reverse = worked.jvp(), worked.vjp()
+    assert (forward.inputs, forward.outputs) == (("x", "y", "dx", "dy"), ("v", "dv"))
+    assert (reverse.inputs, reverse.outputs) == (("x", "y", "d_dv"), ("v", "d_dx", "d_dy"))
+    assert forward(x=2, y=4, dx=1, dy=0) == {"v": 3920.75, "dv": 5880.0}
+    assert reverse(x=2, y=4, d_dv=2) == {"v": 3920.75, "d_dx": 11760.0, "d_dy": -0.375}
+    assert worked.jvp(wrt=["y"]).inputs == ("x", "y", "dy")
+    assert worked.vjp(wrt=["y"]).outputs == ("v", "d_dy")
+
+
+def test_of_keeps_the_outputs_it_names():
+    f = adcli.compile("v = x*y; w = x + y")
+    assert f.grad(of="w").outputs == ("w", "dw_dx", "dw_dy")
+    assert f.jvp(of=["w"]).outputs == ("w", "dw")
+    assert (f.vjp(of=["w"]).inputs, f.vjp(of=["w"]).outputs) == (("x", "y", "d_dw"), ("w", "d_dx", "d_dy"))
+
+
+def test_modes_compose(worked):
+    """A Hessian-vector product in three ways: (f'' · (1, 0))."""
+    at = {"x": 2.0, "y": 4.0}
+    over = worked.jvp().vjp()
+    assert over.inputs == ("x", "y", "dx", "dy", "d_dv", "d_ddv")
+    assert over.outputs == ("v", "dv", "d_dx", "d_dy", "d_ddx", "d_ddy")
+    got = over(at, dx=1, dy=0, d_dv=0, d_ddv=1)
+    assert (got["d_dx"], got["d_dy"]) == (5880.0, 0.0)
+    inner = worked.grad().jvp()
+    assert inner.outputs == ("v", "dv_dx", "dv_dy", "dv", "ddv_dx", "ddv_dy")
+    got = inner(at, dx=1, dy=0)
+    assert (got["ddv_dx"], got["ddv_dy"]) == (5880.0, 0.0)
+    got = worked.vjp().jvp(wrt=["x", "y"])(at, d_dv=1, dx=1, dy=0)
+    assert 5880.0 in got.values()
+
+
+def test_a_zero_seed_drops_what_it_would_have_caused():
+    f = adcli.compile("v = sqrt(x) + y")
+    assert f.jvp()(x=0, y=1, dx=0, dy=1) == {"v": 1.0, "dv": 1.0}
+    assert f.jvp()(x=0, y=1, dx=1, dy=0) == {"v": 1.0, "dv": math.inf}
+    found = f.jvp()(x=np.zeros(2), y=1, dx=[0, 1], dy=[1, 0])["dv"]
+    assert found.tolist() == [1.0, math.inf]
+
+
+def test_a_param_is_differentiated_only_where_named():
+    f = adcli.compile("param k = 3; v = k*x")
+    assert f.grad().outputs == ("v", "dv_dx")
+    assert f.grad(wrt="k")(x=2) == {"v": 6.0, "dv_dk": 2.0}
+
+
+# ---------------------------------------------------------------- text
+
+def test_text_reads_back(worked):
+    for function in (worked, worked.grad(), worked.jvp(), worked.vjp()):
+        for style in ("nested", "anf", "prefix"):
+            again = adcli.compile(function.text(style))
+            assert (again.inputs, again.outputs) == (function.inputs, function.outputs)
+            at = {name: 2.0 + i for i, name in enumerate(function.inputs)}
+            assert again(at) == function(at)
+
+
+def test_llvm_is_verified(worked):
+    for lanes in (1, 2, 4, 8):
+        text = worked.grad().llvm(lanes=lanes)
+        assert f"rows: begin to end - 1{'; their number' if lanes > 1 else ''}" in text
+        jit.verify(text)
+
+
+# ---------------------------------------------------------------- faults
+
+FITTING = "must be a writeable contiguous float64 array of shape"
+
+CALLS = [
+    (lambda f: f(x=1.0), "no value for y", None),
+    (lambda f: f(), "no value for x, y", None),
+    (lambda f: f(x=1, y=2, z=3), "no input 'z'", "the inputs are x, y"),
+    (lambda f: f({1: 2.0}, x=1, y=2), "no input '1'", "the inputs are x, y"),
+    (lambda f: f({"x": 1}, x=1, y=2), "input 'x' is given twice", None),
+    (lambda f: f(2.0), "inputs are given by name", "write f(x=2.0) or f({'x': 2.0})"),
+    (lambda f: f(x=1j, y=2), "input 'x' is not real numbers but of type complex", None),
+    (lambda f: f(x="1", y=2), "input 'x' is not real numbers but of type str", None),
+    (lambda f: f(x=None, y=2), "input 'x' is not real numbers but of type NoneType", None),
+    (lambda f: f(x=np.array([1j]), y=2), "input 'x' is not real numbers but an array of complex128", None),
+    (lambda f: f(x=np.array(["a"]), y=2), "input 'x' is not real numbers but an array of <U1", None),
+    (lambda f: f(x=10**400, y=2), "input 'x' is too large for a double", None),
+    (lambda f: f(x=[10**400], y=2), "input 'x' is not real numbers but of type list", None),
+    (lambda f: f(x=np.zeros(2), y=np.zeros(3)), "the shapes of the inputs do not go together: x (2,), y (3,)", None),
+    (lambda f: f(x=1, y=2, out=[]), "out= is a dictionary of arrays, as a call returns it", None),
+    (lambda f: f(x=1, y=2, out={}), f"out['v'] {FITTING} ()", None),
+    (lambda f: f(x=1, y=2, out={"v": 1.0}), f"out['v'] {FITTING} ()", None),
+    (lambda f: f(x=[1], y=2, out={"v": np.zeros(2)}), f"out['v'] {FITTING} (1,)", None),
+    (lambda f: f(x=[1], y=2, out={"v": np.zeros(1, "f4")}), f"out['v'] {FITTING} (1,)", None),
+    (lambda f: f(x=[1], y=2, out={"w": np.zeros(1)}), "out has 'w', which is no output", None),
+    (lambda f: f.grad()(x=[1], y=2, out=dict.fromkeys(("v", "dv_dx", "dv_dy"), np.zeros(1))),
+     "out['dv_dx'] overlaps another result", None),
+    (lambda f: f.grad(wrt=["xx"]), "no input 'xx'", "did you mean 'x'?"),
+    (lambda f: f.grad(of=["w"]), "no output 'w'", "the outputs are v"),
+    (lambda f: f.jvp(of=["w"]), "no output 'w'", "the outputs are v"),
+    (lambda f: f.vjp(wrt=["q"]), "no input 'q'", "the inputs are x, y"),
+    (lambda f: f.grad(mode="revers"), "no mode 'revers'", "did you mean 'reverse'?"),
+    (lambda f: f.grad(order=0), "order 0 is not a whole number from 1", "order 1 is the gradient"),
+    (lambda f: f.grad(order=1.5), "order 1.5 is not a whole number from 1", "order 1 is the gradient"),
+    (lambda f: f.text("fancy"), "no style 'fancy'", "the styles are nested, anf, prefix"),
+    (lambda f: f.llvm(lanes=3), "3 lanes are not supported", "lanes are 1, 2, 4 or 8"),
+]
+
+
+@pytest.mark.parametrize("call, message, help", CALLS, ids=[message for _, message, _ in CALLS])
+def test_what_goes_wrong_is_an_aderror(worked, call, message, help):
+    with pytest.raises(adcli.AdError) as raised:
+        call(worked)
+    assert (raised.value.message, raised.value.help) == (message, help)
+    assert isinstance(raised.value, ValueError)
+    assert raised.value.line is None
+
+
+def test_an_error_knows_its_place():
+    with pytest.raises(adcli.AdError) as raised:
+        adcli.compile("p = x\nv = 2 * tahn(p)", "bad.ad")
+    error = raised.value
+    assert (error.message, error.line, error.column, error.help) == ("unknown function 'tahn'", 2, 9, "did you mean 'tanh'?")
+    assert str(error) == ("bad.ad:2:9: error: unknown function 'tahn'\n    v = 2 * tahn(p)\n            ^^^^\n"
+                          "help: did you mean 'tanh'?")
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert again.column == 9
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        adcli.load(tmp_path / "none.ad")
+    (tmp_path / "bad.ad").write_bytes(b"v = \xff")
+    with pytest.raises(adcli.AdError, match="byte offset 4"):
+        adcli.load(tmp_path / "bad.ad")
+
+
+def test_a_fault_leaves_the_function_usable(worked):
+    with pytest.raises(adcli.AdError):
+        worked(x="a", y=1)
+    assert worked(x=2, y=5) == {"v": 3920.6}
+
+
+# ---------------------------------------------------------------- the object
+
+PROGRAMS = ["v = exp(sin(x)*y)/(1 + x**2)", "v = x; w = 2; u = x", "input x = nan, y in [0, 1]; param k = 1e-320; v = x*y*k",
+            "input x; output x; x = x*x", "v = x > 0 ? log(x) : abs(x)", "v = max(x, y, z)*fma(x, y, z)"]
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_pickle(text):
+    """A Function and its derivatives give the same bits where they arrive, and go on as they would have."""
+    f = adcli.compile(text, "some.ad")
+    for function in (f, f.grad(), f.grad().grad(), f.jvp(), f.vjp(), f.jvp().grad()):
+        again = pickle.loads(pickle.dumps(function))
+        assert (again.inputs, again.outputs) == (function.inputs, function.outputs)
+        assert [again.text(style) for style in STYLES] == [function.text(style) for style in STYLES]
+        assert again.grad().text() == function.grad().text()
+        for start in (0.3, -1.7, 0.0):
+            at = {name: start + 0.1 * i for i, name in enumerate(function.inputs)}
+            assert {k: bits(v) for k, v in again(at).items() if v == v} == {k: bits(v) for k, v in function(at).items() if v == v}
+        assert [(p.seed, p.active, p.low, p.high) for p in again.program.params] == \
+            [(p.seed, p.active, p.low, p.high) for p in function.program.params]
+        assert again.grad().outputs == function.grad().outputs
+        assert len(pickle.dumps(function)) < 20_000
+
+
+def test_copies_are_the_function(worked):
+    assert copy.copy(worked) is worked
+    assert copy.deepcopy({"f": worked})["f"] is worked
+
+
+def test_immutable(worked):
+    for name in ("inputs", "outputs", "program", "x", "name"):
+        with pytest.raises(AttributeError):
+            setattr(worked, name, 1)
+    before = worked.text()
+    worked.grad()
+    worked.grad(wrt=["x"])(x=1, y=2)
+    assert worked.text() == before
+
+
+def test_repr_is_small(worked):
+    assert repr(worked.grad()) == "<adcli.Function (x, y) -> (v, dv_dx, dv_dy)>"
+    wide = adcli.compile("v = " + " + ".join(f"x{i}" for i in range(500)))
+    assert repr(wide) == "<adcli.Function (x0, x1, x2, x3, x4, … 500 in all) -> (v)>"
+
+
+def test_threads():
+    """Eight threads compile and call one Function at the same time."""
+    g = adcli.compile("".join(f"a{i + 1} = sin(a{i} + x*y)\n" for i in range(60))).grad()
+    xs = np.linspace(0, 1, 1001)
+    expected = adcli.compile(g.text())(x=xs, y=0.5, a0=1.0)
+    start, wrong = threading.Barrier(8), []
+
+    def work(k: int) -> None:
+        start.wait()
+        for i in range(20):
+            j = (97 * k + 13 * i) % 1001
+            if g(x=float(xs[j]), y=0.5, a0=1.0) != {name: c[j] for name, c in expected.items()}:
+                wrong.append(j)
+            if any(not np.array_equal(c, expected[name]) for name, c in g(x=xs, y=0.5, a0=1.0).items()):
+                wrong.append(-1)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_package_says_what_it_has():
+    assert sorted(adcli.__all__) == ["AdError", "Function", "__version__", "compile", "load"]
+    assert all(getattr(adcli, name) is not None for name in adcli.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'lood'"):
+        adcli.lood  # noqa: B018
+
+
+# ---------------------------------------------------------------- threads share the rows
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 8, 4095, 4096, 4097, 100_003])
+def test_results_do_not_depend_on_the_number_of_threads(rows):
+    g = adcli.compile("v = x*sin(y)/(1 + exp(-x))").grad()
+    at = {"x": np.linspace(-3, 3, rows), "y": np.linspace(0, 9, rows)}
+    one = g(at, jobs=1)
+    for jobs in (2, 3, 16, None):
+        several = g(at, jobs=jobs)
+        assert all(np.array_equal(one[name], several[name]) for name in one)
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2"])
+def test_a_number_of_threads_that_is_none(jobs):
+    with pytest.raises(adcli.AdError, match="jobs must be a whole number from 1"):
+        adcli.compile("v = x")(x=1.0, jobs=jobs)
+
+
+def test_inputs_called_out_and_jobs():
+    f = adcli.compile("v = out*jobs")
+    assert f({"out": 2.0, "jobs": 3.0}) == {"v": 6.0}
+
+
+def test_the_jacobian_is_every_partial_derivative_of_every_output():
+    j = adcli.compile("u = x*y\nw = x - y").jacobian()
+    assert j.outputs == ("u", "w", "du_dx", "du_dy", "dw_dx", "dw_dy")
+    assert j(x=2.0, y=3.0)["du_dx"] == 3.0

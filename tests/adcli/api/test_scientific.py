@@ -1,0 +1,99 @@
+"""Functions for SciPy: published optima, shapes, sparse matrices, and what is wrong said clearly."""
+import pickle
+
+import compare_optima
+import numpy as np
+import pytest
+from places import DATA
+from scipy.optimize import NonlinearConstraint, least_squares, minimize, rosen, rosen_der, rosen_hess
+
+import adcli
+from adcli import AdError
+
+PROBLEMS = list(compare_optima.problems([str(DATA)]))
+CHAIN = " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(1, 30))
+ORDER = [f"x{i}" for i in range(1, 31)]
+
+
+@pytest.mark.parametrize("case", PROBLEMS, ids=[c["id"] for c in PROBLEMS])
+def test_a_published_optimum_is_stationary_and_reached(case):
+    assert compare_optima.stationary(case) is None
+    assert compare_optima.reached(case) is None
+
+
+def test_there_are_optima_and_a_wrong_one_is_noticed():
+    assert len(PROBLEMS) > 8
+    wrong = {"xmin_approx": ["1.10000", "0.20000", "0.30000"], "fmin": "-1.0"}
+    moved = dict(PROBLEMS[0], published={**PROBLEMS[0]["published"], **wrong})
+    assert compare_optima.stationary(moved)
+    assert compare_optima.reached(moved)
+
+
+def test_one_output_against_scipys_own_rosenbrock_function():
+    fun, jac, hess = adcli.compile(f"v = {CHAIN}").scipy(order=ORDER)
+    x = np.linspace(-1.5, 1.5, 30)
+    assert fun(x) == pytest.approx(rosen(x), rel=1e-14)
+    assert jac(x) == pytest.approx(rosen_der(x), rel=1e-13)
+    assert hess(x).toarray() == pytest.approx(rosen_hess(x), rel=1e-13)
+    assert minimize(fun, np.zeros(30), jac=jac, hess=hess, method="Newton-CG", tol=1e-12).x == pytest.approx(np.ones(30))
+
+
+def test_several_outputs_are_residuals_or_constraints():
+    f = adcli.compile("r1 = 10*(y - x**2)\nr2 = 1 - x")
+    fun, jac, hess = f.scipy(order=["x", "y"])
+    assert fun([2, 5]).tolist() == [10.0, -1.0]
+    assert jac([2, 5]).tolist() == [[-40.0, 10.0], [-1.0, 0.0]]
+    assert hess([2, 5], [3, 7]).tolist() == [[-60.0, 0.0], [0.0, 0.0]]
+    assert least_squares(fun, [-1.2, 1.0], jac=jac).x == pytest.approx([1, 1])
+    circle = adcli.compile("c = x**2 + y**2\nd = x - y").scipy(order=["x", "y"])
+    constraint = NonlinearConstraint(circle.fun, [1, 0], [1, 0], jac=circle.jac, hess=circle.hess)
+    plane = adcli.compile("v = x + y").scipy(order=["x", "y"])
+    found = minimize(plane.fun, [-1.0, -0.5], jac=plane.jac, hess=plane.hess, method="trust-constr", constraints=constraint)
+    assert found.x == pytest.approx([-(0.5**0.5)] * 2, abs=1e-5)
+
+
+def test_other_inputs_are_fixed():
+    f = adcli.compile("param g = 9.81\nv = g*x**2 + a*y")
+    assert f.scipy(a=2.0).fun([1, 3]) == 15.81
+    assert f.scipy(order=["y"], x=1.0, a=2.0, g=1.0).jac([3.0]).tolist() == [2.0]
+    assert f.scipy(order=["g", "x", "y", "a"]).fun([1, 2, 3, 4]) == 16.0
+
+
+def test_of_chooses_the_output():
+    f = adcli.compile("u = x**2\nw = x**3")
+    assert f.scipy(of="w").hess([2.0]).tolist() == [[12.0]]
+    assert f.scipy(of="w").fun(2.0) == 8.0
+
+
+@pytest.mark.parametrize("wrong, message", [
+    (lambda f: f.scipy(order=["x", "z"]), "no input 'z'"), (lambda f: f.scipy(order=["x"]), "no value for y"),
+    (lambda f: f.scipy(order=["x", "y"], y=1.0), "given twice"), (lambda f: f.scipy(order=["x", "x"], y=1.0), "given twice"),
+    (lambda f: f.scipy(q=1.0), "no input 'q'"), (lambda f: f.scipy().fun([1.0]), "1 components for 2 inputs"),
+    (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weights for 2 outputs"),
+    (lambda f: f.sparse(x=1.0, y=2.0), "only a Jacobian"),
+    (lambda f: f.jacobian().sparse(x=[1.0, 2.0], y=2.0), "of one point"), (lambda f: f.hessian(), "a Hessian is of one output")])
+def test_what_is_wrong_is_said(wrong, message):
+    with pytest.raises(AdError, match=message):
+        wrong(adcli.compile("u = x*y\nw = x + y"))
+
+
+def test_sparse_matrices():
+    f = adcli.compile(f"v = {CHAIN}")
+    at = dict.fromkeys(ORDER, 1.3)
+    hessian = f.hessian(wrt=ORDER)
+    matrix = hessian.sparse(at)
+    assert matrix.shape == (30, 30)
+    assert matrix.nnz == 3 * 30 - 2
+    assert matrix.toarray() == pytest.approx(rosen_hess(np.full(30, 1.3)), rel=1e-13)
+    assert (pickle.loads(pickle.dumps(hessian)).sparse(at) != matrix).nnz == 0
+    jacobian = adcli.compile("u = x*y\nw = sin(z)\nq = 2*k").jacobian(wrt=["x", "y", "z"])
+    matrix = jacobian.sparse(x=2.0, y=3.0, z=0.0, k=1.0)
+    assert (matrix.shape, matrix.nnz) == ((3, 3), 3)
+    assert matrix.toarray().tolist() == [[3.0, 2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+
+
+def test_the_hessian_of_a_linear_function_is_a_square_matrix_of_zeros():
+    f = adcli.compile("v = " + " + ".join(f"{i}*x{i}" for i in range(15)))
+    at = {f"x{i}": 1.0 for i in range(15)}
+    assert (f.hessian().sparse(at).shape, f.hessian().sparse(at).nnz) == ((15, 15), 0)
+    assert f.scipy().hess([1.0] * 15).toarray().tolist() == np.zeros((15, 15)).tolist()

@@ -1,0 +1,218 @@
+"""`adcli check`: what it compares, what it leaves out and says so, and that it raises no false alarm."""
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import mpmath
+import pytest
+from adcli.codegen.rows.expand import expand
+from adcli.lang.analyse.differences import extrapolated, steps
+from adcli.lang.analyse.precise_differences import derivative
+from adcli.lang.analyse.rounding import Rounding
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.evaluate.complex import complex_step, continues, step
+from adcli.lang.syntax.parse import parse
+from command import adcli, succeeds
+from compare_corpus import cases
+from one_operation import REAL, samples
+from one_operation import program as one_operation
+from places import DATA
+
+from adcli.check import methods as check_methods
+from adcli.check import subject as check_subject
+from adcli.input.sampling import ranged
+
+METHODS = ["forward against reverse", "native against reference", "differences of the value", "complex step",
+           "multiple precision", "program in multiple precision", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩",
+           "Taylor remainder, gradient", "Taylor remainder, Hessian"]
+
+
+def record(*args: object) -> dict:
+    """The JSON of a check that finds nothing wrong."""
+    ended = succeeds("check", *args, "--format", "json")
+    assert len(ended.records) == 1
+    return ended.records[0]
+
+
+def method(found: dict, name: str) -> dict:
+    return next(m for m in found["methods"] if m["method"] == name)
+
+
+# ---------------------------------------------------------------- what it says
+
+def test_a_table_with_a_line_for_every_method_and_a_verdict():
+    out = succeeds("check", "-e", "v = x*sin(y)", "--at", "x=2,y=0.5").out.splitlines()
+    assert out[:2] == ["points: 1 given", "entries: 2 first and 3 second derivatives"]
+    rows = [line for line in out if line.startswith(tuple(METHODS))]
+    assert [line[:30].strip() for line in rows] == [m[:30] for m in METHODS]
+    assert all("  ok" in line for line in rows)
+    assert "slope 2.00" in rows[-2] and "slope 3.00" in rows[-1]
+    assert out[-1] == "ok: 44 comparisons, no disagreement"
+
+
+def test_json_has_the_same_figures():
+    found = record("-e", "v = x*sin(y)", "--at", "x=2,y=0.5")
+    assert found["points"] == {"how": "given", "usable": 1, "unusable": 0, "seed": None, "looked_at": 1}
+    assert found["entries"] == {"first": 2, "second": 3, "all": True}
+    assert [m["method"] for m in found["methods"]] == METHODS
+    assert {m["verdict"] for m in found["methods"]} == {"ok"} and found["verdict"] == "ok" and found["fault"] is None
+    assert sum(m["compared"] for m in found["methods"]) == 44
+    assert method(found, "multiple precision")["digits"] > 14
+    assert method(found, "Taylor remainder, Hessian")["slope"] == pytest.approx(3, abs=1e-3)
+    worst = method(found, "differences of the value")["worst"]
+    assert worst["at"] == {"x": 2.0, "y": 0.5} and abs(worst["got"] - worst["expected"]) <= worst["allowed"] < 1e-9
+
+
+def test_quiet_says_the_verdict_alone_and_a_file_gets_the_table(tmp_path):
+    assert succeeds("check", "-e", "x*y", "--at", "x=2,y=3", "-q").out == "ok: 44 comparisons, no disagreement\n"
+    file = tmp_path / "report"
+    assert succeeds("check", "-e", "x*y", "--at", "x=2,y=3", "-o", file).out == ""
+    assert file.read_text(encoding="utf-8").startswith("points: 1 given\n")
+
+
+def test_points_are_drawn_from_the_declared_ranges_and_the_same_seed_draws_the_same():
+    program = "input x in [2, 3], y in [-1, 1]\nv = log(x)*y"
+    one, again, other = (succeeds("check", "-e", program, "--format", "json", "--seed", n).out for n in (1, 1, 2))
+    assert one == again != other
+    for m in json.loads(one)["methods"]:
+        assert 2 <= m["worst"]["at"]["x"] <= 3 and -1 <= m["worst"]["at"]["y"] <= 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e7, 1e8), (-1e9, -1e8), (5e8, math.inf), (-math.inf, -2e7), (-math.inf, math.inf),
+                                           (0.0, math.inf), (-1e300, 1e300), (3.0, 3.0)])
+def test_a_drawn_number_lies_in_its_range_however_far_out_that_is(low, high):
+    drawn = [ranged(low, high, place / 8) for place in range(9)]
+    assert all(low <= x <= high and math.isfinite(x) for x in drawn) and drawn == sorted(drawn)
+    assert len(set(drawn)) == (1 if low == high else 9)
+
+
+def test_points_outside_the_domain_are_drawn_again_and_counted():
+    found = record("-e", "log(x - 1)", "--samples", 20)
+    assert found["points"]["usable"] == 20 < found["points"]["unusable"]
+    ended = adcli("check", "-e", "log(-abs(x) - 1)")
+    assert ended.code == 2 and "none has finite values" in ended.err and "--at" in ended.err
+
+
+@pytest.mark.parametrize(("args", "said"), [
+    (["-e", "v = 3"], "no input to differentiate"),
+    (["-e", "param a; v = a"], "name a param with --wrt"),
+    (["-e", "x*y", "--wrt", "z"], "no input 'z'"),
+    (["-e", "x*y", "--of", "g"], "no output 'g'"),
+    (["-e", "x*y", "--at", "x=1"], "no value for y"),
+    (["-e", "x", "--at", "x=1", "--samples", "3"], "--samples is for points that are drawn"),
+    (["-e", "x", "--samples", "0"], "--samples"),
+    (["-e", "x", "--format", "csv"], "no format 'csv'")])
+def test_what_makes_no_sense_is_refused(args, said):
+    ended = adcli("check", *args)
+    assert (ended.code, ended.out) == (2, "") and said in ended.err
+
+
+def test_without_mpmath_the_rest_runs_and_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(check_methods, "find_spec", lambda name: None)
+    out = succeeds("check", "-e", "x*sin(y)", "--at", "x=1,y=2").out
+    assert out.count("not run: pip install 'adcli[digits]'") == 4 and out.splitlines()[-1].startswith("ok: ")
+
+
+def test_too_many_points_are_refused_before_they_are_made():
+    ended = adcli("check", "-e", "x*y", "--at", "x=0:1:1000000000,y=1")
+    assert ended.code == 2 and "more than 100000 points" in ended.err
+
+
+def test_wrt_and_of_choose_the_entries():
+    found = record("-e", "v = x*y*z", "-e", "w = x + z", "--at", "x=1,y=2,z=3", "--wrt", "y,z", "--of", "v")
+    assert found["entries"] == {"first": 2, "second": 3, "all": True}
+
+
+def test_a_long_program_is_looked_at_in_part_and_the_table_says_so(monkeypatch):
+    monkeypatch.setattr(check_subject, "LONGEST", 1000)
+    lines = "\n".join(f"t{i} = sin(t{i - 1})*x{i % 8} + 0.5*t{i - 1}" for i in range(1, 50))
+    text = f"input {', '.join(f'x{i}' for i in range(8))}, t0\n{lines}\n"
+    ended = succeeds("check", "-e", text, "--at", ",".join([*(f"x{i}=0.{i + 1}" for i in range(8)), "t0=0.3"]))
+    assert "of 9 inputs and 1 of 1 outputs; products and remainders take all" in ended.out
+
+
+# ---------------------------------------------------------------- what it must not alarm at
+
+AWKWARD = [("abs(x)", "x=0", "kink"), ("1/x", "x=0", None), ("exp(x)", "x=1000", None), ("sqrt(x)", "x=-1", None),
+           ("sqrt(x)", "x=0", "singular"), ("max(x, y)", "x=1,y=1", "kink"), ("x*sqrt(x)", "x=0", "indeterminate"),
+           ("x < 0.5 ? x : x**2", "x=0.5", "jump"), ("x", "x=nan", None), ("x", "x=inf", None), ("x*y", "x=inf,y=1", None),
+           ("log(x) + x**3", "x=1e-300", "not finite"), ("x*y", "x=1e300,y=1e-300", ""), ("x**2*1e-10", "x=1e150", ""),
+           ("max(x, y) + 1/x", "x=1,y=1.0000000000000002", "within the step"),
+           ("floor(x) + x", "x=1.0000000001", "within the step"),
+           ("tan(x)", "x=1.5707963267948966", "within the step"), ("abs(x - 1)", "x=1.0000000000000002", "within the step"),
+           ("sqrt(x - 1)", "x=1.0000000000000002", "within the step"), ("sin(1e6*x)", "x=1.827273087801317", ""),
+           ("exp(-1/x**2)", "x=1e-3", ""), ("x**3", "x=0", ""), ("hypot(x, y)", "x=1e-320,y=0", "indeterminate"),
+           ("(1 - cos(x))/x**2", "x=1e-6", ""), ("sin(x)**2 + cos(x)**2", "x=0.7", ""), ("(x + 1e20) - 1e20", "x=1", ""),
+           ("exp(x)*exp(-x)", "x=300", ""), ("x - x", "x=0.1", ""), ("0*x", "x=2", ""), ("1/3*x - x/3", "x=0.1", "")]
+
+
+@pytest.mark.parametrize(("formula", "at", "reason"), AWKWARD)
+def test_awkward_points_are_counted_and_raise_no_alarm(formula, at, reason):
+    found = record("-e", formula, "--at", at)
+    skipped = [text for m in found["methods"] for text in m["skipped"]]
+    if reason is None:
+        assert found["verdict"] == "nothing compared"
+    else:
+        assert found["verdict"] == "ok" and (not reason or any(reason in text for text in skipped)), skipped
+
+
+def test_digits_that_cancellation_takes_are_no_disagreement_and_are_counted():
+    found = record("-e", "(1 - cos(x))/x**2", "--at", "x=1e-6")
+    assert method(found, "multiple precision")["digits"] < 6
+    assert method(found, "program in multiple precision")["worst"]["allowed"] < 1e-12
+
+
+CORPUS = [c for c in cases(DATA) if c["n_ops"] < 150][::4]
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[c["id"] for c in CORPUS])
+def test_no_false_alarm_on_programs_of_other_people(case):
+    at = [f"--at={','.join(f'{n}={x}' for n, x in point['at'].items())}" for point in case["points"][:2]]
+    for points in (at, ["--samples", "3"]):
+        ended = adcli("check", "-e", case["program"], *points)
+        assert ended.code == 0, ended
+
+
+# ---------------------------------------------------------------- the parts
+
+@pytest.mark.parametrize("text", ["v = (x - y)*(x + y)/(x*x - y*y + 1e-9)", "v = exp(x)*sin(y) - x/y",
+                                  "v = log1p(x) - atan2(y, x)**3",
+                                  "v = tanh(x*y)*erf(x) + lgamma(y)", "v = 1/3*x - sqrt(x*x + y) + (x > y ? x : y*y)"])
+def test_the_rounding_bound_holds_and_is_not_vacuous(text):
+    program = gradient(parse(text), order=2)
+    exact, r = mpmath_arithmetic(60), random.Random(text)
+    for _ in range(20):
+        at = {"x": r.uniform(0.1, 3), "y": r.uniform(0.1, 3)}
+        rounding, true = Rounding(expand(program), at), evaluate(program, {n: mpmath.mpf(x) for n, x in at.items()}, exact)
+        for result in expand(program).results:
+            value, bound = rounding.of(result.atom)
+            assert abs(value - true[result.name]) <= bound <= 1e-7 * (1 + abs(value)), (result.name, at)
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_complex_step_and_differences_agree_with_multiple_precision(op):
+    """Every row of the table, at points of its domain."""
+    program = one_operation(op)
+    machine, size = expand(program), {"z": 100.0}
+    for at in samples(op):
+        for name in at:
+            want = derivative(program, at, [{name: 1.0}], 1e-25, size, {"z": 1e-18}).values.get("z")
+            assert want is not None or op.name in ("lgamma", "select")
+            if want is None:
+                continue
+            if continues(machine) is None:
+                got = complex_step(machine, at, name, step(abs(at[name])))["z"]
+                assert abs(got - want) <= 1e-13 * max(1, abs(want)), (at, name)
+            pairs = steps(at[name], abs(at[name]) / 16)
+            values = [[evaluate(program, {**at, name: p[i]})["z"] for p in pairs] for i in (0, 1)]
+            found = extrapolated([a - b for a, b in pairs], *values, evaluate(program, at)["z"], 1e-15)
+            assert found.problem or abs(found.value - want) <= found.bar <= 1e-6 * max(1, abs(want)), (at, name, found)
+
+
+def test_differences_see_a_kink_that_no_comparison_shows():
+    pairs = steps(1.0, 1.0)
+    values = [[math.sqrt((p[i] - 1) ** 2) for p in pairs] for i in (0, 1)]
+    assert extrapolated([a - b for a, b in pairs], *values, 0.0, 1e-16).problem

@@ -1,0 +1,121 @@
+"""Faults planted on purpose: `check` must catch each of them at points it draws itself, and say where it is."""
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+from adcli.lang.ir import check as checks
+from adcli.lang.ir.build import When
+from adcli.lang.ir.primitives import TABLE, cos
+from adcli.lang.passes import forward, reverse
+from command import adcli, succeeds
+from wrong_rules import wrong_rule
+
+from adcli.check import methods as check_methods
+from adcli.check import subject as check_subject
+
+# The operation stands in the middle of each program, and on its second line.
+MIDDLE = {
+    ("sin", 0): "u = x*y\nw = sin(u)\nv = exp(w)*x", ("tanh", 0): "u = x + y\nw = tanh(u)\nv = x*w**2",
+    ("div", 1): "u = 1 + y*y\nw = x/u\nv = sqrt(1 + w*w)", ("log", 0): "u = 1 + x*x\nw = log(u)\nv = w*y",
+    ("erf", 0): "u = x*y\nw = erf(u)\nv = w*w + y", ("pow", 0): "u = 1 + x*x\nw = u**y\nv = w*x",
+    ("atan2", 0): "u = x*y\nw = atan2(u, y)\nv = x*w", ("lgamma", 0): "u = 1 + x*x\nw = lgamma(u)\nv = w*y",
+    ("hypot", 0): "u = x*x\nw = hypot(u, y)\nv = w*x", ("softplus", 0): "u = x*y\nw = softplus(u)\nv = w*w",
+    ("mul", 1): "u = sin(x)\nw = u*y\nv = exp(w)", ("asinh", 0): "u = x*y\nw = asinh(u)\nv = w*x",
+}
+CHANGES = {"one part in a million": lambda m: m * (1 + 1e-6), "wrong sign": lambda m: -m, "a factor missing": lambda m: m * 0.5}
+
+
+@pytest.mark.parametrize("text", MIDDLE.values())
+def test_right_rules_are_found_right(text):
+    succeeds("check", "-e", text, "--samples", 4)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(("name", "position"), MIDDLE, ids=lambda x: str(x))
+def test_a_wrong_rule_is_caught_and_named_with_its_line(name, position, change):
+    text = MIDDLE[name, position]
+    with wrong_rule(name, position, change):
+        ended = adcli("check", "-e", text, "--samples", 4)
+        record = adcli("check", "-e", text, "--samples", 4, "--format", "json").records[0]
+    assert ended.code == 1 and "FAIL: " in ended.out.splitlines()[-1]
+    assert "-e:2:5: error: the rule of " in ended.out and "^" in ended.out
+    fault = record["fault"]
+    assert (record["verdict"], fault["line"], fault["column"]) == ("FAIL", 2, 5)
+    assert fault["operation"] == (TABLE[name].spelled or name)
+    assert abs(fault["got"] - fault["expected"]) > fault["allowed"]
+
+
+@pytest.mark.parametrize(("name", "position"), MIDDLE, ids=lambda x: str(x))
+def test_a_wrong_rule_is_caught_without_multiple_precision(name, position, monkeypatch):
+    monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
+    succeeds("check", "-e", MIDDLE[name, position], "--samples", 4)
+    with wrong_rule(name, position, lambda m: m * (1 + 1e-6)):
+        assert adcli("check", "-e", MIDDLE[name, position], "--samples", 4).code == 1
+
+
+@contextmanager
+def rules(name, *maps):
+    """A row of the table with other maps."""
+    op = TABLE[name]
+    right = op.maps
+    object.__setattr__(op, "maps", maps)
+    try:
+        yield right
+    finally:
+        object.__setattr__(op, "maps", right)
+
+
+def test_a_rule_with_its_arguments_swapped():
+    with rules("sub", lambda t, z, x, y: -t, lambda t, z, x, y: t):
+        ended = adcli("check", "-e", "u = x*x\nw = u - y\nv = sin(w)")
+    assert ended.code == 1 and "-e:2:5: error: the rule of u - v" in ended.out
+
+
+def test_the_rule_of_another_function():
+    with rules("sin", lambda t, z, x: -(t * cos(x))):
+        assert adcli("check", "-e", "v = x*sin(x*y)").code == 1
+
+
+def test_a_piece_that_is_taken_the_wrong_way_round():
+    with rules("max", lambda t, z, u, *xs: When(u < z, t)):
+        ended = adcli("check", "-e", "v = x*max(x*x, y)")
+    assert ended.code == 1 and "the rule of max(u, v)" in ended.out
+
+
+# ---------------------------------------------------------------- the sweeps
+
+SHARED = "s = x*y\nt = sin(s)*s\nv = t*s + x/t"
+
+
+def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
+    """The rule of `dup` in reverse mode adds; forward mode knows nothing of it and stays right."""
+    monkeypatch.setattr(checks, "ALWAYS", False)
+    right = reverse.total
+    monkeypatch.setattr(reverse, "total", lambda b, terms: right(b, list(terms)[:1]))
+    ended = adcli("check", "-e", SHARED)
+    assert ended.code == 1 and "the fault is in a sweep" in ended.out
+    row = next(line for line in ended.out.splitlines() if line.startswith("forward against reverse"))
+    assert "FAIL" in row
+
+
+def test_a_rule_that_is_wrong_in_one_mode_only(monkeypatch):
+    right = forward.contribution
+
+    def wrong(b, equation, position, seed):
+        term = right(b, equation, position, seed)
+        return term if equation.op.name != "sin" or term is None else type(term)(term.value * (1 + 1e-6), term.guard)
+    monkeypatch.setattr(forward, "contribution", wrong)
+    ended = adcli("check", "-e", SHARED)
+    assert ended.code == 1 and "the modes differ: the fault is in a sweep" in ended.out
+
+
+def test_native_code_that_is_wrong(monkeypatch):
+    right = check_subject.Native.__call__
+
+    def wrong(self, points):
+        return [[x * (1 + 1e-9) for x in column] if i == 1 else column for i, column in enumerate(right(self, points))]
+    monkeypatch.setattr(check_subject.Native, "__call__", wrong)
+    monkeypatch.setattr(check_methods, "find_spec", lambda package: None)
+    ended = adcli("check", "-e", "v = x*sin(y)", "--at", "x=1,y=2")
+    assert ended.code == 1 and "the fault is in native code" in ended.out

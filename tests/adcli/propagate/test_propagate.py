@@ -1,0 +1,567 @@
+"""Uncertainties: against the published examples of the GUM, closed forms, exact moments, and Monte Carlo against itself."""
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.derive.uncertainty import propagation
+from adcli.lang.derive.uncertainty_figures import cholesky
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.ir.check import check
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import print_program
+from command import adcli, succeeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import ROOT
+
+from adcli.propagate import monte_carlo
+from adcli.propagate.budgets import rounded
+from adcli.propagate.command import coefficients, probability
+from adcli.propagate.monte_carlo import (
+    Agreement,
+    End,
+    Experiment,
+    Sampled,
+    Tally,
+    compared,
+    drawn,
+    sample,
+    samples_wanted,
+    tolerance,
+)
+
+
+def numbers(text: str) -> dict[str, float]:
+    """The assignments of a result."""
+    return {name: float(x) for name, x in re.findall(r"^(\w+) = (\S+)", text, re.M)}
+
+
+def budget(program: str, at: str, *more: object) -> dict[str, float]:
+    return numbers(succeeds("propagate", "-e", program, "--at", at, *more).out)
+
+
+# ---------------------------------------------------------------- JCGM 100:2008, annex H
+
+VOLTS = [5.007, 4.994, 5.005, 4.990, 4.999]
+MILLIAMPERES = [19.663, 19.639, 19.640, 19.685, 19.678]
+RADIANS = [1.0456, 1.0438, 1.0468, 1.0428, 1.0433]
+IMPEDANCE = ("R = V / I * cos(phi)", "X = V / I * sin(phi)", "Z = V / I")
+
+
+def test_simultaneous_resistance_and_reactance():
+    """Example H.2: five observations of each quantity (table H.2), and the published results (table H.3)."""
+    observed = np.array([VOLTS, [x / 1000 for x in MILLIAMPERES], RADIANS])
+    mean, u, r = observed.mean(axis=1), observed.std(axis=1, ddof=1) / math.sqrt(5), np.corrcoef(observed)
+    at = ",".join(f"{n}={x!r}±{s!r}" for n, x, s in zip(("V", "I", "phi"), mean.tolist(), u.tolist(), strict=True))
+    assert [f"{x:.2f}" for x in (r[0, 1], r[0, 2], r[1, 2])] == ["-0.36", "0.86", "-0.65"]
+    correlation = f"V:I={float(r[0, 1])!r},V:phi={float(r[0, 2])!r},I:phi={float(r[1, 2])!r}"
+    lines = [part for line in IMPEDANCE for part in ("-e", line)]
+    got = numbers(succeeds("propagate", *lines, "--at", at, "--correlation", correlation).out)
+    shown = {name: f"{x:.3f}" for name, x in got.items()}
+    assert (shown["R"], shown["X"], shown["Z"]) == ("127.732", "219.847", "254.260")
+    assert [got[f"u_{v}"] for v in "RXZ"] == pytest.approx([0.071, 0.295, 0.236], abs=1e-3)   # one unit of the last digit
+    assert (shown["corr_R_X"], shown["corr_R_Z"], shown["corr_X_Z"]) == ("-0.588", "-0.485", "0.993")
+
+
+def test_it_is_the_spread_of_results_of_every_observation():
+    """The other way of example H.2 (table H.4): R, X and Z of each of the five observations, and their statistics."""
+    v, i, phi = np.array(VOLTS), np.array(MILLIAMPERES) / 1000, np.array(RADIANS)
+    each = np.array([v / i * np.cos(phi), v / i * np.sin(phi), v / i])
+    observed = np.array([v, i, phi])
+    whole = propagation(parse("\n".join([*IMPEDANCE, ""])), ["V", "I", "phi"], 1, [
+        ("V", "I", float(np.corrcoef(observed)[0, 1])), ("V", "phi", float(np.corrcoef(observed)[0, 2])),
+        ("I", "phi", float(np.corrcoef(observed)[1, 2]))])
+    at = dict(zip(("V", "I", "phi", "u_V", "u_I", "u_phi"),
+                  [*observed.mean(axis=1), *observed.std(axis=1, ddof=1) / math.sqrt(5)], strict=True))
+    got = evaluate(whole, {name: float(x) for name, x in at.items()})
+    want = each.std(axis=1, ddof=1) / math.sqrt(5)
+    assert [f"{x:.3f}" for x in want] == ["0.071", "0.295", "0.236"]   # as published
+    assert [got[f"u_{q}"] for q in "RXZ"] == pytest.approx(want.tolist(), abs=5e-4)
+    assert f"{got['corr_R_X']:.3f}" == f"{np.corrcoef(each)[0, 1]:.3f}" == "-0.588"
+
+
+def test_end_gauge_to_second_order():
+    """Example H.1: 32 nm, and 34 nm with the terms of second order, which are 11.7 nm and 1.7 nm (H.1.7)."""
+    at = (f"ls=50000623±25,d=215±9.7,da=0±{1e-6 / math.sqrt(3)},theta=-0.1±{math.hypot(0.2, 0.5 / math.sqrt(2))},"
+          f"as=11.5e-6±{2e-6 / math.sqrt(3)},dt=0±{0.05 / math.sqrt(3)}")
+    got = numbers(succeeds("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order").out)
+    assert (got["l"], round(got["u_l"]), round(got["u2_l"])) == (50000838.0, 32, 34)
+    assert got["u_l"] ** 2 == pytest.approx(1002, abs=1)
+    assert got["u2_l"] == pytest.approx(math.sqrt(got["u_l"] ** 2 + 11.7**2 + 1.7**2), rel=1e-3)
+
+
+# ---------------------------------------------------------------- closed forms
+
+def test_relative_variances_of_a_product_add():
+    got = budget("v = x**2 * y / sqrt(z)", "x=2±0.02,y=5±0.1,z=9±0.3")
+    parts = [(2 * 0.01) ** 2, 0.02**2, (0.5 * 0.3 / 9) ** 2]
+    assert got["u_v"] == pytest.approx(got["v"] * math.sqrt(sum(parts)), rel=1e-14)
+    shares = [got[f"share_v_{x}"] for x in "xyz"]
+    assert shares == pytest.approx([100 * p / sum(parts) for p in parts], rel=1e-13)
+
+
+@pytest.mark.parametrize("r, want", [(0, math.hypot(3, 4)), (1, 7), (-1, 1), (0.5, math.sqrt(37)), (-0.5, math.sqrt(13))])
+def test_a_sum_of_correlated_inputs(r, want):
+    got = budget("v = x + y", "x=1±3,y=1±4", "--correlation", f"x:y={r}")
+    assert got["u_v"] == pytest.approx(want, rel=1e-15)
+    assert sum(x for name, x in got.items() if name.startswith("share")) == pytest.approx(100, rel=1e-13)
+    assert got.get("share_v_x_y", 0) == pytest.approx(100 * 2 * r * 12 / want**2)
+
+
+def test_what_cancels_completely_has_no_uncertainty():
+    ended = adcli("propagate", "-e", "v = x - y", "--at", "x=3±0.1,y=1±0.1", "--correlation", "x:y=1")
+    assert numbers(ended.out) == {"v": 2, "u_v": 0, "share_v_x": 0, "share_v_y": 0, "share_v_x_y": 0}
+    assert ended.err.startswith("note: to first order nothing uncertain changes v here")
+
+
+def test_outputs_are_correlated_by_what_they_share():
+    got = numbers(succeeds("propagate", "-e", "s = x + y", "-e", "d = x - y", "-e", "w = 2*x", "-e", "c = k", "--at",
+                           "x=1±0.3,y=2±0.4,k=1").out)
+    assert got["corr_s_d"] == pytest.approx((0.09 - 0.16) / 0.25)
+    assert got["corr_s_w"] == pytest.approx(0.6)
+    assert got["corr_d_w"] == pytest.approx(0.6)
+    assert (got["u_c"], got["corr_s_c"]) == (0, 0)
+
+
+def test_neither_tiny_nor_huge_contributions_are_lost():
+    assert budget("v = x * y", "x=1e-200±1e-201,y=1e-5±1e-6")["u_v"] == pytest.approx(math.sqrt(2) * 1e-206)
+    assert budget("v = x * y", "x=1e150±1e149,y=1e100±1e99")["u_v"] == pytest.approx(math.sqrt(2) * 1e249)
+
+
+# ---------------------------------------------------------------- exact moments of normal inputs
+
+@pytest.mark.parametrize("program, at, more, mean, variance", [
+    ("v = x**2", "x=3±0.5", [], 9 + 0.25, 4 * 9 * 0.25 + 2 * 0.5**4),
+    ("v = x**2", "x=0±0.5", [], 0.25, 2 * 0.5**4),
+    ("v = x*y", "x=3±0.5,y=2±0.4", [], 6, 9 * 0.16 + 4 * 0.25 + 0.04),
+    ("v = x*y", "x=3±0.5,y=2±0.4", ["--correlation", "x:y=0.25"], 6 + 0.05,
+     9 * 0.16 + 4 * 0.25 + 2 * 3 * 2 * 0.05 + 0.04 + 0.05**2),
+    ("v = x**2 + y**2", "x=0±1,y=0±1", [], 2, 4),
+    ("v = x + 2*y", "x=1±1,y=1±1", [], 3, 5)])
+def test_quadratic_programs_have_their_exact_moments_to_second_order(program, at, more, mean, variance):
+    got = budget(program, at, "--second-order", *more)
+    assert got["mean_v"] == pytest.approx(mean, rel=1e-14)
+    assert got["u2_v"] == pytest.approx(math.sqrt(variance), rel=1e-14)
+
+
+def test_the_lognormal_distribution_to_second_order():
+    """exp(x): mean e^(μ + σ²/2), variance (e^σ² − 1) e^(2μ + σ²); the error is of the fourth order in σ."""
+    for s in (0.1, 0.05):
+        got = budget("v = exp(x)", f"x=1±{s}", "--second-order")
+        assert got["mean_v"] == pytest.approx(math.exp(1 + s * s / 2), rel=s**4)
+        assert got["u2_v"] ** 2 == pytest.approx((math.exp(s * s) - 1) * math.exp(2 + s * s), rel=1.5 * s**2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_both_orders_are_the_matrix_formulas(seed):
+    """gᵀΣg, ½ tr(HΣ) and ½ tr((HΣ)²) by NumPy from the gradient and the Hessian, with random correlations."""
+    r = np.random.default_rng(seed)
+    program = parse("v = x*y + sin(y*z) + exp(z/3) * w\nw2 = x + 3*y*w\n")
+    names = [p.name for p in program.params]
+    root = r.standard_normal((4, 4))
+    sigma = root @ root.T
+    u = np.sqrt(np.diag(sigma))
+    pairs = [(a, b) for a, b in itertools.combinations(range(4), 2)]
+    given_pairs = [(names[a], names[b], float(sigma[a, b] / u[a] / u[b])) for a, b in pairs]
+    at = dict(zip(names, r.standard_normal(4).tolist(), strict=True))
+    whole = check(propagation(program, names, 2, given_pairs))
+    got = evaluate(whole, at | {f"u_{n}": float(s) for n, s in zip(names, u, strict=True)})
+    d = evaluate(gradient(program, order=2), at)
+    slopes = []
+    for v in ("v", "w2"):
+        g = np.array([d[f"d{v}_d{n}"] for n in names])
+        h = np.array([[d.get(f"d2{v}_d{a}_d{b}", d.get(f"d2{v}_d{b}_d{a}")) for b in names] for a in names])
+        slopes.append(g)
+        assert got[f"u_{v}"] == pytest.approx(math.sqrt(g @ sigma @ g), rel=1e-9)
+        assert got[f"mean_{v}"] == pytest.approx(got[v] + np.trace(h @ sigma) / 2, rel=1e-9, abs=1e-9)
+        assert got[f"u2_{v}"] ** 2 == pytest.approx(g @ sigma @ g + np.trace(h @ sigma @ h @ sigma) / 2, rel=1e-9)
+        assert sum(x for name, x in got.items() if name.startswith(f"share_{v}_")) == pytest.approx(100, rel=1e-6)
+    assert got["corr_v_w2"] == pytest.approx(slopes[0] @ sigma @ slopes[1] / got["u_v"] / got["u_w2"], abs=1e-9)
+
+
+# ---------------------------------------------------------------- a program as any other
+
+def test_it_is_a_program_that_reads_back():
+    program = propagation(parse("v = x*sin(y)\nw = u_x / y\n"), ["x", "y"], 2, [("x", "y", 0.5)])
+    assert [p.name for p in program.params] == ["x", "y", "u_x", "u_x_1", "u_y"]
+    assert equal(parse(print_program(program)), program)
+
+
+def test_the_emitted_program_gives_the_same(tmp_path):
+    text = succeeds("propagate", ROOT / "samples/worked.ad", "--emit", "text").data
+    assert text.startswith(b"# adcli ")
+    again = numbers(succeeds("eval", "-", "--at", "x=2,y=5,u_x=0.1,u_y=0.2", stdin=text).out)
+    assert again == numbers(succeeds("propagate", ROOT / "samples/worked.ad", "--at", "x=2±0.1,y=5±0.2").out)
+
+
+def test_rows_are_points():
+    rows = b"id,y,u_y,x,u_x\na,5,0.2,2,0.1\nb,4,0,1,0.5\n"
+    got = list(csv.DictReader(io.StringIO(succeeds("propagate", ROOT / "samples/worked.ad", stdin=rows).out)))
+    assert [row["id"] for row in got] == ["a", "b"]
+    for row, at in zip(got, ("x=2±0.1,y=5±0.2", "x=1±0.5,y=4±0"), strict=True):
+        want = numbers(succeeds("propagate", ROOT / "samples/worked.ad", "--at", at).out)
+        assert {name: float(row[name]) for name in want} == want
+
+
+def test_rows_name_the_uncertain_inputs():
+    rows = b"x,u_x,y\n2,0.1,5\n"
+    ended = adcli("propagate", "-e", "v = x*y", stdin=rows)
+    assert (ended.code, ended.err.splitlines()[0]) == (5, "<stdin>:1: no column 'u_y'")
+    assert succeeds("propagate", "-e", "v = x*y", "--wrt", "x", stdin=rows).out == (
+        "x,u_x,y,v,u_v,share_v_x\n2,0.1,5,10.0,0.5,100.0\n")
+
+
+def test_a_negative_uncertainty_in_a_row_is_told():
+    ended = adcli("propagate", "-e", "v = 2*x", stdin=b"x,u_x\n2,-0.1\n")
+    assert ended.code == 0
+    assert "u_x = -0.1 is outside its range [0.0, inf]" in ended.err
+
+
+def test_params_are_exact_unless_they_have_a_spread():
+    text = "param k = 2\nv = k*x\n"
+    assert "share_v_k" not in budget(text, "x=1±0.1")
+    assert budget(text, "x=1±0.1,k=2±0.2")["share_v_k"] == pytest.approx(50)
+
+
+@pytest.mark.parametrize("text, point, u", [
+    ("v = sqrt(x)*y", "x=0±0.1,y=2±0.1", "inf"), ("v = log(x)*y", "x=-1±0.1,y=2±0.1", "nan"),
+    ("v = x*1e200*y", "x=1e200±0.1,y=2±0.1", "inf")])
+def test_of_an_uncertainty_that_is_not_finite_no_share_is_told(text, point, u):
+    ended = adcli("propagate", "-e", text, "--at", point)
+    assert f"u_v = {u}\nshare_v_x = nan\nshare_v_y = nan\n" in ended.out
+
+
+def test_an_exact_input_brings_nothing_even_where_its_derivative_is_infinite():
+    ended = adcli("propagate", "-e", "v = sqrt(x) + y", "--at", "x=0±0,y=1±0.1")
+    assert numbers(ended.out) == {"v": 1, "u_v": 0.1, "share_v_x": 0, "share_v_y": 100}
+    ended = adcli("propagate", "-e", "v = sqrt(x) + y**2", "--at", "x=0±0,y=1±0.1", "--second-order")
+    assert numbers(ended.out)["mean_v"] == pytest.approx(1.01)
+
+
+@pytest.mark.parametrize("program", ["v = x**2", "v = exp(x)", "v = x", "v = x*x - w*x"])
+def test_without_uncertainty_the_estimate_is_the_value(program):
+    got = budget(program, "x=3±0,w=2±0" if "w" in program else "x=3±0", "--second-order", "--coverage", "0.9")
+    assert got["mean_v"] == got["v"] == got["low_v"] == got["high2_v"] != 0
+    assert got["u_v"] == got["u2_v"] == 0
+
+
+# ---------------------------------------------------------------- correlations
+
+@pytest.mark.parametrize("given_pairs", [
+    [], [("a", "b", 0.5)], [("a", "b", 1.0)], [("b", "c", -1.0), ("a", "d", 0.25)],
+    [("a", "b", 0.9), ("a", "c", 0.9), ("b", "c", 0.9)], [("a", "b", 1.0), ("a", "c", 0.3), ("b", "c", 0.3)]])
+def test_the_factor_times_its_transpose_is_the_matrix(given_pairs):
+    names = ["a", "b", "c", "d"]
+    factor = np.zeros((4, 4))
+    for i, row in enumerate(cholesky(names, given_pairs)):
+        for k, x in row.items():
+            factor[i, k] = x
+    want = np.eye(4)
+    for x, y, r in given_pairs:
+        want[names.index(x), names.index(y)] = want[names.index(y), names.index(x)] = r
+    assert factor @ factor.T == pytest.approx(want, abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=6, max_size=6))
+def test_a_matrix_is_refused_if_and_only_if_it_is_not_positive_semidefinite(coefficients):
+    names, matrix = "abcd", np.eye(4)
+    pairs = [(names[i], names[j], r) for (i, j), r in zip(itertools.combinations(range(4), 2), coefficients, strict=True)]
+    for x, y, r in pairs:
+        matrix[names.index(x), names.index(y)] = matrix[names.index(y), names.index(x)] = r
+    least = np.linalg.eigvalsh(matrix)[0]
+    try:
+        cholesky(names, pairs)
+        assert least > -1e-6
+    except AdError as error:
+        assert least < 1e-6
+        assert "not positive semidefinite" in error.message
+
+
+def test_the_pair_that_contradicts_the_others_is_named_with_what_it_could_be():
+    with pytest.raises(AdError, match=r"--correlation y:z=-0.9 contradicts the others") as caught:
+        cholesky(["x", "y", "z"], [("x", "y", 0.9), ("x", "z", 0.9), ("y", "z", -0.9)])
+    low, high = map(float, re.findall(r"-?[\d.]+", caught.value.help)[-2:])
+    assert (low, high) == pytest.approx((0.62, 1), abs=1e-6)   # 0.81 ∓ 0.19
+
+
+@pytest.mark.parametrize("text, message", [
+    ("x:y", "is not x:y=number"), ("x=1", "is not x:y=number"), (":y=1", "is not x:y=number"), ("x:y=2", "from -1 to 1"),
+    ("x:y=nan", "from -1 to 1"), ("x:x=1", "with itself is 1"), ("x:y=0.5,y:x=0.5", "given twice"), ("", "names nothing"),
+    ("x:y=abc", "not a constant")])
+def test_a_wrong_correlation(text, message):
+    with pytest.raises(AdError, match=message):
+        coefficients(text)
+
+
+# ---------------------------------------------------------------- Monte Carlo
+
+def experiment(text: str, values: list[float], spreads: dict[int, float], pairs=()) -> Experiment:
+    """A kernel as the verb uses it, its last result standing for the status."""
+    program = parse(f"{text}\nlevel = 0 * {parse(text).params[0].name}\n")
+    factor = cholesky([program.params[i].name for i in spreads], pairs)
+    return Experiment(compile_program(for_machine(program)), values, spreads, factor)
+
+
+def run(of: Experiment, samples: int = 200_000, seed: int = 1, coverage: float = 0.95, jobs: int | None = None):
+    return sample(of, samples, seed, coverage, jobs, lambda done: None)
+
+
+def test_the_normal_distribution():
+    ((got,), _) = run(experiment("v = x", [3.0], {0: 2.0}), 1_000_000)
+    assert got.mean == pytest.approx(3, abs=4 * got.mean_error)
+    assert got.u == pytest.approx(2, abs=4 * got.u_error)
+    assert got.low == pytest.approx(3 - 2 * 1.959963984540054, abs=4 * got.low_error)
+    assert got.high == pytest.approx(3 + 2 * 1.959963984540054, abs=4 * got.high_error)
+    assert got.mean_error == pytest.approx(2e-3, rel=0.01)
+    assert got.u_error == pytest.approx(2 / math.sqrt(2e6), rel=0.01)
+    density = math.exp(-1.959963984540054**2 / 2) / math.sqrt(2 * math.pi) / 2
+    assert got.low_error == pytest.approx(math.sqrt(0.025 * 0.975 / 1e6) / density, rel=0.2)
+
+
+def test_the_errors_of_the_figures_are_those_of_repetition():
+    of = experiment("v = exp(x)", [0.0], {0: 0.5})
+    runs = [run(of, 20_000, seed)[0][0] for seed in range(60)]
+    for kind in ("mean", "u", "low", "high"):
+        said = np.mean([s.figures[kind][1] for s in runs])
+        assert np.std([s.figures[kind][0] for s in runs]) == pytest.approx(said, rel=0.35), kind
+
+
+def test_correlated_inputs_are_drawn_with_their_correlation():
+    of = experiment("a = x\nb = y\nc = z\ns = x + y", [0.0, 0.0, 0.0], {0: 1.0, 1: 2.0, 2: 1.0},
+                    [("x", "y", 0.7), ("y", "z", -0.5)])
+    found, r = run(of)
+    assert r[0, 1] == pytest.approx(0.7, abs=0.01)
+    assert r[1, 2] == pytest.approx(-0.5, abs=0.01)
+    assert r[0, 2] == pytest.approx(0, abs=0.01)
+    assert found[3].u == pytest.approx(math.sqrt(1 + 4 + 2 * 0.7 * 2), rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
+    of = experiment("v = x*y\nw = x/y", [1.0, 3.0], {0: 0.1, 1: 0.2})
+    one, two, five = (run(of, 300_001, jobs=jobs) for jobs in (1, 2, 5))
+    assert one[0] == two[0] == five[0]
+    assert (one[1] == five[1]).all()
+    assert run(of, 300_001, seed=2)[0] != one[0]
+
+
+@pytest.mark.parametrize("text", ["v = x", "v = round(4*x)", "v = clamp(x, -1, 1)", "v = x**2", "v = 0*x", "v = 1/x",
+                                  "v = sqrt(x)"])
+def test_ends_are_exact_order_statistics_however_few_values_are_kept(text, monkeypatch):
+    """With bounds drawn closer again and again the figures are those of all samples sorted."""
+    monkeypatch.setattr(monte_carlo, "ROWS", 1 << 12)
+    monkeypatch.setattr(monte_carlo, "KEPT", 1 << 13)
+    of, samples = experiment(text, [0.0], {0: 1.0}), 300_000
+    ((got,), _) = run(of, samples, coverage=0.9, jobs=1)
+    every = np.concatenate([drawn(of, 1, (i, min(1 << 12, samples - at)))[0] for i, at in enumerate(range(0, samples, 1 << 12))])
+    finite = np.sort(every[np.isfinite(every)])
+    count = len(finite)
+    rank = (count - int(0.9 * count + 0.5) + 1) // 2
+    assert (got.low, got.high) == (finite[rank - 1], finite[rank + int(0.9 * count + 0.5) - 1])
+    assert got.bad == samples - count
+    assert got.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-12)
+    assert got.u == pytest.approx(finite.std(ddof=1), rel=1e-9, abs=1e-12)
+
+
+def test_what_is_kept_does_not_grow_with_the_samples():
+    end, r, held = End(0.025, 1 << 12), np.random.default_rng(0), []
+    for i in range(1, 401):
+        end.take(end.around(r.standard_normal(10_000)))
+        end.tighten(10_000 * i)
+        held.append(end.held)
+    assert max(held[20:]) < 50_000   # of 4,000,000
+
+
+def test_no_finite_sample_at_all():
+    tally = Tally(np.array([math.nan, math.inf]), 0.95, 100)
+    tally.take(tally.reduced(np.array([math.nan, math.inf, -math.inf])))
+    got = tally.figures()
+    assert got.bad == 3
+    assert math.isnan(got.mean)
+    assert math.isnan(got.high)
+
+
+def test_samples_outside_the_domain_are_counted_and_told():
+    ended = adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000)
+    got = numbers(ended.out)
+    assert got["mc_bad_v"] == pytest.approx(15866, abs=500)   # P(x < 0) = Φ(−1)
+    assert f"v is NaN or infinite for {got['mc_bad_v']:.0f} of 100000 samples" in ended.err
+    assert adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000, "--strict").code == 4
+
+
+# ---------------------------------------------------------------- the verdict (JCGM 101:2008, clause 8)
+
+@pytest.mark.parametrize("u, want", [(0.035, 0.0005), (0.0996, 0.005), (32.0, 0.5), (588.0, 5), (1.0, 0.05), (0.0, 0.0)])
+def test_the_numerical_tolerance_has_two_digits(u, want):
+    assert tolerance(u) == pytest.approx(want, rel=1e-12)
+
+
+def sampled(low: float, high: float, error: float) -> Sampled:
+    return Sampled(0.0, 1.0, low, high, 0.0, 0.0, error, error, 0)
+
+
+@pytest.mark.parametrize("low, high, error, verdict", [
+    (-2.0, 2.0, 0.01, "agrees"), (-2.04, 2.0, 0.01, "unclear"), (-2.06, 2.0, 0.01, "unclear"), (-2.0, 2.2, 0.01, "differs"),
+    (-2.0, 2.2, 1.0, "unclear"), (math.nan, 2.0, 0.0, "differs")])
+def test_the_verdict(low, high, error, verdict):
+    assert compared(-2.0, 2.0, 1.0, sampled(low, high, error)).verdict == verdict
+
+
+def test_as_many_samples_as_are_said_to_tell_do():
+    text, at = "v = x*y", {"x": 20.0, "y": 30.0}
+    of = experiment(text, list(at.values()), {0: 0.02, 1: 0.03})
+    u = math.hypot(30 * 0.02, 20 * 0.03)
+    interval = 600 - 1.959963984540054 * u, 600 + 1.959963984540054 * u
+    samples, verdicts = 1000, []
+    while len(verdicts) < 4 and "agrees" not in verdicts:
+        (got,), _ = run(of, samples)
+        agreement = compared(*interval, u, got)
+        verdicts.append(agreement.verdict)
+        samples = max(samples_wanted(samples, agreement, got))
+    assert (verdicts[0], verdicts[-1]) == ("unclear", "agrees")
+    assert list(samples_wanted(10, Agreement(0.0, 0.0, 0.0, "unclear"), got)) == []
+
+
+def test_a_nearly_linear_program_agrees():
+    ended = succeeds("propagate", "-e", "v = x + 0.001*x**2", "--at", "x=1±0.1", "--monte-carlo", 1_000_000)
+    assert "interval of the linear model; agrees with Monte Carlo" in ended.out
+
+
+def test_a_curved_program_is_told():
+    ended = adcli("propagate", "-e", "v = x**2", "--at", "x=0±1", "--monte-carlo", 10_000)
+    assert ended.code == 0
+    assert "note: the linear model is not good enough for v here; --second-order may do better" in ended.err
+    assert numbers(ended.out)["mc_mean_v"] == pytest.approx(1, abs=0.1)
+
+
+def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
+    at = "ls=50000623±25,d=215±9.7,da=0±0.58e-6,theta=-0.1±0.41,as=11.5e-6±1.2e-6,dt=0±0.029"
+    ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", 1_000_000)
+    assert ended.err == "note: the linear model is not good enough for l here; to second order it is\n"
+
+
+# ---------------------------------------------------------------- how it reads
+
+@pytest.mark.parametrize("value, u, text", [
+    (3920.6, 588.0, "3920 ± 590 (15 %)"), (127.73217, 0.0711, "127.732 ± 0.071 (0.056 %)"), (1.0, 0.0996, "1.00 ± 0.10 (10 %)"),
+    (50000838.0, 31.7, "50000838 ± 32 (6.3e-05 %)"), (0.0, 1.5, "0.0 ± 1.5"), (2.0, 0.0, "2.0 ± 0"), (-5.0, 1e4, "0 ± 10000"),
+    (6.62607015e-34, 1.2e-41, "(6.62607015 ± 0.00000012)e-34 (1.8e-06 %)"), (1e300, 1e299, "(1.00 ± 0.10)e300 (10 %)"),
+    (1.0, 1e-20, "1.0 ± 1.0e-20 (1e-18 %)"), (math.inf, math.nan, "inf ± nan"), (9.96, 0.3, "9.96 ± 0.30 (3 %)"),
+    (999999.96, 0.95, "999999.96 ± 0.95 (9.5e-05 %)"), (5e-324, 5e-324, "(4.9 ± 4.9)e-324 (100 %)")])
+def test_a_value_with_its_uncertainty_for_people(value, u, text):
+    assert rounded(value, u) == text
+
+
+def test_text_is_a_program_and_says_the_same_as_the_other_formats():
+    args = ("propagate", "-e", "v = x*y", "-e", "w = x/y", "--at", "x=2±0.1,y=5±2%", "--correlation", "x:y=0.5", "--second-order",
+            "--monte-carlo", "20000", "--coverage", "90%", "-q", "--status")
+    text = succeeds(*args).out
+    got = numbers(text.replace("status = smooth\n", ""))
+    program = parse(text.replace("status = smooth\n", ""))
+    assert evaluate(program, {}) == got
+    (row,) = csv.DictReader(io.StringIO(succeeds(*args, "--format", "csv").out))
+    assert row.pop("status") == "smooth"
+    assert {name: float(row[name]) for name in got} == got
+    assert set(row) - set(got) == {"x", "y", "u_x", "u_y", "mc_bad_v", "mc_bad_w",
+                                   *(f"mc_{k}_error_{v}" for k in ("mean", "u", "low", "high") for v in "vw")}
+    (record,) = succeeds(*args, "--format", "json").records
+    assert record["spread"] == {"x": 0.1, "y": 0.1}
+    assert record["u"] == {v: got[f"u_{v}"] for v in "vw"}
+    assert record["share"]["w"] == {"x": got["share_w_x"], "y": got["share_w_y"], "x:y": got["share_w_x_y"]}
+    assert record["correlation"] == {"v:w": got["corr_v_w"]}
+    assert record["second_order"]["v"]["u"] == got["u2_v"]
+    assert record["interval"]["v"]["low"] == got["low_v"]
+    assert record["monte_carlo"]["of"]["w"]["high"] == got["mc_high_w"]
+    assert record["monte_carlo"]["correlation"] == {"v:w": got["mc_corr_v_w"]}
+    assert record["coverage"] == 0.9
+
+
+def test_coverage_alone_gives_the_normal_interval():
+    got = budget("v = 2*x", "x=1±0.5", "--coverage", "0.99")
+    assert (got["low_v"], got["high_v"]) == pytest.approx((2 - 2.5758293035489004, 2 + 2.5758293035489004), rel=1e-14)
+
+
+def test_several_points_have_a_heading_and_spreads_of_their_own():
+    out = succeeds("propagate", "-e", "v = x*y", "--at", "x=1±0.1,y=2", "--at", "x=1:3:2,y=2±0.2").out
+    assert out.count("# v = ") == 3
+    assert "# x = 1.0 ± 0.1, y = 2.0 ± 0.0\n" in out
+    assert "# x = 3.0 ± 0.0, y = 2.0 ± 0.2\n" in out
+
+
+def test_a_kink_is_told():
+    ended = adcli("propagate", "-e", "v = abs(x)", "--at", "x=0±0.1")
+    assert ended.code == 0
+    assert "-e:1:5: note: abs'(u) at u = 0.0: kink" in ended.err
+    assert "note: a linear model means little where a result is not smooth" in ended.err
+    assert adcli("propagate", "-e", "v = abs(x)", "--at", "x=0±0.1", "--strict").code == 4
+    assert adcli("propagate", "-e", "v = abs(x)", "--at", "x=0±0.1", "-q").err == ""
+
+
+def test_not_more_remarks_than_one_reads():
+    ended = adcli("propagate", "-e", "v = y*x**2", "--at", "x=0±1,y=1:50:50")
+    lines = ended.err.splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "note: 30 more remarks of this kind"
+
+
+def test_json_of_what_is_not_finite():
+    (record,) = adcli("propagate", "-e", "v = log(x)", "--at", "x=0±1", "--format", "json").records
+    assert (record["value"], record["u"], record["status"]) == ({"v": "-Infinity"}, {"v": "Infinity"}, "singular")
+
+
+# ---------------------------------------------------------------- what is wrong is said
+
+@pytest.mark.parametrize("args, message", [
+    (["--at", "x=2,y=5"], "no uncertainties"),
+    (["--at", "x=2±0.1"], "no value for y"),
+    (["--at", "x=2±0.1,y=5,z=1±1"], "no input 'z'"),
+    (["--at", "x=2±0.1,y=5", "--correlation", "x:y=0.5"], "'y' is no uncertain input"),
+    (["--at", "x=2±0.1,y=5", "--of", "V"], "no output 'V'"),
+    (["--at", "x=2±0.1,y=5", "--of", "v:x"], "outputs only"),
+    (["--at", "x=2±0.1,y=5", "--coverage", "1"], "between 0 and 1"),
+    (["--at", "x=2±0.1,y=5", "--seed", "1"], "--seed is for --monte-carlo"),
+    (["--at", "x=2±0.1,y=5", "--wrt", "x"], "--wrt is for rows and --emit"),
+    (["--at", "x=2±0.1,y=5", "--emit", "text"], "--emit and --at exclude each other"),
+    (["--at", "x=2±0.1,y=5", "--monte-carlo", "1"], "--monte-carlo needs a whole number from 2"),
+    (["--emit", "text", "--monte-carlo", "100"], "--monte-carlo is for points"),
+    (["--emit", "text", "--wrt", "z"], "no input 'z'"),
+    ([], "no uncertainties")])
+def test_faults(args, message):
+    ended = adcli("propagate", "-e", "v = x*y", *args)
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.out == ""
+
+
+@pytest.mark.parametrize("text, p", [("0.95", 0.95), ("95%", 0.95), ("99.73 %", 0.9973)])
+def test_a_probability(text, p):
+    assert probability(text) == pytest.approx(p)
+
+
+def test_too_many_are_refused():
+    wide = "v = " + " + ".join(f"x{i}*x{i + 1}" for i in range(500))
+    at = ",".join(f"x{i}=1±0.1" for i in range(501))
+    assert budget(wide, at)["u_v"] == pytest.approx(math.sqrt(0.01 * (2 + 4 * 499)))
+    ended = adcli("propagate", "-e", wide, "--at", at, "--second-order")
+    assert (ended.code, "too many for one propagation" in ended.err) == (2, True)
+
+
+def test_arrays_give_what_points_give():
+    """The propagation program on NumPy arrays, which is how rows go."""
+    program = propagation(parse("v = x*sin(y)\n"), ["x", "y"])
+    at = {"x": np.array([1.0, 2.0]), "y": np.array([0.5, 1.5]), "u_x": np.array([0.1, 0.2]), "u_y": np.array([0.3, 0.0])}
+    got = evaluate(program, at, numpy_arithmetic())
+    want = np.hypot(np.sin(at["y"]) * at["u_x"], at["x"] * np.cos(at["y"]) * at["u_y"])
+    assert got["u_v"] == pytest.approx(want, rel=1e-14)

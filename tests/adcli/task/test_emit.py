@@ -1,0 +1,150 @@
+"""Programs that adcli writes: headers, the same bytes every time, code that links with C and computes the same numbers."""
+from __future__ import annotations
+
+import io
+import pathlib
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from command import adcli, succeeds
+from places import ROOT
+
+from adcli.main import VERBS
+
+WORKED = str(ROOT / "samples" / "worked.ad")
+MARKS = {"text": "#", "llvm": ";", "asm": "#"}
+CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+MAIN = """
+#include <stdint.h>
+#include <stdio.h>
+void adcli_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);
+int main(void) {
+    double x[8] = {2, 1, -1, 0.5, 2, 2, 2, 2}, y[8] = {5, 2, 4, 8, 5, 5, 5, 5}, v[8], dx[8], dy[8];
+    const double *in[] = {x, y};
+    double *out[] = {v, dx, dy};
+    adcli_grad(in, out, 0, 8, 0);
+    for (int i = 0; i < 4; i++) printf("%.17g %.17g %.17g\\n", v[i], dx[i], dy[i]);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "f.ad").write_text(pathlib.Path(WORKED).read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def header(target: str, data: bytes) -> list[str]:
+    """The lines of the header, wherever the target keeps them."""
+    if target == "object":
+        start = data.index(b"adcli 0.1.0: ")
+        return data[start:data.index(b"\0\0", start)].decode().split("\0")
+    mark = MARKS[target] + " "
+    lines = data.decode().splitlines()
+    return [line.removeprefix(mark) for line in lines[:next(i for i, line in enumerate(lines) if not line.startswith(mark))]]
+
+
+@pytest.mark.parametrize("target", ["text", "llvm", "asm", "object"])
+def test_header(target):
+    lines = header(target, succeeds("grad", "f.ad", "--mode", "reverse", "--emit", target).data)
+    assert lines[:4] == ["adcli 0.1.0: the outputs and their partial derivatives of f.ad, reverse mode",
+                         "outputs: v, dv_dx, dv_dy", "inputs: x, y",
+                         f"made by: adcli grad f.ad --mode reverse --emit {target}"]
+    if target != "text":
+        assert lines[4:8] == [
+            "call: void adcli_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
+            "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
+            "rows: begin to end - 1", "work: not used, may be null"]
+
+
+def test_header_names_the_mode_that_auto_takes():
+    def first(*line: str) -> str:
+        return header("text", succeeds(*line, "--emit", "text").data)[0]
+    assert first("grad", "-e", "x*y*z*w").endswith("of -e, reverse mode")
+    assert first("grad", "-e", "a = x", "-e", "b = 2*x").endswith("of -e, forward mode")
+    assert first("jvp", "f.ad").endswith("their tangents of f.ad, forward mode")
+    assert first("eval", "f.ad") == "adcli 0.1.0: the outputs of f.ad"
+
+
+def test_header_of_a_long_program_says_how_much_work_space():
+    program = "".join(f"a{i + 1} = sin(a{i} * x)\n" for i in range(3000))
+    lines = header("llvm", succeeds("grad", "-", "--emit", "llvm", stdin=program.encode()).data)
+    assert lines[7].startswith("work: ")
+    assert int(lines[7].split()[1]) > 0
+
+
+def test_lanes_are_told():
+    lines = header("llvm", succeeds("grad", "f.ad", "--emit", "llvm", "--lanes", 4).data)
+    assert lines[6] == "rows: begin to end - 1; their number is a multiple of 4"
+
+
+@pytest.mark.parametrize("target", ["text", "llvm", "asm", "object"])
+def test_the_same_input_gives_the_same_bytes(target):
+    line = ["grad", "f.ad", "--wrt", "x", "--emit", target]
+    once = succeeds(*line).data
+    assert succeeds("grad", "--emit", target, "--wrt", "x", "-q", "f.ad").data == once
+    for name in ("one", "another"):
+        succeeds(*line, "-o", name)
+        assert pathlib.Path(name).read_bytes() == once
+
+
+@pytest.mark.parametrize("verb", ["eval", "grad", "jvp", "vjp"])
+def test_the_command_in_the_header_makes_the_same_file(verb):
+    seeds = {"jvp": ["--tangent", "x=1"], "vjp": ["--cotangent", "v=2"]}.get(verb, [])
+    for program in (["f.ad"], ["-e", "p = x*y\n\n# 'quoted' \\ \t", "-e", "p*é"], ["--", "-f.ad"]):
+        pathlib.Path("-f.ad").write_text("v = x*y")
+        if seeds and program[0] == "-e":
+            seeds = [seeds[0], seeds[1].replace("v", "f")]
+        elif seeds:
+            seeds = [seeds[0], seeds[1].replace("f", "v")]
+        text = succeeds(verb, *seeds, "--emit", "text", *program).data
+        command = next(line for line in header("text", text) if line.startswith("made by: ")).removeprefix("made by: ")
+        words = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True).stdout
+        assert succeeds(*words.decode().split("\0")[1:-1]).data == text
+
+
+@pytest.mark.parametrize("style", ["nested", "anf", "prefix"])
+@pytest.mark.parametrize("verb, seeds", [("eval", ""), ("grad", ""), ("jvp", ",dx=1,dy=0.5"), ("vjp", ",d_dv=2")])
+def test_emitted_text_computes_what_the_verb_does(verb, seeds, style):
+    text = succeeds(verb, "f.ad", "--emit", "text", "--style", style).data
+    given = {"jvp": ["--tangent", "x=1,y=0.5"], "vjp": ["--cotangent", "v=2"]}.get(verb, [])
+    expected = succeeds(verb, "f.ad", "--at", "x=2,y=5", *given).out
+    assert succeeds("eval", "-", "--at", f"x=2,y=5{seeds}", stdin=text).out == expected
+
+
+def test_composition_gives_a_hessian_vector_product():
+    tangents = succeeds("jvp", "f.ad", "--emit", "text").data
+    out = succeeds("vjp", "-", "--at", "x=2,y=5,dx=1,dy=0", "--cotangent", "dv=1", stdin=tangents).out
+    assert "d_dx = 5880.0\nd_dy = 0.0\n" in out
+
+
+@pytest.mark.skipif(CC is None, reason="no C compiler")
+@pytest.mark.parametrize("target, lanes", [("object", 1), ("asm", 1), ("object", 4), ("asm", 8)])
+def test_emitted_code_links_with_c(target, lanes):
+    file = "grad.o" if target == "object" else "grad.s"
+    succeeds("grad", "f.ad", "--emit", target, "--lanes", lanes, "-o", file)
+    pathlib.Path("main.c").write_text(MAIN)
+    subprocess.run(shlex.split(f"{CC} -Wall -Werror -o main main.c {file} -lm"), check=True)
+    printed = subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout
+    points = ["x=2,y=5", "x=1,y=2", "x=-1,y=4", "x=0.5,y=8"]
+    rows = succeeds("grad", "f.ad", "--format", "csv", *(a for p in points for a in ("--at", p))).out.splitlines()[1:]
+    assert [list(map(float, line.split())) for line in printed.splitlines()] == [list(map(float, r.split(",")[2:])) for r in rows]
+
+
+def test_an_object_file_is_not_for_a_terminal(monkeypatch):
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+    monkeypatch.setattr(io, "TextIOWrapper", Terminal)
+    ended = adcli("grad", "f.ad", "--emit", "object")
+    assert ended[:3] == (2, "", "adcli: error: an object file is nothing for a terminal\nhelp: write -o FILE\n")
+
+
+def test_every_verb_that_computes_can_emit():
+    emitting = [verb for verb in VERBS if "--emit" in succeeds(verb, "--help").out]
+    assert [v for v in ("eval", "grad", "jvp", "vjp") if v in emitting] == ["eval", "grad", "jvp", "vjp"]

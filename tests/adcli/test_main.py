@@ -1,0 +1,160 @@
+"""The command as a process of its own: pipes, signals, closed and full streams, what it imports."""
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from places import ROOT
+
+WORKED = str(ROOT / "samples" / "worked.ad")
+ADCLI = f"{sys.executable} -m adcli"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C"}
+
+
+def shell(command: str, folder: pathlib.Path) -> subprocess.CompletedProcess[bytes]:
+    """A line of shell in which `adcli` is this one."""
+    line = f"set -o pipefail; adcli() {{ {ADCLI} \"$@\"; }}; {command}"
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=ENVIRONMENT, capture_output=True, timeout=60, check=False)
+
+
+def test_pipes_compose(tmp_path):
+    ended = shell(f"adcli jvp {WORKED} --emit text | adcli vjp - --at x=2,y=5,dx=1,dy=0 --cotangent dv=1", tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.decode().splitlines()[:4] == ["v = 3920.6", "dv = 5880.0", "d_dx = 5880.0", "d_dy = 0.0"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_a_closed_pipe_ends_quietly(tmp_path, form):
+    ended = shell(f"adcli eval -e 'x*y' --at x=0:1:1000000,y=0:1:1000000 --format {form} | head -1", tmp_path)
+    assert ended.stdout.count(b"\n") == 1
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_full_disk_is_told_once(tmp_path):
+    for line in ("adcli eval -e 1 > /dev/full", "adcli eval -e 1 -o /dev/full", "adcli eval -e x --at x=0:1:10000 > /dev/full"):
+        ended = shell(line, tmp_path)
+        assert (ended.returncode, ended.stderr) == (2, b"adcli: error: No space left on device\n")
+
+
+def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path):
+    (tmp_path / "r").write_text("old")
+    ended = shell("ulimit -f 8; adcli eval -e x --at x=0:1:100000 -o r", tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"adcli: error: File too large\n")
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
+
+
+def test_closed_streams(tmp_path):
+    assert shell("adcli eval -e 1 >&-", tmp_path).stderr == \
+        b"adcli: error: standard output is closed\nhelp: write to a file with -o FILE\n"
+    ended = shell("adcli eval -e x --at y=1 2>&-", tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    ended = shell("adcli eval - <&-", tmp_path)
+    assert (ended.returncode, ended.stderr) == (2, b"adcli: error: standard input is closed\n")
+
+
+def test_streams_by_name(tmp_path):
+    ended = shell("adcli eval -e 1 -o /dev/stdout; adcli eval -e 2 -o >(cat); adcli eval -e 3 -o /dev/stdout >> r; cat r; "
+                  "adcli eval -e 4 -o /dev/null", tmp_path)
+    assert sorted(ended.stdout.splitlines()) == [b"f = 1.0", b"f = 2.0", b"f = 3.0"]
+    assert ended.stderr == b""
+
+
+def test_names_outside_ascii_in_a_plain_locale(tmp_path):
+    (tmp_path / "é.ad").write_text("Größe = α*2")
+    ended = shell("adcli eval é.ad --at α=1; adcli eval é.ad --at β=1", tmp_path)
+    assert ended.stdout.decode() == "Größe = 2.0\n"
+    assert ended.stderr.decode() == "adcli: error: no input 'β'\nhelp: the inputs are α\n"
+
+
+def long_run(folder: pathlib.Path, *options: str) -> subprocess.Popen[bytes]:
+    """adcli at work on a program that takes it long."""
+    (folder / "long.ad").write_text("a0 = x\n" + "".join(f"a{i + 1} = sin(a{i}*x + {i})\n" for i in range(60_000)))
+    command = [sys.executable, "-m", "adcli", "grad", "long.ad", *options]
+    return subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("seconds", [0.7, 4])
+def test_an_interrupt_ends_a_compilation_at_once(tmp_path, seconds):
+    process = long_run(tmp_path, "--at", "x=1", "-o", "r")
+    time.sleep(seconds)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    assert process.communicate(timeout=20) == (b"", b"")
+    assert time.monotonic() - start < 1
+    assert process.returncode == 130
+    assert [p.name for p in tmp_path.iterdir()] == ["long.ad"]
+
+
+def test_an_interrupt_leaves_whole_rows_and_no_file(tmp_path):
+    grid = ["-e", "x*y", "--at", "x=0:1:1000000,y=0:1:1000", "--format", "csv"]
+    command = [sys.executable, "-m", "adcli", "eval", *grid]
+    process = subprocess.Popen(command, bufsize=0, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    start = process.stdout.read(1000)
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, b"")
+    lines = (start + rest).decode().split("\n")
+    assert lines[0] == "x,y,f"
+    assert lines[-1] == ""
+    assert all(float(x) * float(y) == float(v) for x, y, v in (line.split(",") for line in lines[1:-1]))
+
+    process = subprocess.Popen([*command, "-o", "r"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    until_it_writes(process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == b""
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def until_it_writes(process, folder):
+    """Wait until the process has its output file open, which has no name yet or a hidden one."""
+    wait = time.monotonic() + 20
+    while time.monotonic() < wait:
+        assert process.poll() is None
+        for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(entry).startswith(f"{folder}/"):   # the folder itself is read by Python's imports
+                    return
+        time.sleep(0.02)
+    raise AssertionError("nothing is written")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are a service of Linux")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_is_killed_leaves_the_old_file_and_nothing_else(tmp_path, number):
+    (tmp_path / "r").write_text("old")
+    grid = ["-e", "x*y", "--at", "x=0:1:1000000,y=0:1:1000"]
+    process = subprocess.Popen([sys.executable, "-m", "adcli", "eval", *grid, "-o", "r"], cwd=tmp_path, env=ENVIRONMENT)
+    until_it_writes(process, tmp_path)
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
+
+
+def imported(*arguments: str) -> set[str]:
+    """The top-level packages that a run imports."""
+    ended = subprocess.run([sys.executable, "-X", "importtime", "-m", "adcli", *arguments], env=ENVIRONMENT, cwd=ROOT,
+                           capture_output=True, text=True, check=True)
+    names = [line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if line.startswith("import time:")]
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("line, never", [
+    (["grad", "-e", "x*sin(y)", "--at", "x=2,y=5"], {"numpy", "polars"}),
+    (["jvp", "-e", "x*y", "--emit", "text"], {"numpy", "llvmlite", "polars"}),
+    (["show", "-e", "x*y", "--stage", "reverse"], {"numpy", "llvmlite", "polars"}),
+    (["grad", "--help"], {"numpy", "llvmlite", "lark", "polars"}),
+    (["--version"], {"numpy", "llvmlite", "lark", "polars"}),
+])
+def test_what_is_not_needed_is_not_imported(line, never):
+    packages = imported(*line)
+    assert "adcli" in packages
+    assert packages.isdisjoint(never)

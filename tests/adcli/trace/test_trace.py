@@ -1,0 +1,369 @@
+"""adcli trace: the tables of the textbooks, and that their totals are those of jvp and vjp."""
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+import one_operation
+import pytest
+from adcli.lang.analyse.trace import traced
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Program, Var
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.parse import parse
+from back_ends import bits
+from command import adcli, succeeds
+from compare_corpus import cases
+from places import DATA, ROOT
+from sample_files import SCALARS
+
+from adcli.trace.notation import Label, Latex, free_letter, labels
+from adcli.trace.tables import Writer, latex
+
+TEXTBOOK = ROOT / "samples" / "textbook.ad"
+AT = ("--at", "x1=2,x2=5")
+
+# ---------------------------------------------------------------- the tables of Baydin et al. (2018), by eye
+
+FORWARD = """\
+Forward primal trace                            │ Forward tangent trace
+────────────────────────────────────────────────┼────────────────────────────────────────────────
+v₋₁ = x1                             = 2        │ v̇₋₁ = ẋ1                                  = 1
+v₀  = x2                             = 5        │ v̇₀  = ẋ2                                  = 0
+────────────────────────────────────────────────┼────────────────────────────────────────────────
+v₁  = ln v₋₁   = ln 2                = 0.69315  │ v̇₁  = v̇₋₁ / v₋₁           = 1 / 2         = 0.5
+v₂  = v₋₁ × v₀ = 2 × 5               = 10       │ v̇₂  = v̇₋₁ × v₀ + v₋₁ × v̇₀ = 1 × 5 + 2 × 0 = 5
+v₃  = v₁ + v₂  = 0.69315 + 10        = 10.693   │ v̇₃  = v̇₁ + v̇₂             = 0.5 + 5       = 5.5
+v₄  = sin v₀   = sin 5               = -0.95892 │ v̇₄  = v̇₀ × cos v₀         = 0 × cos 5     = 0
+v₅  = v₃ - v₄  = 10.693 - (-0.95892) = 11.652   │ v̇₅  = v̇₃ - v̇₄             = 5.5 - 0       = 5.5
+────────────────────────────────────────────────┼────────────────────────────────────────────────
+y   = v₅                             = 11.652   │ ẏ   = v̇₅                                  = 5.5
+"""
+
+REVERSE = """\
+Forward primal trace                            │ Reverse adjoint trace, read upwards
+────────────────────────────────────────────────┼───────────────────────────────────────────────────
+v₋₁ = x1                             = 2        │ x̄1  = v̄₋₁                               = 5.5
+v₀  = x2                             = 5        │ x̄2  = v̄₀                                = 1.7163
+────────────────────────────────────────────────┼───────────────────────────────────────────────────
+v₁  = ln v₋₁   = ln 2                = 0.69315  │ v̄₋₁ = v̄₋₁ + v̄₁ / v₋₁ = 5 + 1 / 2        = 5.5
+v₂  = v₋₁ × v₀ = 2 × 5               = 10       │ v̄₀  = v̄₀ + v₋₁ × v̄₂  = -0.28366 + 2 × 1 = 1.7163
+                                                │ v̄₋₁ = v̄₂ × v₀        = 1 × 5            = 5
+v₃  = v₁ + v₂  = 0.69315 + 10        = 10.693   │ v̄₂  = v̄₃                                = 1
+                                                │ v̄₁  = v̄₃                                = 1
+v₄  = sin v₀   = sin 5               = -0.95892 │ v̄₀  = v̄₄ × cos v₀    = (-1) × cos 5     = -0.28366
+v₅  = v₃ - v₄  = 10.693 - (-0.95892) = 11.652   │ v̄₄  = -v̄₅                               = -1
+                                                │ v̄₃  = v̄₅                                = 1
+────────────────────────────────────────────────┼───────────────────────────────────────────────────
+y   = v₅                             = 11.652   │ v̄₅  = ȳ                                 = 1
+"""
+
+MARKDOWN = """\
+| Forward primal trace | Forward tangent trace |
+|:---|:---|
+| v₋₁ = x1 = 2 | v̇₋₁ = ẋ1 = 1 |
+| v₀ = x2 = 5 | v̇₀ = ẋ2 = 0 |
+| v₁ = ln v₋₁ = ln 2 = 0.69315 | v̇₁ = v̇₋₁ / v₋₁ = 1 / 2 = 0.5 |
+| v₂ = v₋₁ × v₀ = 2 × 5 = 10 | v̇₂ = v̇₋₁ × v₀ + v₋₁ × v̇₀ = 1 × 5 + 2 × 0 = 5 |
+| v₃ = v₁ + v₂ = 0.69315 + 10 = 10.693 | v̇₃ = v̇₁ + v̇₂ = 0.5 + 5 = 5.5 |
+| v₄ = sin v₀ = sin 5 = -0.95892 | v̇₄ = v̇₀ × cos v₀ = 0 × cos 5 = 0 |
+| v₅ = v₃ - v₄ = 10.693 - (-0.95892) = 11.652 | v̇₅ = v̇₃ - v̇₄ = 5.5 - 0 = 5.5 |
+| y = v₅ = 11.652 | ẏ = v̇₅ = 5.5 |
+"""
+
+LATEX = r"""\begin{tabular}{@{}l@{\;}l@{\;}l@{\;}l@{\qquad}l@{\;}l@{\;}l@{\;}l@{}}
+\toprule
+\multicolumn{4}{l}{Forward primal trace} & \multicolumn{4}{l}{Reverse adjoint trace, read upwards} \\
+\midrule
+$v_{0}$ & $= x_{1}$ &  & $= 0$ & $\bar{x}_{1}$ & $= \bar{v}_{0}$ &  & $= -2$ \\
+\midrule
+$v_{1}$ & $= \exp v_{0}$ & $= \exp 0$ & $= 1$ & $\bar{v}_{0}$ & $= \bar{v}_{1} \cdot v_{1}$ & $= (-2) \cdot 1$ & $= -2$ \\
+$v_{2}$ & $= v_{1} - 1$ & $= 1 - 1$ & $= 0$ & $\bar{v}_{1}$ & $= \bar{v}_{2}$ &  & $= -2$ \\
+\midrule
+$y$ & $= v_{2}$ &  & $= 0$ & $\bar{v}_{2}$ & $= \bar{y}$ &  & $= -2$ \\
+\bottomrule
+\end{tabular}
+"""
+
+
+def test_the_forward_table_of_the_survey():
+    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1").out == FORWARD
+
+
+def test_the_reverse_table_of_the_survey():
+    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--cotangent", "y=1").out == REVERSE
+
+
+def test_both_are_two_tables_and_neither_is_the_primal_trace():
+    both = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1", "--cotangent", "y=1").out
+    assert both == f"{FORWARD}\n{REVERSE}"
+    alone = succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g").out
+    assert alone.splitlines() == [re.split(" │|─┼", line)[0].rstrip() for line in FORWARD.splitlines()]
+
+
+def test_markdown():
+    assert succeeds("trace", TEXTBOOK, *AT, "--fmt", "%.5g", "--tangent", "x1=1", "--format", "markdown").out == MARKDOWN
+
+
+def test_latex():
+    assert succeeds("trace", "-e", "y = exp(x_1) - 1", "--at", "x_1=0", "--cotangent", "y=-2",
+                    "--format", "latex").out == LATEX
+
+
+def test_json_has_every_number_and_its_place():
+    (record,) = succeeds("trace", TEXTBOOK, *AT, "--tangent", "x1=1", "--cotangent", "y=1", "--format", "json").records
+    assert list(record) == ["at", "tangent", "cotangent", "inputs", "lines", "outputs", "status"]
+    assert [i["adjoint"] for i in record["inputs"]] == [5.5, 2 - math.cos(5)]
+    product = record["lines"][1]
+    text = TEXTBOOK.read_text(encoding="utf-8")
+    assert text[slice(*product["span"])] == "x1 * x2" and text.splitlines()[product["line"] - 1].startswith("y = ")
+    assert (product["name"], product["op"], product["operands"]) == ("v₂", "mul", ["v₋₁", "v₀"])
+    assert (product["value"], product["tangent"], product["adjoint"]) == (10.0, 5.0, 1.0)
+    assert product["terms"] == [{"operand": "v₋₁", "formula": "v̇₋₁ × v₀", "value": 5.0},
+                                {"operand": "v₀", "formula": "v₋₁ × v̇₀", "value": 0.0, "absent": "zero seed"}]
+    assert product["steps"] == [{"operand": "v₋₁", "formula": "v̄₂ × v₀", "value": 5.0, "adjoint": 5.0},
+                                {"operand": "v₀", "formula": "v₋₁ × v̄₂", "value": 2.0, "adjoint": 2 - math.cos(5)}]
+    assert record["outputs"] == [{"output": "y", "of": "v₅", "value": record["lines"][-1]["value"],
+                                  "tangent": 5.5, "adjoint": 1.0}]
+
+
+# ---------------------------------------------------------------- the totals are those of the derivative programs
+
+def check_totals(program: Program, at: dict[str, float], tangent: dict[str, float], cotangent: dict[str, float]) -> None:
+    """Every tangent and adjoint at the ends of the trace is what the forward or reverse program gives, bit for bit."""
+    wrt = list(tangent)
+    trace = traced(program, at, wrt, tangent, cotangent)
+    forward, reverse = tangents(program, wrt), adjoints(program, wrt)
+    seeds = {p.name: given[p.seed] for derived, given in ((forward, tangent), (reverse, cotangent))
+             for p in derived.params if p.seed}
+    pushed = evaluate(drop_zero_seeds(forward), {**at, **seeds}, FLOAT)
+    pulled = evaluate(drop_zero_seeds(reverse), {**at, **seeds}, FLOAT)
+    outputs = program.results
+    for r, d in zip(outputs, forward.results[len(outputs):], strict=True):
+        assert bits(total(trace.tangents, r.atom)) == bits(pushed[d.name]), (r.name, at)
+    for x, d in zip(wrt, reverse.results[len(outputs):], strict=True):
+        assert bits(total(trace.adjoints, program.param(x).var)) == bits(pulled[d.name]), (x, at)
+    for r in outputs:
+        if isinstance(r.atom, Var):
+            assert bits(trace.values[r.atom]) == bits(pushed[r.name])
+
+
+def total(found, atom) -> float:
+    return found[atom].value if atom in found else 0.0
+
+
+SMALL = [c for c in cases(DATA) if c["n_ops"] <= 120]
+
+
+@pytest.mark.parametrize("case", SMALL, ids=[c["id"] for c in SMALL])
+def test_the_totals_of_programs_that_other_people_wrote(case):
+    program = parse(case["program"])
+    wrt = [p.name for p in program.params if p.active]
+    for point in case["points"][:3]:
+        at = {p.name: float(point["at"].get(p.name, p.default or 0)) for p in program.params}
+        check_totals(program, at, {x: 1 + 0.5 * i for i, x in enumerate(wrt)},
+                     {r.name: 1 - 0.25 * i for i, r in enumerate(program.results)})
+        check_totals(program, at, {x: float(i == 0) for i, x in enumerate(wrt)},
+                     {r.name: float(i == 0) for i, r in enumerate(program.results)})
+
+
+@pytest.mark.parametrize("op", one_operation.REAL, ids=lambda p: p.name)
+@pytest.mark.parametrize("count", [None, 3])
+def test_the_totals_of_every_row_at_special_points(op, count):
+    program = one_operation.program(op, count=count if op.variadic else None)
+    wrt = [p.name for p in program.params]
+    for at in one_operation.samples(op) + one_operation.special_points(op):
+        if len(at) == len(wrt):
+            check_totals(program, {x: at.get(x, 1.0) for x in wrt}, dict.fromkeys(wrt, 1.5), {"z": -2.0})
+            check_totals(program, {x: at.get(x, 1.0) for x in wrt}, {x: float(i > 0) for i, x in enumerate(wrt)}, {"z": 0.0})
+
+
+@pytest.mark.parametrize("text", [
+    "v = x*x*x + x\nw = v*v + x*v\n", "(a, b) = dup(x)\nv = a*b + x\nw = a\n", "v = x\nw = x\nu = 3\n",
+    "v = x > 0.5 ? log(x - 0.5) : y * x\nw = v + v * v\n", "v = max(x, x, y) + max(x, x)\n", "x = x*y + x\n",
+    "v = x*0 + (y > 9 ? x / 0 : y)\n"])
+@pytest.mark.parametrize("x, y", [(0.3, 1.7), (0.7, -1.1), (0.0, 0.0), (math.inf, 2.0), (math.nan, 1.0)])
+def test_the_totals_where_values_are_used_more_than_once(text, x, y):
+    program = parse(text)
+    at = {p.name: {"x": x, "y": y}[p.name] for p in program.params}
+    for dx in (1.1, 0.0):
+        check_totals(program, at, {name: dx if name == "x" else 0.7 for name in at},
+                     {r.name: 0.3 * (i + 1) for i, r in enumerate(program.results)})
+
+
+@pytest.mark.parametrize("name", [p.name for p in SCALARS])
+def test_the_totals_are_what_jvp_and_vjp_print(name):
+    path = ROOT / "samples" / name
+    point = re.search(r"--at (\S+)", re.search(r"^# Try:  (.+)$", path.read_text(encoding="utf-8"), re.M)[1])
+    at = ["--at", point[1]] if point else []
+    program = parse(path.read_text(encoding="utf-8"))
+    first = next(p.name for p in program.params if p.active)
+    dots = ["--tangent", f"{first}=2"]
+    bars = ["--cotangent", ",".join(f"{r.name}={i + 1}" for i, r in enumerate(program.results))]
+    (record,) = adcli("trace", path, *at, *dots, *bars, "--format", "json").records
+    (pushed,) = adcli("jvp", path, *at, *dots, "--format", "json").records
+    (pulled,) = adcli("vjp", path, *at, *bars, "--format", "json").records
+    assert {o["output"]: o["tangent"] for o in record["outputs"]} == pytest.approx(pushed["jvp"], rel=1e-12, abs=1e-12)
+    assert {i["input"]: i["adjoint"] for i in record["inputs"] if "adjoint" in i} == pytest.approx(
+        pulled["vjp"], rel=1e-12, abs=1e-12)
+    assert {o["output"]: o["value"] for o in record["outputs"]} == pytest.approx(pushed["value"], rel=1e-12, abs=1e-12)
+
+
+# ---------------------------------------------------------------- what has no derivative, and what is no number
+
+def composed(text: str) -> str:
+    """Letters with their dots and bars as one character where there is one, as they are printed."""
+    return unicodedata.normalize("NFC", text)
+
+
+def cell(table: str, name: str) -> list[str]:
+    """What stands behind a name in a table, part by part."""
+    found = re.findall(rf"(?:^|│ ){composed(name)} +=(.*?)(?:│|$)", table, re.M)
+    return [" ".join(part.split()) for part in found]
+
+
+def test_an_arm_that_is_not_taken_contributes_nothing():
+    ended = succeeds("trace", "-e", "v = x > 0 ? x**2 : sqrt(x)", "--at", "x=3", "--tangent", "x=1", "--cotangent", "v=1")
+    assert cell(ended.out, "ẇ₄") == ["ẇ₂ + 0 (arm not taken) = 6 + 0 = 6"]
+    assert cell(ended.out, "w̄₃") == ["0 (arm not taken) = 0"]
+    assert cell(ended.out, "x̄") == ["w̄₀ = 6"]
+
+
+def test_steps_and_kinks_say_so():
+    ended = adcli("trace", "-e", "v = floor(x) + max(x, 7) + abs(x)", "--at", "x=0", "--tangent", "x=1")
+    assert ended.code == 0 and cell(ended.out, "ẇ₁") == ["0 (flat step) = 0"]
+    assert cell(ended.out, "ẇ₂") == ["0 (arm not taken) = 0"]
+    assert cell(ended.out, "ẇ₄") == ["ẇ₀ × sign w₀ = 1 × sign 0 = 0"]
+    assert ended.err == "-e:1:5: note: floor'(u) at u = 0.0: jump\n"
+    assert adcli("trace", "-e", "v = abs(x)", "--at", "x=0", "-q").err == ""
+
+
+def test_infinities_and_nan_are_shown_and_are_json():
+    at = ("--at", "x=0", "--tangent", "x=1", "-q")
+    assert cell(succeeds("trace", "-e", "v = log(x)", *at).out, "w₁") == ["ln w₀ = ln 0 = -inf"]
+    (record,) = succeeds("trace", "-e", "v = log(x) * 0", *at, "--format", "json").records
+    assert [line["value"] for line in record["lines"]] == ["-Infinity", "NaN"]
+    assert record["lines"][0]["tangent"] == "Infinity" and record["status"] == "domain"
+
+
+def test_a_zero_seed_drops_what_it_would_have_caused():
+    """0·∞ of a direction that is not asked for is no NaN, as for jvp."""
+    at = ("--at", "x=0,y=1", "--tangent", "y=1", "-q")
+    ended = succeeds("trace", "-e", "v = sqrt(x) + y", *at)
+    assert cell(ended.out, "ẇ₁") == ["0 (zero seed) = 0"] and cell(ended.out, "v̇") == ["ẇ₂ = 1"]
+    assert "dv = 1.0" in succeeds("jvp", "-e", "v = sqrt(x) + y", *at).out
+
+
+# ---------------------------------------------------------------- names
+
+def test_names_of_the_program_and_numbered_ones():
+    line = ("-e", "p = 7*x", "-e", "v1 = p*x + 1", "--at", "x=2", "--tangent", "x=1")
+    out = succeeds("trace", *line).out
+    assert [row.split()[0] for row in out.splitlines() if " = " in row] == ["w₀", "p", "w₁", "w₂", "v1"]
+    out = succeeds("trace", *line, "--names", "program").out
+    assert [row.split()[0] for row in out.splitlines() if " = " in row] == ["x", "p", "w₁", "v1", "v1"]
+    assert cell(out, "ẋ") == ["1"]
+
+
+def test_the_letter_of_numbered_values_is_none_of_the_program():
+    assert free_letter(["x", "y"]) == "v"
+    assert free_letter(["v"]) == free_letter(["v_1"]) == free_letter(["v12"]) == "w"
+    assert free_letter(list("abcdefghijklmnopqrstuvwxyz")) == "vv"
+
+
+def test_names_in_latex():
+    given = {"x": "x", "x1": "x_{1}", "alpha_2": r"\alpha_{2}", "θ": r"\theta", "rate": r"\mathit{rate}",
+             "k_max": r"k_{\text{max}}", "a_b_c": r"\mathit{a\_b\_c}", "é1": r"\text{\itshape é}_{1}"}
+    notation = Latex(str, list(given))
+    assert {name: notation.label(Label(name)) for name in given} == given
+    assert notation.label(Label("k_max"), "tangent") == r"\dot{k}_{\text{max}}"
+    same = Latex(str, ["x1", "x_1"])
+    assert [same.label(Label(name)) for name in ("x1", "x_1")] == [r"\mathit{x1}", r"\mathit{x\_1}"]
+
+
+@pytest.mark.parametrize("op", one_operation.REAL, ids=lambda p: p.name)
+def test_latex_of_every_row_is_well_formed(op):
+    program = one_operation.program(op)
+    names = [p.name for p in program.params]
+    notation = Latex("%.6g".__mod__, [*names, "z", *(v.name or "" for e in program.equations for v in e.outs)])
+    trace = traced(program, one_operation.samples(op)[0], names, dict.fromkeys(names, -1e-9), {"z": 1.0})
+    for table in Writer(trace, labels(program, False), notation).tables(True, True):
+        for row in "".join(latex(table)).splitlines():
+            well_formed(row)
+
+
+def well_formed(row: str) -> None:
+    """Cells, dollars and braces of a line of a tabular go together."""
+    assert row.count("$") % 2 == 0
+    depth = 0
+    for c in re.sub(r"\\[{}]", "", row):
+        depth += (c == "{") - (c == "}")
+        assert depth >= 0, row
+    assert depth == 0 and not re.search(r"(?<!\\)[#%]", row), row
+    if row.startswith(("$", " &")):
+        assert row.count(" & ") == 7 and row.endswith(" \\\\"), row
+
+
+def test_markdown_escapes_what_it_would_read():
+    out = succeeds("trace", "-e", "v_a = abs(x_b) * 2", "--at", "x_b=-3", "--format", "markdown").out
+    assert r"\|v₀\| = \|-3\| = 3" in out and r"x\_b" in out and r"v\_a" in out
+    assert all(re.sub(r"\\.", "", row).count("|") == 2 for row in out.splitlines())
+
+
+# ---------------------------------------------------------------- points, files, faults
+
+def test_several_points_are_several_tables():
+    out = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3").out
+    assert re.findall("^# (.+)$", out, re.M) == ["x = 1, y = 3", "x = 2, y = 3"]
+    assert cell(out, "v₁") == ["v₋₁ × v₀ = 1 × 3 = 3", "v₋₁ × v₀ = 2 × 3 = 6"]
+    records = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3", "--format", "json").records
+    assert [r["outputs"][0]["value"] for r in records] == [3.0, 6.0]
+    latex = succeeds("trace", "-e", "x*y", "--at", "x=1:2:2,y=3", "--format", "latex").out
+    assert re.findall("^% (.+)$", latex, re.M) == ["x = 1, y = 3", "x = 2, y = 3"]
+
+
+def test_of_leaves_out_what_an_output_does_not_need():
+    program = ("-e", "a = sin(x)", "-e", "b = x*y", "--at", "x=1,y=2")
+    assert "sin" in succeeds("trace", *program).out
+    out = succeeds("trace", *program, "--of", "b", "--cotangent", "b=1").out
+    assert "sin" not in out and cell(out, "ȳ") == ["v̄₀ = 1"]
+
+
+def test_an_input_that_is_not_differentiated_has_no_tangent_and_no_adjoint():
+    program = ("-e", "param k = 3", "-e", "v = k*x", "--at", "x=2", "--tangent", "x=1", "--cotangent", "v=1")
+    out = succeeds("trace", *program).out
+    assert "k̇" not in out and "k̄" not in out
+    assert cell(succeeds("trace", *program, "--wrt", "x,k").out, "k̄") == ["w̄₋₁ = 2"]
+
+
+def test_it_writes_to_a_file(tmp_path):
+    assert succeeds("trace", TEXTBOOK, *AT, "--tangent", "x1=1", "--fmt", "%.5g", "-o", tmp_path / "t").out == ""
+    assert (tmp_path / "t").read_text(encoding="utf-8") == FORWARD
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (("-e", "v = x"), "adcli: error: no values for x\nhelp: give a point, --at x=1"),
+    (("-e", "v = x", "--at", "x=1", "--wrt", "x"), "adcli: error: --wrt is for --tangent and --cotangent"),
+    (("-e", "v = xx", "--at", "xx=1", "--tangent", "xxx=1"), "adcli: error: no input 'xxx'\nhelp: did you mean 'xx'?"),
+    (("-e", "v = x", "--at", "x=1", "--cotangent", "x=1"), "adcli: error: no output 'x'\nhelp: the outputs are v"),
+    (("-e", "v = x", "--at", "x=1", "--format", "tex"), "adcli: error: no format 'tex'\nhelp: did you mean 'text'?"),
+    (("-e", "v = x", "--at", "x=1", "--fmt", "%d"), "adcli: error: --fmt '%d' is no template")])
+def test_faults(arguments, said):
+    ended = adcli("trace", *arguments)
+    assert ended.code == 2 and ended.out == "" and ended.err.startswith(said), ended
+
+
+def test_programs_without_inputs_and_without_lines():
+    assert succeeds("trace", "-e", "2*3").out.splitlines()[-1].split() == ["f", "=", "v₁", "=", "6"]
+    assert succeeds("trace", "-e", "v = x", "--at", "x=2", "--cotangent", "v=3").out.count(" = 3") == 2
+    assert succeeds("trace", "-e", "v = 3", "--tangent", "").out.splitlines()[-1].split() == ["v", "=", "3", "│", "v̇", "=", "0"]
+
+
+def test_a_long_program_is_one_long_table():
+    text = "".join(f"x{i + 1} = sin(x{i}) * 0.5 + x{i}\n" for i in range(1000))
+    ended = succeeds("trace", "-", "--at", "x0=1", "--tangent", "x0=1", "--cotangent", "x1000=1", stdin=text.encode())
+    pushed, pulled = cell(ended.out, "ẋ1000")[-1], cell(ended.out, "x̄0")[-1]
+    assert pushed.split(" = ")[-1] == pulled.split(" = ")[-1]
+    assert len(ended.out.splitlines()) > 6000

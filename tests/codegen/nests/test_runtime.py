@@ -1,0 +1,383 @@
+"""Native code of programs with tensors: what it computes, that it touches nothing else, and what a call promises."""
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import guarded_arrays
+import numpy as np
+import pytest
+from adcli.codegen.machine import veclib
+from adcli.codegen.nests import runtime as tensors
+from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Lit, Program, Result
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE, exp
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from comprehension_samples import Sample
+from hypothesis import given
+from places import HELPERS, ROOT
+from random_comprehensions import tensor_samples
+from random_programs import law
+from tensor_laws import NUMPY, direction
+from tensor_notation import Tensors
+
+import adcli
+
+LANES = (veclib.lanes(), 4, 2, 1)
+SIZES = tensor_samples(rank=2, longest=20) | tensor_samples(rank=2, longest=9) | tensor_samples()
+
+
+def product(a: str = "i k", b: str = "k j", c: str = "i j") -> Program:
+    """A matrix product, its operands and result with these subscripts."""
+    size = {"i": "M", "j": "N", "k": "K"}
+    t = Tensors(A=" ".join(size[x] for x in a.split()), B=" ".join(size[x] for x in b.split()))
+    return t.make("C", c, "+", "i:M j:N k:K", [f"A {a}", f"B {b}"], lambda x, y: x * y).program("C")
+
+
+def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None) -> None:
+    """The code gives `want` with every choice of nests, between pages that end the process when they are touched, at either
+    end of every array, temporary ones too."""
+    kernel = compile_tensors(program, lanes=lanes)
+    kinds = {p.name: np.int64 if p.var.integer else float for p in program.params}
+    for at_end in (True, False):
+        kernel.allocate = lambda size, e=at_end: guarded_arrays.guarded(size, e)
+        arrays = {name: guarded_arrays.like(np.asarray(at[name], kind), at_end) for name, kind in kinds.items()}
+        out = {name: guarded_arrays.empty(np.shape(x), at_end=at_end) for name, x in want.items()}
+        plan = kernel.plan(tuple(arrays[p.name].shape for p in program.params))
+        counts = [len(s.nests) for s in kernel.module.steps]
+        for choice in range(max(counts, default=1)):
+            for k, count in enumerate(counts):
+                plan.cells[kernel.module.choices + k] = min(choice, max(0, count - 1))
+            got = kernel(arrays, out=out, jobs=1)
+            for name, x in want.items():
+                np.testing.assert_allclose(got[name], np.asarray(x, float), rtol=2e-11, atol=1e-11, err_msg=name)
+
+
+# ---------------------------------------------------------------- random programs
+
+@law(300)
+@given(SIZES)
+def test_values_are_those_of_plain_loops(sample: Sample) -> None:
+    everywhere(sample.program(), sample.values, sample.meaning(), LANES[len(sample.shapes) % len(LANES)])
+
+
+@law(100)
+@given(SIZES)
+def test_adjoints_are_those_of_the_reference(sample: Sample) -> None:
+    r = random.Random(1)
+    program = simplify(adjoints(sample.program()))
+    at = {**sample.values, **{f"d_d{n}": direction(r, sample.extents(n)) for n in sample.results}}
+    everywhere(program, at, evaluate(program, {p.name: at[p.name] for p in program.params}, NUMPY))
+
+
+@law(100)
+@given(SIZES)
+def test_tangents_are_those_of_the_reference(sample: Sample) -> None:
+    r = random.Random(2)
+    program = simplify(tangents(sample.program()))
+    at = {**sample.values, **{f"d{n}": direction(r, np.shape(sample.values[n])) for n in sample.reals}}
+    everywhere(program, at, evaluate(program, {p.name: at[p.name] for p in program.params}, NUMPY))
+
+
+def test_a_read_too_far_ends_the_process() -> None:
+    """Without the proof, a subscript that is outside by one: the pages around the arrays are what the tests above rely on."""
+    script = f"""
+import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
+import guarded_arrays, numpy as np
+from adcli.codegen.nests import runtime as tensors
+from tensor_notation import Tensors
+tensors.prove = lambda program, sizes: None
+p = Tensors(A="N").make("C", "i", "=", "i:N", ["A i+1"], lambda x: x).program("C")
+tensors.compile_tensors(p)({{"A": guarded_arrays.like(np.ones(int(sys.argv[1])))}})
+"""
+    for n in ("5", "8", "64"):
+        assert subprocess.run([sys.executable, "-c", script, n]).returncode == -11
+
+
+# ---------------------------------------------------------------- products and windows
+
+@pytest.mark.parametrize("a", ["i k", "k i"])
+@pytest.mark.parametrize("b", ["k j", "j k"])
+@pytest.mark.parametrize("c", ["i j", "j i"])
+def test_matrix_products(a: str, b: str, c: str) -> None:
+    program = product(a, b, c)
+    for m, k, n in ((1, 1, 1), (3, 5, 2), (8, 16, 24), (17, 33, 41), (9, 1, 50), (40, 7, 3)):
+        r = np.random.default_rng(m)
+        x, y = r.standard_normal((m, k)), r.standard_normal((k, n))
+        at = {"A": x if a == "i k" else x.T, "B": y if b == "k j" else y.T}
+        everywhere(program, at, {"C": x @ y if c == "i j" else (x @ y).T})
+
+
+def test_one_compilation_serves_all_sizes() -> None:
+    kernel = compile_tensors(product())
+    for m, k, n in ((0, 3, 4), (3, 0, 4), (3, 4, 0), (2, 3, 4), (64, 64, 64), (130, 70, 150)):
+        x, y = np.ones((m, k)), np.full((k, n), 2.0)
+        np.testing.assert_array_equal(kernel({"A": x, "B": y})["C"], np.full((m, n), 2.0 * k))
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_convolutions_and_their_adjoints(stride: int) -> None:
+    t = Tensors(I="N C H W", F="M C KH KW", o="P Q")
+    reads = [f"I n c h*{stride}+kh w*{stride}+kw", "F m c kh kw"]
+    program = t.make("O", "n m h w", "+", "n:N m:M h:P w:Q c:C kh:KH kw:KW", reads, lambda x, y: x * y).program("O")
+    r = np.random.default_rng(stride)
+    filters, p, q = r.standard_normal((3, 2, 3, 3)), 5, 11
+    image = r.standard_normal((2, 2, stride * (p - 1) + 3, stride * (q - 1) + 3))
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))[:, :, ::stride, ::stride]
+    at = {"I": image, "F": filters, "o": np.zeros((p, q))}
+    everywhere(program, at, {"O": np.einsum("nchwkl,mckl->nmhw", windows, filters)})
+    seed = r.standard_normal((2, 3, p, q))
+    back = np.zeros_like(image)
+    for k, h in np.ndindex(3, 3):
+        back[:, :, k:k + stride * (p - 1) + 1:stride, h:h + stride * (q - 1) + 1:stride] += np.einsum(
+            "nmhw,mc->nchw", seed, filters[:, :, k, h])
+    want = {"d_dI": back, "d_dF": np.einsum("nmhw,nchwkl->mckl", seed, windows)}
+    everywhere(simplify(adjoints(program, ["I", "F"])), {**at, "d_dO": seed}, want)
+
+
+@pytest.mark.parametrize(("write", "shape", "guards"), [
+    ("i", "N-2", ["N-i-k-3"]), ("i-2", "N-2", ["i-k-2"]), ("5", "3", ["i-k-N"]), ("i+k", "N", ["N-1-i-k"]),
+    ("i+k*2-3", "N", ["i+k*2-3", "N+2-i-k*2"]), ("i*2-k", "N", ["i*2-k", "N-1-i*2+k"])])
+def test_guards_that_leave_no_point_for_an_element(write: str, shape: str, guards: list[str]) -> None:
+    """Loops over elements of the result meet values of their indices at which nothing is written, and nothing there is."""
+    t = Tensors(A="N", B="K")
+    t.make("C", write, "+", "i:N k:K", ["A i", "B k"], lambda x, y: x * y, shape=shape, guards=guards)
+    program = t.program("C")
+    for n, k in ((3, 1), (9, 9), (17, 4), (30, 11)):
+        at = {"A": np.arange(1.0, n + 1), "B": np.arange(1.0, k + 1)}
+        everywhere(program, at, evaluate(program, at, NUMPY))
+
+
+@pytest.mark.parametrize("reduction", ["=", "+", "*", "min", "max"])
+def test_empty_domains(reduction: str) -> None:
+    """Every element is what the result starts from."""
+    t = Tensors(A="N M").make("C", "i", reduction, "i:N j:M", ["A i j"], lambda x: x)
+    program = t.make("D", "", reduction, "i:N j:M", ["A i j"], lambda x: x).program("C", "D")
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        at = {"A": np.ones(shape)}
+        everywhere(program, at, evaluate(program, at, NUMPY))
+
+
+# ---------------------------------------------------------------- bits
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "WORTH_THREADS", 0.0)
+    t = Tensors(A="M K", B="K N", v="N")
+    t.make("C", "i j", "+", "i:M j:N k:K", ["A i k", "B k j"], lambda x, y: x * y)
+    t.make("s", "i", "max", "i:M j:N", ["C i j", "v j"], lambda x, y: exp(x * y))
+    t.make("q", "i+j", "+", "i:M j:N", ["C i j"], lambda x: x, shape="M+N-1")
+    program = t.make("f", "", "+", "i:M", ["s i"], lambda x: x).program("C", "s", "q", "f")
+    kernel = compile_tensors(program)
+    r = np.random.default_rng(0)
+    at = {"A": r.standard_normal((37, 29)), "B": r.standard_normal((29, 83)), "v": r.standard_normal(83)}
+    one = kernel(at, jobs=1)
+    assert any(run.share for run in kernel.plan(tuple(a.shape for a in at.values())).steps)
+    for jobs in (2, 3, 5, 64):
+        for name, x in kernel(at, jobs=jobs).items():
+            assert x.tobytes() == one[name].tobytes(), (name, jobs)
+
+
+def test_an_element_s_bits_do_not_depend_on_its_place() -> None:
+    program = Tensors(x="N").make("y", "i", "=", "i:N", ["x i"], lambda x: exp(x) / (1 + x * x)).program("y")
+    kernel, x = compile_tensors(program), np.random.default_rng(3).standard_normal(41)
+    whole = kernel({"x": x})["y"]
+    for first in (0, 1, 7, 8, 23, 40):
+        assert kernel({"x": x[first:].copy()})["y"].tobytes() == whole[first:].tobytes()
+
+
+# ---------------------------------------------------------------- elementwise work where it is used
+
+def test_elementwise_work_goes_where_it_is_used() -> None:
+    t = Tensors(A="M K", B="K N", b="N", y="M N")
+    t.make("z", "i j", "+", "i:M j:N k:K", ["A i k", "B k j"], lambda x, y: x * y)
+    t.make("u", "i j", "=", "i:M j:N", ["z i j", "b j"], lambda x, y: exp(x + y))
+    t.make("d", "i j", "=", "i:M j:N", ["u i j", "y i j"], lambda x, y: x - y)
+    program = t.make("f", "", "+", "i:M j:N", ["d i j"], lambda x: x * x).program("f")
+    kernel = compile_tensors(program)
+    assert [s.equations[0].outs[0].name for s in kernel.module.steps] == ["z", "f"]
+    r = np.random.default_rng(5)
+    at = {name: r.standard_normal(shape) for name, shape in (("A", (5, 7)), ("B", (7, 11)), ("b", 11), ("y", (5, 11)))}
+    everywhere(program, at, {"f": ((np.exp(at["A"] @ at["B"] + at["b"]) - at["y"]) ** 2).sum()})
+
+
+@pytest.mark.parametrize(("function", "reads", "steps"), [
+    (exp, ["T i", "=j"], ["T", "C"]), (lambda x: x, ["T i", "=j"], ["T", "C"]), (exp, ["T j", "T j"], ["C"])])
+def test_no_element_is_computed_twice_for_nothing(function: Any, reads: list[str], steps: list[str]) -> None:
+    """A value that is read for every j stays in memory; two reads of one element are one."""
+    t = Tensors(A="N").make("T", "i", "=", "i:N", ["A i"], lambda x: function(function(function(x))))
+    program = t.make("C", "j", "+", "j:N" if "i" not in reads[0] else "i:N j:N", reads, lambda x, y: x * y).program("C")
+    kernel = compile_tensors(program)
+    assert [s.equations[0].outs[0].name for s in kernel.module.steps] == steps
+
+
+def test_nests_that_differ_in_their_tensors_only_are_one_function() -> None:
+    t = Tensors(A="N N")
+    for k in range(6):
+        t.make(f"A{k}", "i j", "+", "i:N j:N k:N", [f"A{k - 1} i k" if k else "A i k", "A k j"], lambda x, y: x * y)
+    kernel, x = compile_tensors(t.program("A5")), np.eye(9) + np.ones((9, 9)) / 7
+    assert len(kernel.module.text) < 3 * len(compile_tensors(product()).module.text)
+    np.testing.assert_allclose(kernel({"A": x})["A5"], np.linalg.matrix_power(x, 7), rtol=1e-13)
+
+
+# ---------------------------------------------------------------- gathers
+
+def lookup() -> Program:
+    return Tensors(T="R D", I="int B").make("O", "b j", "=", "b:B j:D", ["T [I,b] j"], lambda x: x).program("O")
+
+
+def test_a_gather_is_checked_when_it_is_read() -> None:
+    program = lookup()
+    kernel = compile_tensors(program)
+    table = guarded_arrays.like(np.arange(12.0).reshape(4, 3))
+    np.testing.assert_array_equal(kernel({"T": table, "I": np.array([3, 0, 3])})["O"], table[[3, 0, 3]])
+    for bad in (4, -1, 2**62, -2**62):
+        with pytest.raises(AdError, match=rf"I\(1\) = {bad} is no subscript of dimension 0 of 'T', which has 4 elements"):
+            kernel({"T": table, "I": np.array([0, bad, 77])})
+    np.testing.assert_array_equal(kernel({"T": table, "I": np.array([1])})["O"], table[[1]])
+
+
+def test_a_scatter_is_checked_too() -> None:
+    program = simplify(adjoints(lookup()))
+    kernel = compile_tensors(program)
+    at = {"T": np.zeros((4, 3)), "I": np.array([1, 1, 2]), "d_dO": np.ones((3, 3))}
+    np.testing.assert_array_equal(kernel(at)["d_dT"], [[0] * 3, [2] * 3, [1] * 3, [0] * 3])
+    with pytest.raises(AdError, match="is no subscript of dimension 0"):
+        kernel({**at, "I": np.array([1, 5, 2])})
+
+
+def test_a_gather_with_nothing_to_choose_from() -> None:
+    kernel = compile_tensors(lookup())
+    assert kernel({"T": np.zeros((0, 3)), "I": np.zeros(0, int)})["O"].shape == (0, 3)
+    with pytest.raises(AdError, match="which has no elements"):
+        kernel({"T": np.zeros((0, 3)), "I": np.array([0])})
+
+
+# ---------------------------------------------------------------- what a call takes and gives
+
+def test_arrays_of_all_kinds() -> None:
+    kernel = compile_tensors(product())
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for given_x in (x, frozen, x.tolist(), x.astype(np.float32), x.astype(np.int8), np.asfortranarray(x), x[::-1][::-1],
+                    x.astype(">f8"), np.repeat(x, 2, 1)[:, ::2]):
+        np.testing.assert_array_equal(kernel({"A": given_x, "B": y})["C"], x @ y)
+
+
+def test_integers_of_all_kinds() -> None:
+    kernel, table = compile_tensors(lookup()), np.arange(12.0).reshape(4, 3)
+    for chosen in ([1, 3], np.array([1, 3], np.int32), np.array([1, 3], np.uint8), np.array([1.0, 3.0])):
+        np.testing.assert_array_equal(kernel({"T": table, "I": chosen})["O"], table[[1, 3]])
+    for wrong in ([1.5, 2.0], [np.inf], ["a"], [2.0**70]):
+        with pytest.raises(AdError, match="'I'"):
+            kernel({"T": table, "I": wrong})
+
+
+@pytest.mark.parametrize(("at", "message"), [
+    ({"A": np.ones((2, 3))}, "no value for 'B'"),
+    ({"A": np.ones((2, 3)), "B": np.ones((4, 2))}, "'B' has 4 elements along dimension 0"),
+    ({"A": np.ones(3), "B": np.ones((4, 2))}, "'A' has 2 dimensions, and the value given has 1"),
+    ({"A": [[1.0], [2.0, 3.0]], "B": np.ones((4, 2))}, "rows have different lengths"),
+    ({"A": np.ones((2, 3), complex), "B": np.ones((3, 2))}, "elements of type complex"),
+])
+def test_wrong_arrays(at: dict[str, Any], message: str) -> None:
+    with pytest.raises(AdError, match=message):
+        compile_tensors(product())(at)
+
+
+def test_results_in_arrays_that_are_there() -> None:
+    kernel, x = compile_tensors(product()), np.arange(9.0).reshape(3, 3)
+    out = np.empty((3, 3))
+    assert kernel({"A": x, "B": x}, out={"C": out})["C"] is out
+    np.testing.assert_array_equal(out, x @ x)
+    turned = np.empty((3, 3)).T
+    assert kernel({"A": x, "B": x}, out={"C": turned})["C"] is turned
+    np.testing.assert_array_equal(turned, x @ x)
+    overwritten = x.copy()
+    kernel({"A": overwritten, "B": overwritten}, out={"C": overwritten})
+    np.testing.assert_array_equal(overwritten, x @ x)
+    with pytest.raises(AdError, match="has shape"):
+        kernel({"A": x, "B": x}, out={"C": np.empty((2, 3))})
+    with pytest.raises(AdError, match="no result 'D'"):
+        kernel({"A": x, "B": x}, out={"D": out})
+
+
+def test_results_that_nothing_computes() -> None:
+    """Constants, inputs, and one value under two names: each an array of its own."""
+    t = Tensors(A="N", s="").make("B", "i", "=", "i:N", ["A i", "s"], lambda x, s: x * s)
+    program = t.program("B")
+    more = (*program.results, Result("again", t.values["B"]), Result("same", t.values["A"]), Result("two", Lit(2.0)),
+            Result("s1", t.values["s"]))
+    x = np.arange(3.0)
+    got = compile_tensors(Program(program.params, program.equations, more))({"A": x, "s": 3.0})
+    assert got["B"] is not got["again"] and got["same"] is not x and got["two"].shape == got["s1"].shape == ()
+    for name, want in (("B", x * 3), ("again", x * 3), ("same", x), ("two", 2.0), ("s1", 3.0)):
+        np.testing.assert_array_equal(got[name], want)
+
+
+def test_scalars_between_tensors() -> None:
+    """A truth value and numbers that pass from scalar equations over a comprehension to others."""
+    t = Tensors(A="N", s="", u="")
+    t.make("m", "", "max", "i:N", ["A i"], lambda x: x)
+    t.scalar("larger", TABLE["gt"], "m", "s").scalar("p", TABLE["mul"], "m", "s")
+    t.make("q", "", "+", "i:N", ["A i", "p"], lambda x, p: x * p)
+    program = t.scalar("r", TABLE["select"], "larger", "q", "u").program("r", "p")
+    kernel = compile_tensors(program)
+    for s, want in ((1.0, 15.0), (4.0, -1.0)):
+        got = kernel({"A": [1.0, 3.0, 1.0], "s": s, "u": -1.0})
+        assert (got["r"], got["p"]) == (want, 3 * s)
+
+
+# ---------------------------------------------------------------- memory and threads
+
+def chain(length: int) -> Program:
+    t = Tensors(x0="N")
+    for k in range(length):
+        t.make(f"x{k + 1}", "i", "+", "i:N j:N", [f"x{k} j", "=i"], lambda x, i: x * 0.5 + i)
+    return t.program(f"x{length}")
+
+
+def test_temporary_values_share_memory() -> None:
+    kernel = compile_tensors(chain(12))
+    assert kernel.plan(((1000,),)).memory == 2 * 8000
+
+
+def test_too_much_memory_is_an_error_before_it_is_taken() -> None:
+    program = Tensors(A="N").make("B", "i j", "=", "i:N j:N", ["A i", "A j"], lambda x, y: x * y).program("B")
+    with pytest.raises(AdError, match="this needs 7812 KiB of memory, and 1000 KiB are there"):
+        compile_tensors(program, limit=1_024_000)({"A": np.ones(1000)})
+    with pytest.raises(AdError, match="of memory"):
+        compile_tensors(program)({"A": np.ones(10**7)})
+    assert compile_tensors(program, limit=8_000_000)({"A": np.ones(1000)})["B"].sum() == 10**6
+
+
+def test_a_kernel_is_called_by_several_threads_at_once() -> None:
+    kernel: TensorKernel = compile_tensors(chain(9))
+    inputs = [np.full(50 + k, float(k)) for k in range(8)]
+    want = [kernel({"x0": x})["x9"] for x in inputs]
+    faults: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(200):
+            if kernel({"x0": inputs[k]})["x9"].tobytes() != want[k].tobytes():
+                faults.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not faults
+
+
+def test_a_long_product_is_not_taken_apart():
+    """In parts, some would be 0 and some infinite, and the whole of them NaN."""
+    x = np.tile([1e-2] * 4 + [1e2] * 4, 2000)
+    assert adcli.compile("input x(N); p *=! x(i)")(x=x)["p"] == pytest.approx(1.0)

@@ -1,0 +1,28 @@
+"""Rules of the table that are wrong for as long as a test looks at what notices them."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adcli.lang.ir.build import When
+from adcli.lang.ir.primitives import TABLE
+
+
+@contextmanager
+def wrong_rule(name: str, position: int, change: Callable[[Any], Any]) -> Iterator[None]:
+    """One map of a row of the table replaced by a changed one; rows are frozen, so this goes around the class."""
+    op = TABLE[name]
+    right = op.maps
+    rule = right[position]
+    assert rule is not None
+
+    def wrong(t: Any, *rest: Any) -> Any:
+        mapped = rule(t, *rest)
+        return When(mapped.condition, change(mapped.value)) if isinstance(mapped, When) else change(mapped)
+
+    object.__setattr__(op, "maps", (*right[:position], wrong, *right[position + 1:]))
+    try:
+        yield
+    finally:
+        object.__setattr__(op, "maps", right)

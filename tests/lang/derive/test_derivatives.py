@@ -1,0 +1,288 @@
+"""The menu of derivatives: Jacobian, Hessian, products, Taylor coefficients, chosen partials; and how they are computed."""
+import json
+import random
+
+import pytest
+from adcli.lang.derive import derivatives
+from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
+from adcli.lang.derive.sweep_plans import Entries, Plan, carried_out, plans
+from adcli.lang.ir import Lit
+from adcli.lang.ir.build import Builder
+from adcli.lang.syntax.parse import parse
+from back_ends import BACK_ENDS, values
+from command import adcli, succeeds
+from random_programs import point, sample
+
+import adcli as package
+
+
+def rosenbrock(n: int) -> str:
+    return "v = " + " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(1, n)) + "\n"
+
+
+def arrow(n: int) -> str:
+    """A Jacobian with one dense row, one dense column and a diagonal, where the dense ones go through long chains."""
+    chain = "x0"
+    rows = []
+    for i in range(1, n):
+        chain = f"y{i}"
+        rows += [f"y{i} = sin({f'y{i - 1}' if i > 1 else 'x0'})", f"r{i} = sin(x{i})*{chain}"]
+    total = " + ".join(f"x{i}**2" for i in range(n))
+    return "\n".join([*rows, f"r0 = sin(cos(exp(sin(cos(exp(0.001*({total})))))))"]) + "\n"
+
+
+AT = {f"x{i}": 0.3 + 0.1 * i for i in range(40)}
+
+
+# ---------------------------------------------------------------- the entries are the same, however they are computed
+
+@pytest.mark.parametrize("text", [rosenbrock(12), arrow(14), "u = x1*x2\nw = exp(x2)/x3\nq = x3**2\n",
+                                  "a = x1 + x2\nb = x1*x2\n"])
+@pytest.mark.parametrize("zeros", [True, False])
+def test_every_plan_gives_the_same_jacobian(text, zeros):
+    program = parse(text)
+    outputs = [r.name for r in program.results]
+    wrt = [p.name for p in program.params]
+    plain = values(gradient(program, mode="reverse"), [AT], "reference")[0]
+    for plan in plans(program, Entries.of(program, outputs, wrt)):
+        equations, found = carried_out(program, plan)
+        got = evaluated(program, equations, found)
+        assert {(v, x): plain[f"d{v}_d{x}"] for v, x in found} == pytest.approx(got, rel=1e-14)
+    made = jacobian(program, zeros=zeros)
+    got = values(made, [AT], "native")[0]
+    assert set(got) - {r for r in got if not zeros} <= set(plain)
+    assert all(plain[name] == pytest.approx(x, rel=1e-13) for name, x in got.items())
+    assert all(plain[name] == 0 for name in set(plain) - set(got))
+
+
+def evaluated(program, equations, found):
+    from adcli.lang.ir import Program, Result
+    results = tuple(Result(f"e{i}", atom) for i, atom in enumerate(found.values()))
+    got = values(Program(program.params, tuple(equations), results), [AT], "reference")[0]
+    return dict(zip(found, got.values(), strict=True))
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+@pytest.mark.parametrize("text", [rosenbrock(12), "v = sin(x1*x2)*exp(x3) + x4", "v = x1*x2*x3*x4/(x1 + x2)", "v = x1\n"])
+def test_a_hessian_is_the_gradient_of_the_gradient(text, back_end, mode):
+    program = parse(text)
+    plain = values(gradient(gradient(program, mode="forward"), mode="reverse"), [AT], back_end)[0]
+    for zeros in (True, False):
+        got = values(hessian(program, mode=mode, zeros=zeros), [AT], back_end)[0]
+        assert all(plain[name] == pytest.approx(x, rel=1e-12, abs=1e-13) for name, x in got.items())
+        assert all(plain[name] == 0 for name in set(plain) - set(got))
+        assert set(got) == set(plain) or not zeros
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sparse_plans_on_random_programs(seed):
+    r = random.Random(seed)
+    program = parse(sample(r).text)
+    wrt, at = [p.name for p in program.params], point(r, program)
+    plain = values(gradient(program, wrt, mode="reverse"), [at], "reference")[0]
+    for mode in ("auto", "forward", "reverse"):
+        got = values(jacobian(program, wrt, mode=mode, zeros=False), [at], "reference")[0]
+        for name, x in got.items():
+            assert plain[name] == pytest.approx(x, rel=1e-9, nan_ok=True), name
+        assert all(plain[name] == 0 for name in set(plain) - set(got))
+
+
+def test_a_colour_that_mixes_columns_is_noticed():
+    """Two columns that meet in a row must not share a sweep: the comparison above would see it."""
+    program = parse("u = x1*x2\n")
+    (right, *_), wrong_groups = plans(program, Entries.of(program, ["u"], ["x1", "x2"])), (("x1", "x2"),)
+    wrong = Plan(wrong_groups, (), right.reads)
+    assert evaluated(program, *carried_out(program, wrong)) != evaluated(program, *carried_out(program, right))
+
+
+def test_the_hessian_of_rosenbrocks_function_of_1000_variables():
+    steps: list[derivatives.Step] = []
+    made = hessian(parse(rosenbrock(1000)), steps=steps)
+    assert [r.wrt[0] for r in made.results if len(r.wrt) == 1] == [p.name for p in made.params]
+    assert steps[-1].entries == 2998
+    assert steps[-1].taken.sweeps == 3
+    assert len([r for r in made.results if len(r.wrt) == 2]) == 1999
+
+
+def test_long_rows_and_columns_are_taken_by_different_modes():
+    program = parse(arrow(30))
+    steps: list[derivatives.Step] = []
+    jacobian(program, steps=steps)
+    (forward, reverse, mixed) = steps[0].plans
+    assert (forward.sweeps, reverse.sweeps) == (30, 30)
+    assert mixed.mode == "mixed" and mixed.sweeps <= 3
+    assert steps[0].taken is mixed and mixed.cost < min(forward.cost, reverse.cost)
+
+
+def test_the_cost_is_counted_on_the_program():
+    """The estimate and what is really added are of a kind: within a factor of two where nothing is shared."""
+    for text in (rosenbrock(20), "v = " + " * ".join(f"sin(x{i})" for i in range(20)), arrow(20)):
+        steps: list[derivatives.Step] = []
+        jacobian(parse(text), steps=steps)
+        added = steps[0].after - steps[0].before
+        assert 0.5 <= steps[0].taken.cost / added <= 2
+
+
+def test_auto_takes_forward_for_tall_and_reverse_for_wide():
+    for text, mode in (("".join(f"y{i} = sin({i}*x)\n" for i in range(1, 9)), "forward"), ("v = a*b*c*d*e*f\n", "reverse")):
+        steps: list[derivatives.Step] = []
+        jacobian(parse(text), steps=steps)
+        assert steps[0].taken.mode == mode
+
+
+# ---------------------------------------------------------------- chosen partials and products
+
+def test_chosen_partial_derivatives():
+    program = parse("v = x**3 * y**2\nw = x*y\n")
+    got = values(gradient(program, of=["v:x,x,y", "v:y", "w:y,x"]), [{"x": 2.0, "y": 3.0}], "native")[0]
+    assert got == {"v": 72.0, "w": 6.0, "d3v_dx_dx_dy": 72.0, "dv_dy": 48.0, "d2w_dx_dy": 1.0}
+
+
+def test_a_chosen_partial_of_high_order_costs_no_other():
+    """Of a function of 30 inputs, 27,000 third derivatives are not computed for one."""
+    made = gradient(parse("v = " + " * ".join(f"sin(x{i})" for i in range(30)) + "\n"), of=["v:x0,x1,x2"])
+    assert len(made.equations) < 500
+    assert [r.name for r in made.results] == ["v", "d3v_dx0_dx1_dx2"]
+
+
+@pytest.mark.parametrize("of, message", [
+    ("v:x,,y", "names no partial"), ("v:", "names no partial"), ("q:x", "no output 'q'"), ("v:z", "no input 'z'"),
+    (":x", "':x' names no output\nhelp: write v:x")])
+def test_a_wrong_choice_is_refused(of, message):
+    ended = adcli("grad", "-e", "v = x*y", "--of", of, "--at", "x=1,y=2")
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+
+
+def test_an_order_and_chosen_partials_exclude_each_other():
+    assert "exclude each other" in adcli("grad", "-e", "v = x*y", "--of", "v:x", "--order", 2, "--at", "x=1,y=2").err
+
+
+def test_a_hessian_vector_product_is_the_product_with_the_hessian():
+    program = parse("v = sin(x1*x2)*exp(x3) + x4**3\n")
+    whole = values(hessian(program), [AT], "native")[0]
+    direction = {"x1": 0.5, "x2": -1.0, "x3": 2.0, "x4": 0.25}
+    got = values(hvp(program), [AT | {f"d{x}": d for x, d in direction.items()}], "native")[0]
+    for x in direction:
+        entries = [whole[f"d2v_d{min(x, y)}_d{max(x, y)}"] * d for y, d in direction.items()]
+        assert got[f"hvp_{x}"] == pytest.approx(sum(entries), rel=1e-13)
+    assert got["v"] == whole["v"]
+
+
+def test_products_are_programs_that_can_be_differentiated_again():
+    f = package.compile("v = x**3*y")
+    assert f.hvp().grad(of="hvp_x", wrt="x")(x=2.0, y=3.0, dx=1.0, dy=0.0)["dhvp_x_dx"] == 18.0
+    assert f.hessian().grad(of="d2v_dx_dx", wrt="x")(x=2.0, y=3.0)["d3v_dx_dx_dx"] == 18.0
+    assert f.taylor(2).grad(of="v_2", wrt="x")(x=2.0, y=3.0, dx=1.0, dy=0.0)["dv_2_dx"] == 9.0
+
+
+def test_structural_zeros_are_constants():
+    made = jacobian(parse("u = x\nw = y\n"), zeros=True)
+    assert isinstance(made.result("du_dy").atom, Lit)
+    assert Builder().equations == [] and [r.name for r in jacobian(parse("u = x\nw = y\n"), zeros=False).results] == [
+        "u", "w", "du_dx", "dw_dy"]
+
+
+# ---------------------------------------------------------------- on the command line
+
+def test_a_hessian_in_every_format(tmp_path):
+    line = ["hessian", "-e", "v = x**2*sin(y) + z", "--at", "x=2,y=0,z=1"]
+    assert succeeds(*line).out.splitlines()[4:] == ["d2v_dx_dx = 0.0", "d2v_dx_dy = 4.0", "d2v_dx_dz = 0.0", "d2v_dy_dy = -0.0",
+                                                    "d2v_dy_dz = 0.0", "d2v_dz_dz = 0.0"]
+    record = json.loads(succeeds(*line, "--format", "json").out)
+    assert record["hessian"]["v"]["x"] == {"x": 0.0, "y": 4.0, "z": 0.0}
+    assert record["grad"]["v"] == {"x": 0.0, "y": 4.0, "z": 1.0}
+    coo = succeeds(*line, "--format", "coo").out.splitlines()
+    assert coo == ["i,j,row,column,value", "0,0,x,x,0.0", "0,1,x,y,4.0", "1,0,y,x,4.0", "1,1,y,y,-0.0"]
+    mtx = succeeds(*line, "--format", "mtx").out.splitlines()
+    assert mtx[0] == "%%MatrixMarket matrix coordinate real symmetric"
+    assert mtx[-4:] == ["3 3 3", "1 1 0.0", "2 1 4.0", "2 2 -0.0"]
+
+
+def test_zeros_can_be_left_out_or_kept():
+    line = ["jacobian", "-e", "u = x", "-e", "w = y", "--at", "x=1,y=2"]
+    assert succeeds(*line).out.count("\n") == 6
+    assert succeeds(*line, "--no-zeros").out == "u = 1.0\nw = 2.0\ndu_dx = 1.0\ndw_dy = 1.0\n"
+    wide = "\n".join(f"r{i} = x{i}**2" for i in range(11))
+    at = ",".join(f"x{i}=1" for i in range(11))
+    assert succeeds("jacobian", "-", "--at", at, stdin=wide.encode()).out.count("\n") == 22
+    assert succeeds("jacobian", "-", "--at", at, "--zeros", stdin=wide.encode()).out.count("\n") == 132
+
+
+def test_rows_stream_through_every_derivative():
+    rows = b"x,y\n2,3\n4,5\n"
+    for verb, new in (("jacobian", "v,dv_dx,dv_dy"), ("hessian", "v,dv_dx,dv_dy,d2v_dx_dx,d2v_dx_dy,d2v_dy_dy")):
+        out = succeeds(verb, "-e", "v = x*x*y", stdin=rows).out.splitlines()
+        assert out[0] == f"x,y,{new}"
+        assert len(out) == 3
+    assert succeeds("hvp", "-e", "v = x*x*y", "--tangent", "x=1", stdin=rows).out.splitlines()[1] == "2,3,12.0,6.0,4.0"
+    assert succeeds("taylor", "-e", "v = x*x*y", "--tangent", "x=1", "--order", 2, stdin=rows).out.splitlines() == [
+        "x,y,v_0,v_1,v_2", "2,3,12.0,12.0,3.0", "4,5,80.0,40.0,5.0"]
+
+
+@pytest.mark.parametrize("verb, more", [("jacobian", []), ("hessian", []), ("hvp", ["--tangent", "x=1,y=2"]),
+                                        ("taylor", ["--tangent", "x=1,y=2"])])
+def test_an_emitted_program_computes_the_same(verb, more):
+    line = [verb, "-e", "v = x**2*exp(y)", *more]
+    text = succeeds(*line, "--emit", "text").data
+    assert succeeds("eval", "-", "--at", "x=2,y=0.5", stdin=text).out == succeeds(*line, "--at", "x=2,y=0.5").out
+
+
+def test_explain_says_what_was_chosen():
+    alone = succeeds("hessian", "-e", "v = x*y*z", "--explain").out
+    assert alone.splitlines()[0] == "order 1: 3 of 3 entries are not zero by construction"
+    assert [line.split()[1] for line in alone.splitlines() if line.startswith("  * ")] == ["reverse", "reverse"]
+    beside = adcli("hessian", "-e", "v = x*y*z", "--explain", "--at", "x=1,y=2,z=3")
+    assert beside.err == alone
+    assert beside.out == succeeds("hessian", "-e", "v = x*y*z", "--at", "x=1,y=2,z=3").out
+
+
+def test_a_pattern_is_a_picture():
+    assert succeeds("jacobian", "-e", "u = x*y", "-e", "w = sin(z)", "--pattern").out == (
+        "   x  y  z\nu  ×  ×  ·\nw  ·  ·  ×\njacobian: 2 × 3, 3 of 6 entries, 50 %, 1 colour by rows\n")
+    assert "3 colours as a symmetric matrix" in succeeds("hessian", "-", "--pattern", stdin=rosenbrock(300).encode()).out
+    assert "shows none" in adcli("jacobian", "-e", "x*y", "--pattern", "--at", "x=1,y=2").err
+
+
+@pytest.mark.parametrize("options", [("--pattern", "--emit", "text"), ("--pattern", "--explain")])
+def test_a_pattern_goes_with_nothing_else(options):
+    ended = adcli("hessian", "-e", "x*y", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert "--pattern exclude each other" in ended.err
+
+
+@pytest.mark.parametrize("form", ["coo", "mtx"])
+@pytest.mark.parametrize("option", ["--digits", "--enclose", "--status"])
+def test_what_a_matrix_format_has_no_place_for_is_refused(option, form):
+    ended = adcli("hessian", "-e", "x*y", "--at", "x=1,y=2", "--format", form, option)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{option} goes with --format text, csv and json" in ended.err
+
+
+@pytest.mark.parametrize("verb", ["jvp", "hvp", "trace"])
+def test_a_direction_along_a_param_needs_wrt(verb):
+    line = (verb, "-e", "param k = 2; v = k*x**2", "--at", "x=3", "--tangent", "k=1")
+    ended = adcli(*line)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith("'k' is not among the inputs that are differentiated\nhelp: name it with the others: --wrt x,k\n")
+    assert succeeds(*line, "--wrt", "x,k").out
+
+
+@pytest.mark.parametrize("line, message", [
+    (["hessian", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian is of one output, and there are 2"),
+    (["hvp", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian is of one output"),
+    (["jacobian", "-e", "x*y", "--at", "x=0:1:2,y=1", "--format", "mtx"], "holds one matrix"),
+    (["grad", "-e", "x*y", "--at", "x=0,y=1", "--format", "coo"], "no format 'coo'"),
+    (["taylor", "-e", "x*y", "--at", "x=0,y=1"], "no --tangent"),
+    (["taylor", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "z=1"], "no input 'z'"),
+    (["taylor", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "x=1,z=0"], "no input 'z'"),
+    (["hvp", "-e", "x*y", "--at", "x=0,y=1", "--tangent", "x"], "not name=value")])
+def test_what_is_wrong_is_said(line, message):
+    ended = adcli(*line)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+
+
+def test_a_matrix_of_rows_is_refused():
+    assert "these are rows" in adcli("hessian", "-e", "x*y", "--format", "mtx", stdin=b"x,y\n1,2\n").err

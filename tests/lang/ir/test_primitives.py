@@ -1,0 +1,78 @@
+"""Every rule of the table to third order, in both modes, against derivatives in multiple precision."""
+from __future__ import annotations
+
+import mpmath
+import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import is_step
+from adcli.lang.syntax.parse import parse
+from one_operation import REAL, program, samples
+
+MP = mpmath_arithmetic(250)   # far more digits than the differences take away
+
+
+def exact(op_program, at, wrt):
+    """A mixed partial by mpmath's differences of the value alone; no rule takes part in it."""
+    names = [p.name for p in op_program.params]
+    counts = tuple(wrt.count(n) for n in names)
+    with mpmath.workdps(40):
+        def f(*xs):
+            return mpmath.mpf(evaluate(op_program, dict(zip(names, map(MP.constant, xs), strict=True)), MP)["z"])
+        return mpmath.diff(f, tuple(mpmath.mpf(at[n]) for n in names), counts)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_derivatives_to_third_order(op, mode):
+    value = program(op)
+    derivative = gradient(value, mode=mode, order=3)
+    for at in samples(op, 2):
+        got = evaluate(derivative, at, FLOAT)
+        for r in derivative.results:
+            want = exact(value, at, r.wrt) if r.wrt else MP.constant(got["z"])
+            assert abs(got[r.name] - want) <= 1e-11 * max(1, abs(want)), (r.name, at, got[r.name], float(want))
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_the_value_on_floats_against_multiple_precision(op):
+    for at in samples(op, 20, seed=1):
+        got = evaluate(program(op), at, FLOAT)["z"]
+        want = evaluate(program(op), {k: MP.constant(v) for k, v in at.items()}, MP)["z"]
+        assert abs(got - want) <= 1e-14 * max(abs(want), 0.1), (at, got, float(want))
+
+
+@pytest.mark.parametrize("count", [3, 4])
+@pytest.mark.parametrize("name", ["max", "min", "hypot"])
+def test_more_than_two_arguments(name, count):
+    op = next(op for op in REAL if op.name == name)
+    value = program(op, count=count)
+    at = {f"x{i}": x for i, x in enumerate([0.7, 1.9, -0.4, 1.1][:count])}
+    for mode in ("forward", "reverse"):
+        derivative = gradient(value, mode=mode, order=2)
+        got = evaluate(derivative, at, FLOAT)
+        for r in derivative.results:
+            if r.wrt:
+                assert got[r.name] == pytest.approx(float(exact(value, at, r.wrt)), abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [20, 50, 100, 140])
+@pytest.mark.parametrize("x", [0.7, 3.3, 50.0, -2.6])
+def test_polygamma_of_high_order(order, x):
+    op = next(op for op in REAL if op.name == "polygamma")
+    got = evaluate(program(op, static=float(order)), {"x1": x}, FLOAT)["z"]
+    with mpmath.workdps(40):
+        assert abs(got / mpmath.psi(order, mpmath.mpf(x)) - 1) < 1e-13
+
+
+def test_step_functions_are_those_whose_rule_says_so():
+    assert {op.name for op in TABLE.values() if is_step(op)} == {"floor", "ceil", "round", "trunc", "sign"}
+
+
+def test_polygamma_ends_where_factorials_do():
+    with pytest.raises(AdError, match="polygamma is known up to order 140"):
+        parse("v = polygamma(141, x)")
+    with pytest.raises(AdError, match=r"the derivative of polygamma\(140, x\) is not known"):
+        gradient(parse("v = polygamma(139, x)"), order=2)

@@ -1,0 +1,235 @@
+"""Sizes as numbers: binding, shapes, memory, and the proof that every subscript stays inside its tensor."""
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+from adcli.lang.evaluate.comprehensions import bound
+from adcli.lang.ir import Equation, Lit, Param, Program, Var, check
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, product, substituted, value
+from adcli.lang.ir.check import CheckError
+from adcli.lang.ir.comprehension import Agreement, Read
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.sizes import bind, infeasible, interval, memory, prove, shapes
+from adcli.lang.passes.pipeline import adjoints
+from comprehension_samples import Sample, line, stated, written
+from hypothesis import given
+from hypothesis import strategies as st
+from random_comprehensions import tensor_samples
+from random_programs import law
+
+MUL = ("mul", 0, 1)
+
+
+def convolution(image: int = 7, kernel: int = 3) -> Sample:
+    return written({"I": ("H", [0.0] * image), "W": ("K", [1.0] * kernel)},
+                   stated("O(h)", "+", "I(h + k); W(k)", MUL, "h:H-K+1 k:K", "H - K + 1"), results="O")
+
+
+def with_op(program: Program, **changes: object) -> Program:
+    """The program with its only comprehension changed."""
+    [e] = program.equations
+    return replace(program, equations=(replace(e, op=replace(e.op, **changes), span=(0, 4)),), source=Source("t.ad", "O(h) = …"))
+
+
+# ---------------------------------------------------------------- binding
+
+def test_sizes_come_from_the_shapes_of_the_inputs() -> None:
+    program = convolution().program()
+    sizes = bind(program, {"I": (7,), "W": (3,)})
+    assert sizes == {"H": 7, "K": 3}
+    assert [shapes(program, sizes)[v] for v in (program.params[0].var, program.equations[0].outs[0])] == [(7,), (5,)]
+    assert memory(program, sizes) == 8 * (7 + 3 + 5)
+    prove(program, sizes)
+
+
+def test_extents_that_are_expressions_are_checked_and_solved() -> None:
+    n = affine("N")
+    params = tuple(Param(Var(name, shape=(x,)), name) for name, x in (("A", n), ("B", n * 2 + 1), ("C", affine(3))))
+    program = Program(params, (), ())
+    assert bind(program, {"A": (2,), "B": (5,), "C": (3,)}) == {"N": 2}
+    assert bind(Program(params[1:], (), ()), {"B": (5,), "C": (3,)}) == {"N": 2}
+    for given_, message in (({"A": (2,), "B": (6,), "C": (3,)}, r"'B' has 6 elements along dimension 0, where 2\*N \+ 1 is 5"),
+                            ({"A": (2,), "B": (5,), "C": (4,)}, "'C' has 4 elements along dimension 0, where 3 is 3")):
+        with pytest.raises(AdError, match=message):
+            bind(program, given_)
+    with pytest.raises(AdError, match=r"'B' has 6 elements along dimension 0, which cannot be 2\*N \+ 1"):
+        bind(Program(params[1:2], (), ()), {"B": (6,)})
+    both = Program((Param(Var("D", shape=(n + affine("M"),)), "D"),), (), ())
+    with pytest.raises(AdError, match=r"the sizes in M \+ N, dimension 0 of 'D', follow from no input"):
+        bind(both, {"D": (6,)})
+
+
+@pytest.mark.parametrize(("given_", "message"), [
+    ({"A": (2, 3), "B": (4,)}, "'B' has 4 elements along dimension 0, and 'A' has 3 along dimension 1: both are N"),
+    ({"A": (2, 3), "B": (3, 1)}, "'B' has 1 dimension, and the value given has 2"),
+    ({"A": (6,), "B": (3,)}, "'A' has 2 dimensions, and the value given has 1"),
+    ({"A": (2, 3)}, "no value for 'B'")])
+def test_shapes_that_do_not_fit_name_the_tensor_and_both_numbers(given_: dict[str, tuple[int, ...]], message: str) -> None:
+    made = written({"A": ("M, N", [[1.0]]), "B": ("N", [1.0])},
+                   stated("C(i)", "+", "A(i, j); B(j)", MUL, "i:M j:N", "M"), results="C")
+    with pytest.raises(AdError) as fault:
+        bind(made.program(), given_)
+    assert fault.value.message == message
+
+
+def test_a_kernel_larger_than_the_image() -> None:
+    program = convolution(2, 4).program()
+    with pytest.raises(AdError, match=r"'O' would have -1 elements along dimension 0, where its extent is H - K \+ 1"):
+        prove(program, {"H": 2, "K": 4})
+
+
+# ---------------------------------------------------------------- the proof
+
+def test_a_subscript_outside_names_everything() -> None:
+    program = convolution().program()
+    [e] = program.equations
+    h, k = e.op.indices
+    wrong = with_op(program, sources=(Read(0, (affine(h) + affine(k) + 1,)), e.op.sources[1]))
+    with pytest.raises(AdError) as fault:
+        prove(wrong, {"H": 7, "K": 3})
+    assert fault.value.message == "subscript h + k + 1 of dimension 0 of 'I' runs from 1 to 7, and the extent there is 7"
+    assert fault.value.help == "with h from 0 to 4, k from 0 to 2" and fault.value.column == 1
+    with pytest.raises(AdError, match="subscript h - 1 of dimension 0 of 'O' runs from -1 to 3, and the extent there is 5"):
+        prove(with_op(program, write=(affine(h) - 1,)), {"H": 7, "K": 3})
+
+
+def test_extents_that_must_agree() -> None:
+    program = with_op(convolution().program(), agreements=(Agreement(affine("H"), affine("K") * 2, "%d is not %d"),))
+    prove(program, {"H": 6, "K": 3})
+    with pytest.raises(AdError, match="7 is not 6"):
+        prove(program, {"H": 7, "K": 3})
+    with pytest.raises(AdError, match="7 is not 6"):
+        prove(Program(program.params, adjoints(program).equations[1:2], ()), {"H": 7, "K": 3})
+
+
+def test_guards_count() -> None:
+    """A(k − i − 1) over i < k: inside because of the guard, outside without it."""
+    made = written({"A": ("N", [1.0] * 5)}, stated("s", "+", "A(k - i - 1)", 0, "i:N k:N", guards="k - i - 1"), results="s")
+    program = made.program()
+    prove(program, {"N": 5})
+    with pytest.raises(AdError, match="subscript k - i - 1 of dimension 0 of 'A' runs from -5 to 3"):
+        prove(with_op(program, guards=()), {"N": 5})
+    prove(with_op(program, guards=()), {"N": 0})
+
+
+def test_a_start_of_another_shape() -> None:
+    made = written({"A": ("N", [1.0] * 5), "B": ("M", [1.0] * 4)},
+                   stated("s(i)", "+", "A(i)", 0, "i:3", "N", onto="B"), results="s")
+    with pytest.raises(AdError, match=r"'s' has shape \(5,\) here, and what it starts from \(4,\)"):
+        prove(made.program(), {"N": 5, "M": 4})
+
+
+@law(300)
+@given(tensor_samples())
+def test_programs_at_random_are_proved_and_so_are_their_adjoints(made: Sample) -> None:
+    for program in (made.program(), adjoints(made.program())):
+        sizes = bind(program, {p.name: made.extents(p.name if p.name in made.shapes else p.name[3:]) for p in program.params})
+        prove(program, sizes)
+        assert all(sizes[n] == made.sizes[n] for n in sizes)
+
+
+@law(300)
+@given(st.integers(0, 2**32))
+def test_a_proof_never_passes_what_is_outside(seed: int) -> None:
+    """Against all points of the box, with subscripts and guards that may be anything; where no guard is, exactly."""
+    r = random.Random(seed)
+    n = 4
+    made = written({"A": ("N", [0.0] * n)}, stated("s", "+", "A(0)", 0, "i:1:N j:N"), results="s")
+    original = made.program()
+    [e] = original.equations
+    i, j = e.op.indices
+
+    def some() -> Affine:
+        whole = affine(i) * r.randint(-2, 2) + affine(j) * r.randint(-2, 2) + r.randint(-2, 4) + affine("N") * r.randint(-1, 1)
+        return r.choice((whole, whole, floor(whole, 2), least(whole, affine("N") - 1), greatest(whole, affine(0)),
+                         product(affine("N") - 3, whole)))
+
+    s, guards = some(), tuple(some() for _ in range(r.choice((0, 1, 1, 2))))
+    program = with_op(original, sources=(Read(0, (s,)),), guards=guards)
+    points = [{"N": n, i: x, j: y} for x, y in itertools.product(range(1, n), range(n))]
+    inside = all(0 <= value(s, at) < n for at in points if all(value(g, at) >= 0 for g in guards))
+    try:
+        prove(program, {"N": n})
+        assert inside
+    except AdError:
+        plain = all(isinstance(a, Index | str) for a, _ in s.terms)
+        assert not inside or guards or not plain
+
+
+@law(300)
+@given(st.integers(0, 2**32))
+def test_elimination_is_right_about_integers(seed: int) -> None:
+    r = random.Random(seed)
+    indices = [Index(name) for name in "ijk"]
+    box = {i: (low := r.randint(-2, 2), low + r.randint(0, 3)) for i in indices}
+    rows = [({i: c for i in indices if (c := r.randint(-2, 2))}, r.randint(-4, 4)) for _ in range(r.randint(1, 3))]
+    points = itertools.product(*[range(a, b + 1) for a, b in box.values()])
+    some = any(all(sum(c * p[indices.index(i)] for i, c in row.items()) + k >= 0 for row, k in rows) for p in points)
+    if infeasible(rows, box):
+        assert not some
+    elif len(rows) == 1:
+        assert some
+
+
+def test_triangles_are_decided_exactly() -> None:
+    i, k = Index("i"), Index("k")
+    box = {i: (0, 9), k: (0, 9)}
+    above = ({k: 1, i: -1}, -1)                                    # k ≥ i + 1
+    assert infeasible([above, ({i: 1}, -9)], box)                  # i ≥ 9
+    assert not infeasible([above, ({i: 1}, -8)], box)
+    assert infeasible([({i: 2, k: -2}, -1), ({i: -2, k: 2}, 1)], box)   # 2i − 2k = 1 has no integers
+
+
+def test_intervals_of_what_inference_makes() -> None:
+    i = Index("i")
+    box, sizes = {i: (-3, 5)}, {"N": 4}
+    for x, want in ((floor(affine(i), 2), (-2, 2)), (least(affine(i), affine("N")), (-3, 4)),
+                    (greatest(affine(i), affine("N")), (4, 5)), (product(affine("N"), affine(i)), (-12, 20)),
+                    (affine(i) * -2 + affine("N"), (-6, 10))):
+        assert interval(x, box, sizes) == want
+        assert min(value(x, {"N": 4, i: at}) for at in range(-3, 6)) == want[0]
+
+
+# ---------------------------------------------------------------- the checker
+
+def test_the_checker_refuses_what_is_not_complete_by_itself() -> None:
+    program = convolution().program()
+    [e] = program.equations
+    h, k = e.op.indices
+    stray, image = Index("stray"), program.params[0].var
+    late = replace(e.op.ranges[0], high=affine(k))
+    faults = [
+        (with_op(program, reduction="mean"), "no reduction mean"),
+        (with_op(program, ranges=(*e.op.ranges, e.op.ranges[0])), "two ranges of one index"),
+        (with_op(program, ranges=(late, e.op.ranges[1])), "the range of h depends on an index"),
+        (with_op(program, guards=(affine(stray),)), "a guard with an index that has no range"),
+        (with_op(program, guards=(affine("Z"),)), "sizes that no input has: Z"),
+        (with_op(program, write=(affine(stray),)), "a subscript with an index that has no range"),
+        (with_op(program, write=(affine("Z"),)), "a subscript with a size that no input has"),
+        (with_op(program, write=(affine(h), affine(k))), "a write of another rank than the result"),
+        (with_op(program, shape=(affine("H"),)), "a result of another shape"),
+        (with_op(program, sources=(e.op.sources[0],)), "a body with another number of inputs than there are sources"),
+        (with_op(program, sources=(e.op.sources[0], Read(0, ()))), "a read of another rank than its argument"),
+        (with_op(program, sources=(e.op.sources[0], Read(2, ()))), "a read of an argument that is not there"),
+        (with_op(program, write=(Read(0, (affine(h),)),)), "a subscript that is no integer"),
+        (with_op(program, onto=2), "onto an argument that is not there"),
+        (with_op(program, onto=0, reduction="max"), "only a sum or = goes onto a value"),
+        (replace(program, equations=(replace(e, args=(Lit(1.0), e.args[1])),)), "a read of another rank than its argument"),
+        (replace(program, equations=(replace(e, args=(Var("x", shape=(affine("H"),)), e.args[1])),)), "no bound value"),
+        (replace(program, equations=(Equation((Var("z"),), check.TABLE["sin"], (image,)),)), "a scalar operation on tensors"),
+    ]
+    check.check(program)
+    for wrong, message in faults:
+        with pytest.raises(CheckError, match=message):
+            check.check(wrong)
+
+
+def test_names_of_samples_read_back() -> None:
+    assert line("2*i + kh - N - 1").terms == (("i", 2), ("kh", 1), ("N", -1)) and line("2*i + kh - N - 1").constant == -1
+    made = convolution()
+    program = made.program()
+    assert bound(program, {p.var: made.values[p.name] for p in program.params}) == {"H": 7, "K": 3}
+    assert substituted(affine("H") * 2, {"H": affine("K") + 1}) == affine("K") * 2 + 2

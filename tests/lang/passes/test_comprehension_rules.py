@@ -1,0 +1,294 @@
+"""Comprehensions: what they mean, and their derivatives in both modes, to any order, at awkward points too."""
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
+from adcli.lang.ir import Equation, Lit, Program, Result
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import emit
+from adcli.lang.ir.errors import AdError
+from adcli.lang.passes import comprehension_rules as tensor_rules
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from comprehension_samples import Sample, Scalar, stated, written
+from hypothesis import given
+from places import DATA
+from random_comprehensions import tensor_samples
+from random_programs import law
+from tensor_laws import check_derivatives, check_second_order, check_values, close, run
+
+MUL = ("mul", 0, 1)
+R = np.random.default_rng(5)
+CASES = {c["id"].split("/")[1]: c["tc"] for c in json.loads((DATA / "tcunroll.json").read_text())["cases"]}
+
+
+# ---------------------------------------------------------------- at random
+
+@law(400)
+@given(tensor_samples())
+def test_values_are_those_of_plain_loops(made: Sample) -> None:
+    check_values(made)
+
+
+@law(400)
+@given(tensor_samples())
+def test_tangents_are_differences_and_adjoints_agree_with_tangents(made: Sample) -> None:
+    check_derivatives(made, random.Random(1))
+
+
+@law(150)
+@given(tensor_samples())
+def test_second_derivatives_agree_both_ways(made: Sample) -> None:
+    check_second_order(made, random.Random(2))
+
+
+# ---------------------------------------------------------------- the examples of seeds/002
+
+def matrix_vector() -> Sample:
+    return written({"A": ("M, N", R.normal(size=(2, 3))), "B": ("N", R.normal(size=3))},
+                   stated("C(i)", "+", "A(i, j); B(j)", MUL, "i:M j:N", "M"), results="C")
+
+
+def test_the_adjoint_of_a_matrix_vector_product_is_two_comprehensions() -> None:
+    made = matrix_vector()
+    program = simplify(adjoints(made.program()))
+    assert [(r.name, e.op.reduction) for r, e in zip(program.results, program.equations, strict=True)] == [
+        ("C", "+"), ("d_dA", "="), ("d_dB", "+")]
+    assert [[a.name for a in e.args] for e in program.equations] == [["A", "B"], ["B", "d_dC"], ["A", "d_dC"]]
+    seed = np.array([2.0, -1.0])
+    got = run(program, made.values, d_dC=seed)
+    close(got["d_dA"], np.outer(seed, made.values["B"]), 1e-15, "d_dA")
+    close(got["d_dB"], made.values["A"].T @ seed, 1e-15, "d_dB")
+
+
+def test_a_value_that_stands_in_the_result_is_not_computed_again() -> None:
+    made = written({"A": ("N", [1.0, 2.0])}, stated("E(i)", "=", "A(i)", ("exp", 0), "i:N", "N"), results="E")
+    for derive in (adjoints, tangents):
+        first, second = simplify(derive(made.program())).equations
+        assert [[x.op.name for x in e.op.body.equations] for e in (first, second)] == [["exp"], ["mul"]]
+        assert first.outs[0] in second.args
+
+
+def test_sgemm() -> None:
+    a, b = R.normal(size=(2, 3)), R.normal(size=(3, 4))
+    made = written({"a": ("", 0.7), "b": ("", -0.3), "A": ("N, M", a), "B": ("M, Q", b)},
+                   stated("C0(i, j)", "=", "b()", 0, "i:N j:Q", "N, Q"),
+                   stated("C(i, j)", "+", "a(); A(i, k); B(k, j)", ("mul", MUL, 2), "i:N j:Q k:M", "N, Q", onto="C0"),
+                   results="C")
+    seed = R.normal(size=(2, 4))
+    got = run(simplify(adjoints(made.program())), made.values, d_dC=seed)
+    want = {"C": -0.3 + 0.7 * (a @ b), "d_da": (seed * (a @ b)).sum(), "d_db": seed.sum(), "d_dA": 0.7 * seed @ b.T,
+            "d_dB": 0.7 * a.T @ seed}
+    for name, value in want.items():
+        close(got[name], value, 1e-14, name)
+
+
+def test_max_pooling() -> None:
+    image = R.normal(size=(2, 1, 4, 6))
+    made = written({"IN": ("B, C, H, W", image)},
+                   stated("OUT(b, c, i, j)", "max", "IN(b, c, 2*i + kh, 2*j + kw)", 0, "b:B c:C i:2 j:3 kh:2 kw:2", "B, C, 2, 3"),
+                   results="OUT")
+    seed = R.normal(size=(2, 1, 2, 3))
+    got = run(simplify(adjoints(made.program())), made.values, d_dOUT=seed)
+    blocks = image.reshape(2, 1, 2, 2, 3, 2)
+    top = blocks.max(axis=(3, 5), keepdims=True)
+    close(got["OUT"], top[:, :, :, 0, :, 0], 0, "OUT")
+    close(got["d_dIN"], ((blocks == top) * seed[:, :, :, None, :, None]).reshape(image.shape), 1e-15, "d_dIN")
+
+
+# ---------------------------------------------------------------- references of others
+
+def numbers(x: Any) -> Any:
+    return [numbers(y) for y in x] if isinstance(x, list) else float(x)
+
+
+def softmax() -> list[Any]:
+    return [stated("maxVal(n)", "max", "I(n, d)", 0, "n:N d:D", "N"),
+            stated("expDistance(n, d)", "=", "I(n, d); maxVal(n)", ("exp", ("sub", 0, 1)), "n:N d:D", "N, D"),
+            stated("expSum(n)", "+", "expDistance(n, d)", 0, "n:N d:D", "N"),
+            stated("O(n, d)", "=", "expDistance(n, d); expSum(n)", ("div", 0, 1), "n:N d:D", "N, D")]
+
+
+REFERENCES = {
+    "softmax-b5fc3625": ({"I": "N, D"}, softmax()),
+    "fun-ee3d9d24": ({"A": "M, K", "B": "K, N"}, [stated("C(m, n)", "+", "A(m, k); B(k, n)", MUL, "m:M n:N k:K", "M, N")]),
+    "min_2d-313c69a2": ({"S": "D, NBYD"}, [stated("V(d)", "min", "S(d, k)", 0, "d:D k:NBYD", "D")]),
+    "f-b52f4a80": ({"a": ""}, [stated("b(i)", "=", "a()", 0, "i:10", "10")]),
+    "mlp1-6a5051a0": ({"I": "B, M", "W1": "M, N", "B1": "N"}, [
+        stated("T(b, n)", "+", "I(b, m); W1(m, n)", MUL, "b:B n:N m:M", "B, N"),
+        stated("U(b, n)", "=", "T(b, n); B1(n)", ("add", 0, 1), "b:B n:N", "B, N"),
+        stated("O1(b, n)", "=", "U(b, n)", ("max", 0, 0.0), "b:B n:N", "B, N")]),
+    "fun-ca7b6eb1": ({"A": "A0, A1, A2", "B": "A1, A2, B2", "C": "A2, B2, C2"}, [
+        stated("O1(i, j)", "+", "A(i, j, k)", 0, "i:A0 j:A1 k:A2", "A0, A1"),
+        stated("O2(j, k, l)", "+", "B(j, k, l); O1(i, j)", ("add", 0, 1), "i:A0 j:A1 k:A2 l:B2", "A1, A2, B2"),
+        stated("O3(k, l, m)", "+", "C(k, l, m); O2(j, k, l)", ("add", 0, 1), "j:A1 k:A2 l:B2 m:C2", "A2, B2, C2")]),
+}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_values_and_adjoints_of_others(name: str) -> None:
+    shapes, statements = REFERENCES[name]
+    case = CASES[name]
+    inputs = {n: (shape, numbers(case["inputs"][n])) for n, shape in shapes.items()}
+    made = written(inputs, *statements, results=" ".join(case["outputs"]))
+    seeds = {f"d_d{n}": numbers(w) for n, w in case["cotangent"].items()}
+    got = run(simplify(adjoints(made.program())), made.values, **seeds)
+    for n, value in case["outputs"].items():
+        close(got[n], numbers(value), 1e-12, n)
+    for n, value in case["vjp"].items():
+        close(got[f"d_d{n}"], numbers(value), 1e-12, f"d_d{n}")
+
+
+# ---------------------------------------------------------------- what people ask for
+
+def energy() -> Sample:
+    """e = ½ xᵀ A x and a product of it with a scalar."""
+    return written({"A": ("N, N", R.normal(size=(3, 3))), "x": ("N", R.normal(size=3)), "s": ("", 2.0)},
+                   stated("e", "+", "A(i, j); x(i); x(j)", ("mul", 0.5, ("mul", 0, ("mul", 1, 2))), "i:N j:N"),
+                   Scalar("v", ("mul", 0, ("mul", 1, 1)), ("e", "s")), results="v")
+
+
+def test_a_gradient_has_the_shapes_of_the_inputs() -> None:
+    made = energy()
+    a, x, s = (made.values[n] for n in ("A", "x", "s"))
+    got = run(gradient(made.program()), made.values)
+    close(got["dv_dA"], s * s * .5 * np.outer(x, x), 1e-14, "dv_dA")
+    close(got["dv_dx"], s * s * .5 * (a + a.T) @ x, 1e-14, "dv_dx")
+    close(got["dv_ds"], s * x @ a @ x, 1e-14, "dv_ds")
+
+
+def test_hessian_vector_products() -> None:
+    made = energy()
+    a, x, u = made.values["A"], made.values["x"], R.normal(size=3)
+    got = run(hvp(made.program(), ["x"]), made.values, dx=u)
+    close(got["hvp_x"], 4 * .5 * (a + a.T) @ u, 1e-14, "hvp_x")
+    close(got["v"], 4 * .5 * x @ a @ x, 1e-14, "v")
+
+
+def test_scalar_inputs_of_a_program_with_tensors_have_all_derivatives() -> None:
+    made = energy()
+    e = made.values["x"] @ made.values["A"] @ made.values["x"] / 2
+    for mode in ("forward", "reverse", "auto"):
+        got = run(gradient(made.program(), ["s"], mode=mode, order=2), made.values)
+        close([got["dv_ds"], got["d2v_ds_ds"]], [4 * e, 2 * e], 1e-14, mode)
+    assert run(hessian(made.program(), ["s"]), made.values)["d2v_ds_ds"] == pytest.approx(2 * e)
+
+
+def test_inputs_that_a_result_does_not_depend_on_have_zeros() -> None:
+    made = written({"A": ("M, N", [[1, 2, 3]]), "x": ("", 2)}, Scalar("v", MUL, ("x", "x")), results="v")
+    assert run(gradient(made.program()), made.values)["dv_dA"].tolist() == [[0, 0, 0]]
+    assert run(simplify(adjoints(made.program())), made.values, d_dv=1.0)["d_dA"].tolist() == [[0, 0, 0]]
+    got = run(simplify(tangents(matrix_vector().program(), [])), matrix_vector().values)
+    assert got["dC"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("ask", "message"), [
+    (lambda: gradient(matrix_vector().program()), "'C' is a tensor of shape (M), and a gradient is that of a scalar"),
+    (lambda: jacobian(matrix_vector().program()), "'C' is a tensor of shape (M)"),
+    (lambda: gradient(energy().program(), order=2), "second derivatives by the tensor 'A' are no tensors of its shape"),
+    (lambda: gradient(energy().program(), mode="forward"), "'A' is a tensor, and forward mode gives derivatives along one"),
+])
+def test_what_has_no_gradient_says_what_there_is_instead(ask: Any, message: str) -> None:
+    with pytest.raises(AdError) as fault:
+        ask()
+    assert message in fault.value.message and fault.value.help
+
+
+def gathered() -> Sample:
+    return written({"LUT": ("E, D", R.normal(size=(3, 2))), "I": ("B", [2, 0, 2, 1])},
+                   stated("z(b, j)", "=", "LUT(I(b), j)", 0, "b:B j:D", "B, D"), results="z", integers="I")
+
+
+def test_gathers_become_scatters() -> None:
+    made, seed = gathered(), R.normal(size=(4, 2))
+    program = simplify(adjoints(made.program()))
+    got = run(program, made.values, d_dz=seed)
+    close(got["z"], made.values["LUT"][[2, 0, 2, 1]], 0, "z")
+    close(got["d_dLUT"], [seed[1], seed[3], seed[0] + seed[2]], 1e-15, "d_dLUT")
+    assert [r.name for r in program.results] == ["z", "d_dLUT"]
+    with pytest.raises(AdError, match="'I' is a tensor of integers, and has no derivative"):
+        gradient(made.program(), ["I"])
+
+
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_a_gather_outside_is_an_error(wrong: int) -> None:
+    made = gathered()
+    with pytest.raises(AdError, match=rf"I\(1\) = {wrong} is no subscript of dimension 0 of 'LUT', which has 3 elements"):
+        run(made.program(), made.values, I=[0, wrong, 0, 0])
+    with pytest.raises(AdError, match=rf"I\(1\) = {wrong} is no subscript"):
+        run(simplify(adjoints(made.program())), made.values, I=[0, wrong, 0, 0], d_dz=np.ones((4, 2)))
+    with pytest.raises(AdError, match=r"'I' is a tensor of integers, and 0.5 is none"):
+        run(made.program(), made.values, I=[0, 0.5, 0, 0])
+
+
+# ---------------------------------------------------------------- simplification
+
+def test_equal_comprehensions_are_computed_once() -> None:
+    made = written({"A": ("N", [1, 2])}, stated("s", "+", "A(i)", ("mul", 0, 0), "i:N"),
+                   stated("t", "+", "A(k)", ("mul", 0, 0), "k:N"),
+                   stated("u", "+", "A(k)", ("mul", 0, 0), "k:1:N"), Scalar("v", ("add", MUL, 2), ("s", "t", "u")), results="v")
+    program = simplify(made.program())
+    assert sum(isinstance(e.op, Comprehension) for e in program.equations) == 2
+    assert run(program, made.values)["v"] == 29.0
+
+
+def test_constants_and_equal_sources_go_into_the_body() -> None:
+    made = written({"A": ("N", [3, 4]), "one": ("", 1)},
+                   stated("s", "+", "one(); A(i); A(i)", ("mul", 0, ("mul", 1, 2)), "i:N"), results="s")
+    program = made.program()
+    [e] = program.equations
+    known = Equation(e.outs, e.op, tuple(Lit(1.0) if a.name == "one" else a for a in e.args))
+    [short] = simplify(Program(program.params, (known,), program.results)).equations
+    assert len(short.args) == 1 and [x.op.name for x in short.op.body.equations] == ["mul"]
+    assert run(Program(program.params, (short,), (Result("s", short.outs[0]),)), made.values)["s"] == 25.0
+
+
+def test_guards_that_are_decided_go() -> None:
+    made = written({"A": ("N", [3, 4])}, stated("s", "+", "A(i)", 0, "i:N", guards="2; i"), results="s")
+    [e] = simplify(made.program()).equations
+    assert len(e.op.guards) == 1
+    made = written({"A": ("N", [3, 4])}, stated("s(i)", "+", "A(i)", 0, "i:N", "N", guards="0 - 1", onto="A"), results="s")
+    assert not simplify(made.program()).equations and run(simplify(made.program()), made.values)["s"].tolist() == [3, 4]
+
+
+# ---------------------------------------------------------------- planted faults
+
+def unweighted(b: Any, body: Any, e: Any, t: Any, value: Any) -> Any:
+    return t
+
+
+def swapped_without_guards(b: Any, op: Comprehension, args: Any) -> Any:
+    from dataclasses import replace
+    return emit(b, replace(op, guards=()), args)
+
+
+@pytest.mark.parametrize(("name", "wrong", "made"), [
+    ("_weighted", unweighted, written({"A": ("N", [1, 2])}, stated("z", "max", "A(i)", 0, "i:N"), results="z")),
+    ("_product_of_others", lambda b, e: None, written({"A": ("N", [3, 2])}, stated("z", "*", "A(i)", 0, "i:N"), results="z")),
+    ("emit", swapped_without_guards,
+     written({"A": ("N", [3, 2])}, stated("z", "+", "A(i)", 0, "i:N", guards="i - 1"), results="z")),
+    ("settled", lambda ranges, subscripts: {r.index for r in ranges},
+     written({"A": ("", 3)}, stated("z(i)", "+", "A()", ("mul", 0, 0), "i:2", "2"), results="z")),
+    ("_nothing", lambda body: True, matrix_vector()),
+])
+def test_a_wrong_rule_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any, made: Sample) -> None:
+    check_derivatives(made, random.Random(3))
+    monkeypatch.setattr(tensor_rules, name, wrong)
+    with pytest.raises(AssertionError):
+        check_derivatives(made, random.Random(3))
+
+
+def test_a_wrong_value_is_noticed() -> None:
+    made = matrix_vector()
+    check_values(made)
+    made.statements[0] = stated("C(i)", "+", "A(i, j); B(j)", ("mul", 0, 0), "i:M j:N", "M")
+    program = made.program()
+    made.program = lambda: program   # type: ignore[method-assign]
+    made.statements[0] = matrix_vector().statements[0]
+    with pytest.raises(AssertionError, match="C: "):
+        check_values(made)

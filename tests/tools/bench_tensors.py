@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Programs with tensors beside JAX's jit on the same work; prints a table of microseconds a call.
+
+    python tests/tools/bench_tensors.py [--only TEXT] [--seconds S] [--no-jax]
+
+Each line is one program at one size: its results, and its results with the adjoints of all inputs (for a scalar result the
+gradient). JAX gets arrays that it has already, and its results are waited for. Both run in turn, in one process, and the least
+of several times counts. A ratio above 1 means that adcli is the faster; `agree` is the largest difference of any result, relative
+to the largest of its numbers.
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.ir import Program
+from adcli.lang.ir.primitives import exp, log, relu, sigmoid
+from adcli.lang.passes.pipeline import adjoints
+from adcli.lang.passes.simplify import simplify
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+from tensor_notation import Tensors
+
+
+class Work(NamedTuple):
+    """A program, the same as a function of JAX arrays by name, and sizes by name."""
+
+    name: str
+    program: Callable[[], Program]
+    peer: Callable[..., dict[str, Any]]
+    shapes: Callable[[int], dict[str, tuple[int, ...]]]
+    sizes: tuple[int, ...]
+
+
+# ---------------------------------------------------------------- the programs
+
+def matrix_vector() -> Program:
+    t = Tensors(A="M N", B="N")
+    return t.make("C", "i", "+", "i:M j:N", ["A i j", "B j"], lambda a, b: a * b).program("C")
+
+
+def matrix_matrix() -> Program:
+    t = Tensors(A="M K", B="K N")
+    return t.make("C", "i j", "+", "i:M j:N k:K", ["A i k", "B k j"], lambda a, b: a * b).program("C")
+
+
+def convolution() -> Program:
+    t = Tensors(I="N C H W", F="M C KH KW")
+    return t.make("O", "n m h w", "+", "n:N m:M h:H-KH+1 w:W-KW+1 c:C kh:KH kw:KW", ["I n c h+kh w+kw", "F m c kh kw"],
+                  lambda a, b: a * b).program("O")
+
+
+def mixture() -> Program:
+    """ADBench's GMM: the log-likelihood of points x under K Gaussians with inverse covariance factors exp(q) + L, and a Wishart
+    prior without its constants."""
+    t = Tensors(a="K", mu="K D", q="K D", L="K D D", x="N D", g="")
+    points, pairs = "n:N k:K i:D", "k:K i:D j:D"
+    t.make("e", "k i", "=", "k:K i:D", ["q k i"], exp)
+    t.make("c", "n k i", "=", points, ["x n i", "mu k i"], lambda x, m: x - m)
+    t.make("y0", "n k i", "=", points, ["e k i", "c n k i"], lambda e, c: e * c)
+    t.make("y", "n k i", "+", points + " j:D", ["L k i j", "c n k j"], lambda low, c: low * c, guards=["i-j-1"], onto="y0")
+    t.make("s", "n k", "+", points, ["y n k i"], lambda y: y * y)
+    t.make("p", "k", "+", "k:K i:D", ["q k i"], lambda q: q)
+    t.make("w", "n k", "=", "n:N k:K", ["a k", "p k", "s n k"], lambda a, p, s: a + p - 0.5 * s)
+    t.make("m", "n", "max", "n:N k:K", ["w n k"], lambda w: w)
+    t.make("z", "n", "+", "n:N k:K", ["w n k", "m n"], lambda w, m: exp(w - m))
+    t.make("f0", "", "+", "n:N", ["z n", "m n"], lambda z, m: log(z) + m)
+    t.make("am", "", "max", "k:K", ["a k"], lambda a: a)
+    t.make("az", "", "+", "k:K", ["a k", "am"], lambda a, m: exp(a - m))
+    t.make("f1", "", "=", "", ["f0", "am", "az", "=N"], lambda f, m, z, n: f - n * (log(z) + m))
+    t.make("r0", "", "+", "k:K i:D", ["e k i", "q k i", "g"], lambda e, q, g: 0.5 * g * g * (e * e) - q)
+    t.make("r1", "", "+", pairs, ["L k i j", "g"], lambda low, g: 0.5 * g * g * (low * low), guards=["i-j-1"])
+    return t.make("f", "", "=", "", ["f1", "r0", "r1"], lambda f, a, b: f + a + b).program("f")
+
+
+def affine_layer(t: Tensors, out: str, x: str, inputs: str, outputs: str, w: str, b: str, function: Callable[..., Any]) -> None:
+    t.make(out + "0", "n o", "+", f"n:N o:{outputs} i:{inputs}", [f"{x} n i", f"{w} i o"], lambda x, w: x * w)
+    t.make(out, "n o", "=", f"n:N o:{outputs}", [f"{out}0 n o", f"{b} o"], lambda z, b: function(z + b))
+
+
+def feed_forward() -> Program:
+    """The first network of seeds/004: three affine layers with sigmoid and relu, squared loss."""
+    t = Tensors(x="N I", y="N O", w1="I P", b1="P", w2="P Q", b2="Q", w3="Q O", b3="O")
+    affine_layer(t, "h", "x", "I", "P", "w1", "b1", sigmoid)
+    affine_layer(t, "g", "h", "P", "Q", "w2", "b2", relu)
+    affine_layer(t, "u", "g", "Q", "O", "w3", "b3", lambda z: z)
+    return t.make("f", "", "+", "n:N o:O", ["u n o", "y n o"], lambda u, y: (u - y) * (u - y)).program("f")
+
+
+def recurrent() -> Program:
+    """The second network of seeds/004: three time steps of relu on an affine map of input and state, squared loss."""
+    t = Tensors(x="N T I", y="N O", w1="J S", b1="S", w2="S O", b2="O", s0="N S")
+    for k in range(3):
+        t.make(f"c{k}", "n i", "=", "n:N i:I", [f"x n {k} i"], lambda x: x, shape="N J")
+        t.make(f"d{k}", "n I+o", "=", "n:N o:S", [f"s{k} n o"], lambda s: s, shape="N J", onto=f"c{k}")
+        affine_layer(t, f"s{k + 1}", f"d{k}", "J", "S", "w1", "b1", relu)
+    affine_layer(t, "u", "s3", "S", "O", "w2", "b2", lambda z: z)
+    return t.make("f", "", "+", "n:N o:O", ["u n o", "y n o"], lambda u, y: (u - y) * (u - y)).program("f")
+
+
+# ---------------------------------------------------------------- the same in JAX
+
+def peers() -> dict[str, Callable[..., dict[str, Any]]]:
+    """The functions of JAX arrays; imported only where they are wanted."""
+    import jax
+    import jax.numpy as jnp
+    jax.config.update("jax_enable_x64", True)
+
+    def gmm(a: Any, mu: Any, q: Any, L: Any, x: Any, g: Any) -> dict[str, Any]:
+        e, low, c = jnp.exp(q), jnp.tril(L, -1), x[:, None, :] - mu
+        y = e * c + jnp.einsum("kij,nkj->nki", low, c)
+        w = a + q.sum(1) - 0.5 * (y * y).sum(2)
+        lse = jax.scipy.special.logsumexp
+        prior = 0.5 * g * g * ((e * e).sum() + (low * low).sum()) - q.sum()
+        return {"f": lse(w, axis=1).sum() - x.shape[0] * lse(a) + prior}
+
+    def ffn(x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> dict[str, Any]:
+        h = jax.nn.relu(jax.nn.sigmoid(x @ w1 + b1) @ w2 + b2)
+        return {"f": ((h @ w3 + b3 - y) ** 2).sum()}
+
+    def rnn(x: Any, y: Any, w1: Any, b1: Any, w2: Any, b2: Any, s0: Any) -> dict[str, Any]:
+        s = s0
+        for k in range(3):
+            s = jax.nn.relu(jnp.concatenate([x[:, k], s], axis=1) @ w1 + b1)
+        return {"f": ((s @ w2 + b2 - y) ** 2).sum()}
+
+    def conv(**at: Any) -> dict[str, Any]:
+        return {"O": jax.lax.conv(at["I"], at["F"], (1, 1), "VALID")}
+
+    return {"matrix_vector": lambda A, B: {"C": A @ B}, "matrix_matrix": lambda A, B: {"C": A @ B}, "convolution": conv,
+            "mixture": gmm, "feed_forward": ffn, "recurrent": rnn}
+
+
+WORK = (
+    (matrix_vector, lambda n: {"A": (n, n), "B": (n,)}, (16, 64, 256, 1024)),
+    (matrix_matrix, lambda n: {"A": (n, n), "B": (n, n)}, (16, 32, 64, 128, 256, 512, 1024)),
+    (convolution, lambda n: {"I": (2, 8, n + 2, n + 2), "F": (8, 8, 3, 3)}, (8, 32, 64, 128)),
+    (mixture, lambda n: {"a": (25,), "mu": (25, n), "q": (25, n), "L": (25, n, n), "x": (1000, n), "g": ()}, (2, 10, 32, 64)),
+    (feed_forward, lambda n: {"x": (n, n), "y": (n, n), "w1": (n, n), "b1": (n,), "w2": (n, n), "b2": (n,), "w3": (n, n),
+                              "b3": (n,)}, (2, 16, 64, 256)),
+    (recurrent, lambda n: {"x": (n, 3, n), "y": (n, n), "w1": (2 * n, n), "b1": (n,), "w2": (n, n), "b2": (n,), "s0": (n, n)},
+     (2, 16, 64, 256)),
+)
+
+
+# ---------------------------------------------------------------- the measurement
+
+def best(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
+    """Microseconds a call of each, run in turn: the least of several."""
+    counts = []
+    for call in calls:
+        call()
+        start, n = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds / 20:
+            call()
+            n += 1
+        counts.append(max(1, n // 2))
+    found = [float("inf")] * len(calls)
+    end = time.perf_counter() + seconds
+    turns = 0
+    while turns < 3 or (time.perf_counter() < end and turns < 200):
+        turns += 1
+        for k, (call, n) in enumerate(zip(calls, counts, strict=True)):
+            start = time.perf_counter()
+            for _ in range(n):
+                call()
+            found[k] = min(found[k], (time.perf_counter() - start) / n * 1e6)
+    return found
+
+
+def measured(only: str, seconds: float, with_jax: bool, jobs: int | None) -> Iterator[str]:
+    """Lines of the table."""
+    known = peers() if with_jax else {}
+    for make, shapes, sizes in WORK:
+        if only not in make.__name__:
+            continue
+        program = simplify(make())
+        value, derivative = compile_tensors(program), compile_tensors(simplify(adjoints(program)))
+        for n in sizes:
+            random = np.random.default_rng(n)
+            at = {name: random.standard_normal(shape) / 2 for name, shape in shapes(n).items()}
+            out = value(at)
+            seeds = {f"d_d{name}": random.standard_normal(a.shape) if a.shape else np.array(1.0) for name, a in out.items()}
+            for kind, kernel, given in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
+                calls: list[Callable[[], Any]] = [lambda k=kernel, a=given: k(a, jobs=jobs)]
+                agree = float("nan")
+                if with_jax:
+                    call = peer_call(known[make.__name__], kind, at, seeds)
+                    calls.append(call)
+                    agree = difference(kernel(given), call())
+                times = best(calls, seconds)
+                theirs = times[1] if with_jax else float("nan")
+                name = f"{make.__name__:16s} {n:5d} {kind:9s}"
+                yield f"{name} {times[0]:11.1f} {theirs:11.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
+
+
+def peer_call(function: Callable[..., dict[str, Any]], kind: str, at: dict[str, np.ndarray],
+              seeds: dict[str, np.ndarray]) -> Callable[[], dict[str, Any]]:
+    """JAX's value, or value and adjoints under the names of ours."""
+    import jax
+    placed, cotangents = ({k: jax.device_put(a) for k, a in d.items()} for d in (at, seeds))
+
+    def both(placed: dict[str, Any], cotangents: dict[str, Any]) -> dict[str, Any]:
+        out, back = jax.vjp(lambda d: function(**d), placed)
+        (adjoint,) = back({k.removeprefix("d_d"): v for k, v in cotangents.items()})
+        return {**out, **{f"d_d{k}": v for k, v in adjoint.items()}}
+
+    if kind == "value":
+        run = jax.jit(lambda d: function(**d))
+        return lambda: jax.block_until_ready(run(placed))
+    derivative = jax.jit(both)
+    return lambda: jax.block_until_ready(derivative(placed, cotangents))
+
+
+def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
+    """The largest difference of any result that both have, relative to the largest of its numbers."""
+    found = [0.0]
+    for name in set(ours) & set(theirs):
+        x, y = np.asarray(ours[name]), np.asarray(theirs[name])
+        found.append(float(np.max(np.abs(x - y)) / (np.max(np.abs(y)) or 1.0)))
+    return max(found)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    arguments.add_argument("--only", default="", help="programs whose name has this text")
+    arguments.add_argument("--seconds", type=float, default=0.6, help="a line")
+    arguments.add_argument("--jobs", type=int, help="threads of adcli (default: one for each processor)")
+    arguments.add_argument("--no-jax", action="store_true")
+    chosen = arguments.parse_args()
+    print(f"{'program':16s} {'size':>5s} {'':9s} {'adcli µs':>11s} {'JAX µs':>11s} {'ratio':>8s} {'agree':>9s}")
+    for line in measured(chosen.only, chosen.seconds, not chosen.no_jax, chosen.jobs):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
