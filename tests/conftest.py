@@ -5,6 +5,10 @@ import pytest
 from adcli.lang.ir import check
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _check_every_pass():
     check.ALWAYS = True
