@@ -2,19 +2,16 @@
 from __future__ import annotations
 
 import math
-import random
 
-import numpy as np
 import pytest
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.jit import compile_program, run
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.passes.simplify import simplify
 from back_ends import BACK_ENDS, MODES, alike, bits, derivatives, same, ulps, values
 from laws import unsimplified
-from one_operation import REAL, SPECIAL, program, samples, special_points
+from one_operation import REAL, SPECIAL, SPECIAL_FUNCTIONS, program, samples, special_points
 
 import adcli
 
@@ -130,35 +127,6 @@ def test_native_against_reference(op):
     for point, got, want in zip(at, native, reference, strict=True):
         loose = op.name in SPECIAL_FUNCTIONS and math.isfinite(want["z"]) and math.isfinite(got["z"])
         assert ulps(got["z"], want["z"]) <= 4 or loose, (point, got, want)
-
-
-@every_primitive
-def test_the_numpy_evaluator_against_the_one_on_floats(op):
-    at, names = points(op), [p.name for p in program(op).params]
-    columns = {name: np.array([point[name] for point in at]) for name in names}
-    together = evaluate(program(op), columns, numpy_arithmetic())["z"]
-    for point, got in zip(at, together, strict=True):
-        want = evaluate(program(op), point, FLOAT)["z"]
-        assert ulps(float(got), want) <= 4 or abs(float(got) - want) < 1e-15, (point, got, want)
-
-
-SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp"}
-"""Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
-judge of these, with 4 units in the last place of the largest term that the value is summed from."""
-
-
-@pytest.mark.parametrize("low, high", [(0.05, 0.5), (0.5, 4.0), (4.0, 50.0), (-0.95, -0.05), (-5.9, -5.1)])
-@pytest.mark.parametrize("name", sorted(SPECIAL_FUNCTIONS))
-def test_special_functions_against_multiple_precision(name, low, high):
-    mp, r = mpmath_arithmetic(40), random.Random(name)
-    f = program(TABLE[name])
-    at = [{p.name: r.uniform(low, high) for p in f.params} for _ in range(200)]
-    for point, got in zip(at, values(f, at, "native"), strict=True):
-        want = float(evaluate(f, {k: mp.constant(v) for k, v in point.items()}, mp)["z"])
-        terms = {"polygamma": 2 * abs(math.pi / math.sin(math.pi * point.get("x1", 1))) ** 3 if low < 0 else 0,
-                 "digamma": abs(math.pi / math.sin(math.pi * point.get("x0", 1))) if low < 0 else 2}.get(name, 1)
-        allowed = 8 if name == "polygamma" else 4          # a polynomial in a cotangent, and a sum of ten reciprocals
-        assert abs(got["z"] - want) <= allowed * math.ulp(max(abs(want), terms)), (point, got["z"], want)
 
 
 def test_alike_tells_a_difference():

@@ -26,7 +26,7 @@ from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import print_program
 from command import adcli
 from places import ROOT
-from wrong_rules import wrong_rule
+from planted_faults import wrong_rule
 
 FILES = sorted((ROOT / "tests" / "programs").glob("*.ad"))
 HEADING = "# --- "

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 from typing import Any, NamedTuple
 from unittest import mock
@@ -46,3 +47,8 @@ def succeeds(*args: object, stdin: bytes = b"") -> Ended:
     ended = adcli(*args, stdin=stdin)
     assert (ended.code, ended.err) == (0, ""), ended
     return ended
+
+
+def numbers(text: str) -> dict[str, float]:
+    """The assignments in a text that is a result."""
+    return {name: float(x) for name, x in re.findall(r"^(\w+) = (\S+)", text, re.M)}

@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mpmath
@@ -19,6 +19,7 @@ from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.comprehension import Comprehension, Range, Read
+from adcli.lang.ir.errors import Source
 from adcli.lang.ir.primitives import TABLE
 
 # ---------------------------------------------------------------- the data
@@ -291,3 +292,15 @@ def written(inputs: Mapping[str, tuple[str, Any]], *statements: Statement | Scal
         made.sizes.update({x.terms[0][0]: n for x, n in zip(made.shapes[name], np.shape(value), strict=True) if x.terms})
     made.shapes.update({s.out: s.shape if isinstance(s, Statement) else () for s in statements})
     return made
+
+
+def convolution(image: int = 7, kernel: int = 3) -> Sample:
+    """O(h) = Σ I(h + k)·W(k)."""
+    return written({"I": ("H", [0.0] * image), "W": ("K", [1.0] * kernel)},
+                   stated("O(h)", "+", "I(h + k); W(k)", ("mul", 0, 1), "h:H-K+1 k:K", "H - K + 1"), results="O")
+
+
+def with_op(program: Program, **changes: object) -> Program:
+    """The program with its only comprehension changed."""
+    [e] = program.equations
+    return replace(program, equations=(replace(e, op=replace(e.op, **changes), span=(0, 4)),), source=Source("t.ad", "O(h) = …"))

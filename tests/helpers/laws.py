@@ -1,6 +1,7 @@
 """The laws as functions: each raises AssertionError where a program breaks one, and returns what it could look at.
 
-The property tests call them on random programs; `test_planted_faults` shows that each of them catches the fault it is there for.
+The property tests call them on random programs. The tests of the passes plant faults and show that each law catches what
+it is there for.
 """
 from __future__ import annotations
 
@@ -353,4 +354,3 @@ def check_rows(program: Program, points: Sequence[Point]) -> None:
         together = kernels.run(kernel, [x[:count] for x in columns], count)
         for i in range(count):
             assert [bits(c[i]) for c in together] == list(map(bits, alone[i])), report(program, points[i], f"row {i} of {count}")
-

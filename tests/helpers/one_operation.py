@@ -11,6 +11,10 @@ from adcli.lang.ir.primitives import TABLE
 REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
 """Every row with a real value."""
 
+SPECIAL_FUNCTIONS = {"gamma", "lgamma", "digamma", "polygamma", "logaddexp"}
+"""Python's own gamma functions are further from the truth than libm's, and the others cross zero: multiple precision is the
+judge of these, with 4 units in the last place of the largest term that the value is summed from."""
+
 SMOOTH_ONLY = {"sign", "floor", "ceil", "round", "trunc"}
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e-300, -1e-300, 1e300, -1e300, math.inf, -math.inf, math.nan, 2.0, -0.5]
 

@@ -417,3 +417,12 @@ def point(r: random.Random, program: Program, special: int = 0) -> dict[str, flo
 def points(draw: st.DrawFn, program: Program, count: int = 3, special: int = 0) -> list[dict[str, float]]:
     r = draw(st.randoms(use_true_random=False))
     return [point(r, program, special) for _ in range(count)]
+
+
+choices = st.randoms(use_true_random=False)
+extreme = samples(24, extreme=True)
+
+
+def mixed_points(r: random.Random, program: Program, count: int = 3) -> list[dict[str, float]]:
+    """An ordinary point, and some with more and more special values."""
+    return [point(r, program, special) for special in (0, 4, 2, 1)[:count]]

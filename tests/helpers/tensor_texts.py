@@ -156,3 +156,9 @@ def looped(text: str, values: dict[str, Any], sizes: dict[str, int]) -> dict[str
         names[target] = element(out) if write else out[()]
         results[target] = out
     return results
+
+
+def halves(n: int, other: str = "2*i + 1") -> str:
+    """A vector halved n times, each element from two."""
+    calls = "".join(f"x{k + 1} = half(x{k})\n" for k in range(n))
+    return f"def half(float(N) x) -> (y) {{ y(i) = x(2*i) + x({other}) }}\ninput x0(H)\n{calls}"

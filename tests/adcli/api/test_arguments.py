@@ -7,6 +7,8 @@ import threading
 
 import numpy as np
 import pytest
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
 
 import adcli
 
@@ -159,7 +161,6 @@ def test_representations_show_shapes():
 @pytest.mark.parametrize("f", [MV, LOSS, PICK, MV.vjp(), LOSS.grad(), LOSS.hvp(), LOSS.grad().jvp(), MV.jvp().vjp()],
                          ids=["mv", "loss", "pick", "vjp", "grad", "hvp", "second", "third"])
 def test_functions_travel(f):
-    from adcli.lang.ir.equal import equal
     g = pickle.loads(pickle.dumps(f))
     assert repr(g) == repr(f) and equal(g.program, f.program) and g.text() == f.text()
     assert [p.seed for p in g.program.params] == [p.seed for p in f.program.params]
@@ -186,3 +187,12 @@ def test_calls_from_several_threads():
         t.join()
     for i, x in enumerate(results):
         np.testing.assert_allclose(x, i * A.T @ np.cos(i * A @ B), rtol=1e-12)
+
+
+def test_arrays_for_results_do_not_overlap() -> None:
+    f = adcli.compile("input x(N)\ny(i) = 2 * x(i)\nz(i) = y(i) + 1\noutput y, z\n")
+    there = np.zeros(5)
+    for y, z in ((there[:4], there[1:]), (there[:4], there[:4])):
+        with pytest.raises(AdError, match="the array for 'y' overlaps that for another result"):
+            f(x=np.ones(4), out={"y": y, "z": z})
+    assert f(x=np.ones(2), out={"y": there[:2], "z": there[2:4]})["z"] is not None and there.tolist() == [2, 2, 3, 3, 0]

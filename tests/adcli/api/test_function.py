@@ -4,16 +4,22 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import random
 import struct
 import threading
 
 import numpy as np
 import pytest
 from adcli.codegen.rows import jit
+from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import STYLES
+from back_ends import same
+from hypothesis import given
 from places import ROOT
+from random_programs import Sample, choices, law, point, samples
 
 import adcli
+from adcli.api.function import Function
 
 WORKED = ROOT / "samples" / "worked.ad"
 
@@ -388,3 +394,14 @@ def test_the_jacobian_is_every_partial_derivative_of_every_output():
     j = adcli.compile("u = x*y\nw = x - y").jacobian()
     assert j.outputs == ("u", "w", "du_dx", "du_dy", "dw_dx", "dw_dy")
     assert j(x=2.0, y=3.0)["du_dx"] == 3.0
+
+
+@law(25)
+@given(samples(size=12), choices)
+def test_a_pickled_function_gives_the_same_bits(written: Sample, r: random.Random) -> None:
+    function = Function(parse(written.text)).jvp()
+    again = pickle.loads(pickle.dumps(function))
+    for _ in range(3):
+        at = point(r, function.program, special=3)
+        one, other = function(at), again(at)
+        assert one.keys() == other.keys() and all(same(x, other[n]) for n, x in one.items()), (written.text, at)

@@ -3,22 +3,10 @@ from __future__ import annotations
 
 import json
 import math
-import random
 
-import mpmath
 import pytest
-from adcli.codegen.rows.expand import expand
-from adcli.lang.analyse.differences import extrapolated, steps
-from adcli.lang.analyse.precise_differences import derivative
-from adcli.lang.analyse.rounding import Rounding
-from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import evaluate, mpmath_arithmetic
-from adcli.lang.evaluate.complex import complex_step, continues, step
-from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 from compare_corpus import cases
-from one_operation import REAL, samples
-from one_operation import program as one_operation
 from places import DATA
 
 from adcli.check import methods as check_methods
@@ -174,45 +162,3 @@ def test_no_false_alarm_on_programs_of_other_people(case):
     for points in (at, ["--samples", "3"]):
         ended = adcli("check", "-e", case["program"], *points)
         assert ended.code == 0, ended
-
-
-# ---------------------------------------------------------------- the parts
-
-@pytest.mark.parametrize("text", ["v = (x - y)*(x + y)/(x*x - y*y + 1e-9)", "v = exp(x)*sin(y) - x/y",
-                                  "v = log1p(x) - atan2(y, x)**3",
-                                  "v = tanh(x*y)*erf(x) + lgamma(y)", "v = 1/3*x - sqrt(x*x + y) + (x > y ? x : y*y)"])
-def test_the_rounding_bound_holds_and_is_not_vacuous(text):
-    program = gradient(parse(text), order=2)
-    exact, r = mpmath_arithmetic(60), random.Random(text)
-    for _ in range(20):
-        at = {"x": r.uniform(0.1, 3), "y": r.uniform(0.1, 3)}
-        rounding, true = Rounding(expand(program), at), evaluate(program, {n: mpmath.mpf(x) for n, x in at.items()}, exact)
-        for result in expand(program).results:
-            value, bound = rounding.of(result.atom)
-            assert abs(value - true[result.name]) <= bound <= 1e-7 * (1 + abs(value)), (result.name, at)
-
-
-@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
-def test_complex_step_and_differences_agree_with_multiple_precision(op):
-    """Every row of the table, at points of its domain."""
-    program = one_operation(op)
-    machine, size = expand(program), {"z": 100.0}
-    for at in samples(op):
-        for name in at:
-            want = derivative(program, at, [{name: 1.0}], 1e-25, size, {"z": 1e-18}).values.get("z")
-            assert want is not None or op.name in ("lgamma", "select")
-            if want is None:
-                continue
-            if continues(machine) is None:
-                got = complex_step(machine, at, name, step(abs(at[name])))["z"]
-                assert abs(got - want) <= 1e-13 * max(1, abs(want)), (at, name)
-            pairs = steps(at[name], abs(at[name]) / 16)
-            values = [[evaluate(program, {**at, name: p[i]})["z"] for p in pairs] for i in (0, 1)]
-            found = extrapolated([a - b for a, b in pairs], *values, evaluate(program, at)["z"], 1e-15)
-            assert found.problem or abs(found.value - want) <= found.bar <= 1e-6 * max(1, abs(want)), (at, name, found)
-
-
-def test_differences_see_a_kink_that_no_comparison_shows():
-    pairs = steps(1.0, 1.0)
-    values = [[math.sqrt((p[i] - 1) ** 2) for p in pairs] for i in (0, 1)]
-    assert extrapolated([a - b for a, b in pairs], *values, 0.0, 1e-16).problem

@@ -9,7 +9,7 @@ from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.passes import forward, reverse
 from command import adcli, succeeds
-from wrong_rules import wrong_rule
+from planted_faults import wrong_rule
 
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject

@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 
 import polars
 import pytest
 from command import adcli, succeeds
-
-from adcli.output.progress import Progress, line
 
 XY = "v = x*y"
 TABLE = b'name,y,x\n"a, ""b""",2,1\n\xffc,3, 4 \n'
@@ -189,23 +186,3 @@ def test_options_that_exclude_each_other(options, said):
 def test_nothing_piped():
     ended = adcli("grad", "-e", XY)
     assert (ended.code, "no values for x, y" in ended.err) == (2, True)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress(monkeypatch):
-    assert line(3_000_000, 50, 200, 2.0) == "3,000,000 rows, 1,500,000 rows/s, 25%, 0:00:06 left"
-    assert line(10, 50, None, 2.0) == "10 rows, 5 rows/s"
-    now = [0.0]
-    monkeypatch.setattr("adcli.output.progress.time.monotonic", lambda: now[0])
-    for shown in (Terminal(), io.StringIO()):
-        now[0] = 0.0
-        progress = Progress(100, shown)
-        for now[0] in (1.0, 2.5, 2.6, 3.5):
-            progress.update(10, 50)
-        progress.clear()
-        assert shown.getvalue().count("rows/s") == (2 if shown.isatty() else 0)
-        assert shown.getvalue().endswith("\r\x1b[K" if shown.isatty() else "")

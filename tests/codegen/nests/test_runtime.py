@@ -16,10 +16,12 @@ from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Program, Result
+from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE, exp
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.parse import parse
 from comprehension_samples import Sample
 from hypothesis import given
 from places import HELPERS, ROOT
@@ -381,3 +383,38 @@ def test_a_long_product_is_not_taken_apart():
     """In parts, some would be 0 and some infinite, and the whole of them NaN."""
     x = np.tile([1e-2] * 4 + [1e2] * 4, 2000)
     assert adcli.compile("input x(N); p *=! x(i)")(x=x)["p"] == pytest.approx(1.0)
+
+
+def test_what_no_memory_holds_is_said_to_be_too_much_memory() -> None:
+    kernel = compile_tensors(parse("input int32 n\nz(i, j) = i + j where i in 0:n, j in 0:n\n"))
+    with pytest.raises(AdError, match="this needs 7450580596 GiB of memory"):
+        kernel({"n": 10**9})
+
+
+def test_a_scalar_that_is_no_subscript_is_named_as_it_is() -> None:
+    program = parse("input x(N), int32 n\nz = x(n)\n")
+    for run in (compile_tensors(program), lambda at: evaluate(program, at, NUMPY)):
+        with pytest.raises(AdError, match="error: n = 3 is no subscript of dimension 0 of 'x', which has 3 elements"):
+            run({"x": np.ones(3), "n": 3})
+
+
+@pytest.mark.parametrize(("write", "guard"), [
+    ("j + 2*k, 3*i - k", "3*i >= k"), ("j + k, i + k", "i >= 0"), ("i + j, j + k, k + l", "i >= l")])
+@pytest.mark.parametrize("reduction", ["+", "max"])
+def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None:
+    """Several indices give way to subscripts of the result, one after another."""
+    shape = ", ".join(["2*(M + N)"] * len(write.split(", ")))
+    program = parse(f"input B(M, N), x(K)\nX({write}) {reduction}=! B(i, j) * x(k) * x(l) "
+                    f"where i in 0:M, j in 0:N, k in 0:K, l in 0:K, {guard}, float({shape}) X\n")
+    r = np.random.default_rng(1)
+    for p in (program, simplify(adjoints(program))):
+        given = {q.name: r.standard_normal(tuple(value(n, {"M": 9, "N": 8, "K": 2}) for n in q.var.shape)) for q in p.params}
+        kernel = compile_tensors(p, allocate=guarded_arrays.guarded)
+        plan = kernel.plan(tuple(x.shape for x in given.values()))
+        expected = evaluate(p, given, NUMPY)
+        for choice in range(max(len(s.nests) for s in kernel.module.steps)):
+            for k, step in enumerate(kernel.module.steps):
+                plan.cells[kernel.module.choices + k] = min(choice, max(0, len(step.nests) - 1))
+            got = kernel(given, jobs=1)
+            for name, x in expected.items():
+                np.testing.assert_allclose(got[name], x, rtol=1e-11, atol=1e-11, err_msg=name)

@@ -1,28 +1,21 @@
 """Native code against the reference evaluator: every row of the table, every width, every special value."""
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import gc
 import itertools
 import math
 import random
-import struct
-from concurrent.futures import ThreadPoolExecutor
 
 import mpmath
 import pytest
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.rows import jit, llvm
-from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.parts import cut
-from adcli.codegen.targets import TARGETS, Options
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
-from native_programs import WIDTHS, everything, long_program, number
+from back_ends import bits
+from native_programs import WIDTHS, everything, number
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,
            -math.inf, math.nan]
@@ -75,10 +68,6 @@ def native(program: Program, rows: list[tuple[float, ...]], lanes: int | None = 
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def bits(x: float) -> bytes:
-    return b"nan" if math.isnan(x) else struct.pack("<d", x)
-
-
 def close(got: float, want: float, ulps: float) -> bool:
     if bits(got) == bits(want):
         return True
@@ -123,53 +112,6 @@ def test_a_row_does_not_depend_on_its_neighbours(lanes: int) -> None:
         assert [[bits(z) for z in row] for row in rows] == alone[turn:] + alone[:turn]
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("level", [0, 1, 2])
-@pytest.mark.parametrize("size", [1, 7, 100])
-def test_parts_agree_with_the_whole(size: int, level: int, lanes: int) -> None:
-    program = long_program(300)
-    at = [[0.1 * i + 0.3 * k - 0.5 for i in range(2 * lanes + 1)] for k in range(5)]
-    whole = llvm.emit(program, lanes, veclib.host(), part_size=10_000)
-    parts = llvm.emit(program, lanes, veclib.host(), part_size=size)
-    assert whole.work_bytes == 0 < parts.work_bytes
-    runs = [jit.run(jit.link(jit.object_code(m.text, level=level), m.entry), at) for m in (whole, parts)]
-    assert [[bits(x) for x in column] for column in runs[0]] == [[bits(x) for x in column] for column in runs[1]]
-
-
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("rows", [1, 3, 4, 5, 9])
-def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = long_program(300)
-    at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows * lanes)] for k in range(5)]
-    whole = llvm.emit(program, lanes, veclib.host(), part_size=10_000)
-    single = llvm.emit(program, lanes, veclib.host(), part_size=50)
-    monkeypatch.setattr(llvm, "LONG", 100)
-    together = llvm.emit(program, lanes, veclib.host(), part_size=50)
-    assert together.work_bytes == llvm.BLOCKS * single.work_bytes
-    runs = [jit.run(jit.link(jit.object_code(m.text), m.entry), at) for m in (whole, together)]
-    assert [[bits(x) for x in column] for column in runs[0]] == [[bits(x) for x in column] for column in runs[1]]
-
-
-def test_what_waits_lies_on_whole_cache_lines() -> None:
-    module = llvm.emit(long_program(300), 4, veclib.NONE, part_size=50)
-    assert module.text.count("define ") == module.text.count(" alignstack(32) {")
-    assert "alignstack" not in llvm.emit(long_program(300), 2, veclib.NONE, part_size=50).text
-    kernel = jit.compile_program(long_program(5000))
-    assert kernel.work_bytes and ctypes.addressof(kernel.workspace()) % 64 == 0
-
-
-def test_slots_are_reused() -> None:
-    x = Var("x")
-    b = Builder()
-    z: Atom = x
-    for _ in range(5000):
-        z = b.emit(TABLE["sin"], z)
-    program = Program((Param(x, "x"),), tuple(b.equations), (Result("z", z),))
-    parts, slots = cut(program, 100)
-    assert len(parts) == 50
-    assert slots <= 2
-
-
 def test_results_that_are_no_equation() -> None:
     x, y = Var("x"), Var("y")
     results = tuple(Result(f"r{i}", a) for i, a in enumerate((y, Lit(-0.0), x, x, Lit(math.nan), Lit(5e-324))))
@@ -185,13 +127,6 @@ def test_many_constant_results() -> None:
     assert native(program, [()]) == [[float(i) for i in range(2500)]]
 
 
-def test_no_inputs_and_no_rows() -> None:
-    kernel = jit.compile_program(Program((), (), (Result("r", Lit(3.0)),)))
-    assert jit.run(kernel, []) == [[3.0]]
-    assert jit.run(kernel, [], rows=11) == [[3.0] * 11]
-    assert jit.run(jit.compile_program(everything()), [[]])[0] == []
-
-
 def test_names() -> None:
     names = ["in", "x", "α", 'a"b', "x", "α", "row", "a.b", "1x", "i1", None, "in.0", "entry", "x_1", "\u200b"]
     b, x = Builder(), Var("work")
@@ -205,78 +140,6 @@ def test_names() -> None:
     assert "%x_1 = fneg" in text
 
 
-def test_expand_keeps_names_and_leaves_no_composition() -> None:
-    x, z, w, copy, other = Var("x"), Var("z"), Var("w"), Var("a"), Var("b")
-    equations = (Equation((copy, other), TABLE["dup"], (x,)), Equation((z,), TABLE["softplus"], (copy,)),
-                 Equation((w,), TABLE["pown"], (other, Lit(1.0))), Equation((v := Var("v"),), TABLE["max"], (z, w, x)))
-    program = expand(Program((Param(x, "x"),), equations, tuple(Result(str(i), a) for i, a in enumerate((z, w, v)))))
-    assert [r.atom for r in program.results] == [z, x, v]
-    assert {e.op.name for e in program.equations} == {"max", "abs", "neg", "exp", "log1p", "add"}
-    assert all(len(e.args) <= 2 for e in program.equations)
-
-
-@pytest.mark.parametrize("name", ["llvm", "asm", "object"])
-@pytest.mark.parametrize("length", [10, 3000])
-def test_emit(name: str, length: int) -> None:
-    program, header = long_program(length), ["made by a test", ""]
-    first, second = (TARGETS[name].emit(program, header, Options()) for _ in range(2))
-    assert first == second
-    if name == "object":
-        assert b"kernel" in first
-        return
-    assert "made by a test" in first.splitlines()[0]
-    assert "_ZGV" not in first
-    assert "triple" not in first
-
-
-def test_emit_other_lanes() -> None:
-    text = TARGETS["llvm"].emit(long_program(50), [], Options(lanes=4, name="f"))
-    assert "define void @f(" in text
-    assert "<4 x double>" in text
-
-
-def test_what_llvm_refuses_is_an_exception() -> None:
-    for text in ("nonsense", "define double @f(double %x) {\n ret double %y\n}"):
-        with pytest.raises(jit.CodegenError):
-            jit.verify(text)
-    entry = llvm.Entry("f", 1, 0, 0, 0, ("no_such_function",))
-    with pytest.raises(jit.CodegenError):
-        jit.link(jit.object_code("define void @f() {\n ret void\n}"), entry)
-
-
-def test_arrays() -> None:
-    np = pytest.importorskip("numpy")
-    kernel = jit.compile_program(long_program(50))
-    for rows in (0, 1, kernel.lanes, 4 * kernel.lanes + 3):
-        columns = [np.linspace(k, k + 1, rows) for k in range(5)]
-        want = jit.run(kernel, [c.tolist() for c in columns])
-        out = [np.empty(rows) for _ in want]
-        assert run_arrays(kernel, columns, out=out)[0] is out[0]
-        assert [c.tobytes() for c in out] == [np.array(c).tobytes() for c in want]
-
-
-def test_arrays_that_do_not_fit() -> None:
-    np = pytest.importorskip("numpy")
-    kernel = jit.compile_program(everything())
-    for column in (np.zeros(4, np.float32), np.zeros(8)[::2], np.zeros((2, 2)), np.zeros(4, ">f8")):
-        with pytest.raises(ValueError, match="column"):
-            run_arrays(kernel, [column])
-    with pytest.raises(ValueError, match="columns"):
-        run_arrays(kernel, [np.zeros(3), np.zeros(3)])
-    with pytest.raises(ValueError, match="length"):
-        run_arrays(kernel, [np.zeros(3)], out=[np.zeros(2) for _ in range(kernel.entry.outputs)])
-
-
-def test_threads() -> None:
-    programs = [long_program(1500, seed) for seed in range(4)]
-    at = [[0.1 * k + 0.01 * i for i in range(50)] for k in range(5)]
-    want = [jit.run(jit.compile_program(p), at) for p in programs]
-    with ThreadPoolExecutor(4) as pool:
-        kernels = list(pool.map(jit.compile_program, programs))
-        got = list(pool.map(lambda k: jit.run(k, at), kernels * 3))
-    assert repr(got) == repr(want * 3)
-
-
 def test_without_a_vector_library() -> None:
     module = llvm.emit(everything(), veclib.lanes(), veclib.NONE)
     assert not any(symbol.startswith("_ZGV") for symbol in module.entry.externals)
@@ -284,17 +147,3 @@ def test_without_a_vector_library() -> None:
     scalar = jit.compile_program(everything(), 1)
     column = [[0.3, 0.7, 1.9, -0.4, 0.0]]
     assert repr(jit.run(kernel, column)) == repr(jit.run(scalar, column))
-
-
-def test_kernels_may_end_in_any_order() -> None:
-    """Engines in reference cycles are freed by the collector in an order of its own."""
-    def cycle() -> None:
-        kernel = jit.compile_program(long_program(5))
-        held: list[object] = [kernel]
-        held.append(held)
-        with contextlib.suppress(jit.CodegenError):
-            jit.verify("nonsense")
-
-    for _ in range(30):
-        cycle()
-        gc.collect()

@@ -286,3 +286,12 @@ def test_what_is_wrong_is_said(line, message):
 
 def test_a_matrix_of_rows_is_refused():
     assert "these are rows" in adcli("hessian", "-e", "x*y", "--format", "mtx", stdin=b"x,y\n1,2\n").err
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
+def test_a_jacobian_does_not_depend_on_the_order_of_wrt(mode: str) -> None:
+    text = ["-e", "input A(M, N), s, u", "-e", "c(i) +=! A(i, j) * s * u * u", "-e", "L +=! c(i)", "-e", "output c, L"]
+    at = ["--mode", mode, "--at", "A=[[1,2],[3,4]],s=2,u=3", "--format", "json"]
+    one, other = (adcli("jacobian", *text, "--wrt", wrt, *at).records[0]["jacobian"] for wrt in ("A,s,u", "u,s,A"))
+    assert one == other
+    assert (one["c"]["s"], one["c"]["u"], one["L"]["s"], one["L"]["u"]) == ([27, 63], [36, 84], 90, 120)

@@ -1,15 +1,21 @@
 """Every rule of the table to third order, in both modes, against derivatives in multiple precision."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.syntax.parse import parse
+from laws import check_differences
 from one_operation import REAL, program, samples
+from planted_faults import caught, wrong_rule
 
 MP = mpmath_arithmetic(250)   # far more digits than the differences take away
 
@@ -76,3 +82,34 @@ def test_polygamma_ends_where_factorials_do():
         parse("v = polygamma(141, x)")
     with pytest.raises(AdError, match=r"the derivative of polygamma\(140, x\) is not known"):
         gradient(parse("v = polygamma(139, x)"), order=2)
+
+
+# ---------------------------------------------------------------- planted faults
+
+ROWS = ("mul", "div", "sub", "sin", "tanh", "sqrt", "hypot", "max", "select", "fma", "atan2", "sigmoid", "erf", "log", "abs",
+        "relu", "lgamma", "pown")
+RULES = [(name, position) for name in ROWS
+         for position, rule in enumerate(TABLE[name].maps) if rule is not None]
+CHANGES = {"one part in a million": lambda m: m * (1 + 1e-6), "sign": lambda m: -m, "zero": lambda m: m * 0.0,
+           "twice": lambda m: m + m}
+
+
+def program_of(name: str) -> Program:
+    """A program in which every argument of an operation counts, at the point `HERE` away from anything awkward."""
+    texts = {"mul": "x*y", "div": "x/y", "sub": "x - y", "select": "(c > 0 ? x : y) + (c < 0 ? x : y)", "pown": "x**3"}
+    call = f"{name}({', '.join(('x', 'y', 'c')[:TABLE[name].arity])})"
+    return parse(f"input x, y, c\nv = exp({texts.get(name, call)})*x")
+
+
+HERE = {"x": 1.3, "y": 0.7, "c": 0.4}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(("name", "position"), RULES)
+def test_a_wrong_rule(name: str, position: int, change: Callable[[Any], Any]) -> None:
+    program = program_of(name)
+    for mode in ("forward", "reverse"):
+        assert check_differences(program, HERE, mode)
+        with wrong_rule(name, position, change), caught():
+            check_differences(program, HERE, mode)
+        assert check_differences(program, HERE, mode)

@@ -14,6 +14,8 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax.parse import parse
+from command import adcli
+from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
 
 
@@ -491,3 +493,38 @@ def test_bounds_are_no_larger_than_allowed():
 
 def test_gathers_are_no_deeper_than_allowed():
     assert "more than 30 deep" in said("input A(M), int32 I(N)\nv = A(" + "I(" * 40 + "0" + ")" * 40 + ")")
+
+
+@pytest.mark.parametrize(("program", "message"), [
+    ("input x(N)\nN = 3\ny(i) = x(i) * N", "f.ad:2:1: error: 'N' is a size and cannot be assigned"),
+    ("input x(N)\n(N, k) = dup(3)\ny(i) = x(i) * N", "f.ad:2:2: error: 'N' is a size and cannot be assigned"),
+    ("def f(float(N) x) -> (y) { y(i) = x(i) }\ninput u(K)\nv = f(u) + 1", "f.ad:3:5: error: 'f' gives a tensor here"),
+    ("input A(M, N)\nC(i, j) = exp(A)", "f.ad:2:15: error: 'A' is a tensor"),
+    ("input A(M, N)\nC(i, j) = A(i, j) * t where t = A", "f.ad:2:33: error: 'A' is a tensor"),
+    ("def f(float(N) x) -> (y) { y(i) = f(x) }", "f.ad:1:35: error: function 'f' calls itself"),
+    ("input x(N)\nC(i) = f(x)\ndef f(float(N) x) -> (y) { y(i) = x(i) }",
+     "f.ad:2:8: error: function 'f' is called above its definition"),
+    ("input x(N)\ny(i) = x[i]", "f.ad:2:9: error: unexpected '['"),
+    (f"input x({', '.join('N' * 33)})\ny = 1", "f.ad:1:7: error: 'x' has 33 dimensions, and no tensor has more than 32"),
+    (f"input x(N)\ny({', '.join(f'i{k}' for k in range(33))}) = x(i0)", "'y' has 33 dimensions, and no tensor has more than 32"),
+    (f"input x(N)\ny +=! {' + '.join(f'x(i{k})' for k in range(33))}",
+     "this statement has 33 indices, and none has more than 32"),
+])
+def test_what_is_refused(program: str, message: str) -> None:
+    with pytest.raises(AdError) as fault:
+        parse(program, "f.ad")
+    assert message in str(fault.value)
+
+
+def test_a_let_may_hide_a_tensor() -> None:
+    program = parse("input A(M), t(M)\nC(i) = t + 1 where t = 2 * A(i)")
+    np.testing.assert_array_equal(evaluate(program, {"A": np.arange(3.0), "t": np.ones(3)}, NUMPY)["C"], [1, 3, 5])
+
+
+def test_a_condition_that_the_reads_decide_is_remarked() -> None:
+    ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) * x(i) : 7", "--at", "x=[1,2,3]")
+    assert ended.out == "y = [0.0, 2.0, 6.0]\n"
+    assert ended.err == ("-e:2:8: note: this condition always holds: index 'i' runs over 1:N, which keeps every read inside its "
+                         "tensor; a range in where gives more\n")
+    ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) : 7 where i in 0:N", "--at", "x=[1,2,3]")
+    assert (ended.out, ended.err) == ("y = [7.0, 1.0, 2.0]\n", "")

@@ -8,16 +8,21 @@ import numpy as np
 import pytest
 from adcli.lang.derive.derivatives import hvp
 from adcli.lang.evaluate import evaluate
-from adcli.lang.ir import Program
+from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.passes import zero_seeds as seeds
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.parse import parse
 from comprehension_samples import Sample, Scalar, stated, written
 from hypothesis import given
+from laws import check_modes_agree, check_zero_seeds
+from planted_faults import caught
 from random_comprehensions import tensor_samples
-from random_programs import law
+from random_programs import Sample as Written
+from random_programs import choices, extreme, law, mixed_points
 from tensor_laws import NUMPY, close, direction
 
 INF = np.inf
@@ -101,3 +106,29 @@ def thinned(r: random.Random, x: Any) -> Any:
     if not np.shape(x):
         return 0.0 if r.randrange(2) else x
     return x * np.array([r.randrange(2) for _ in range(x.size)]).reshape(x.shape)
+
+
+# ---------------------------------------------------------------- scalars
+
+# A zero seed, and a seed that the arm taken does not see, are both no contribution to what comes behind.
+BEHIND = [parse("s = c > 0 ? a : x\nv = s*log(y)"), parse("s = a*round(x)\nv = s*log(y)\nc = 0")]
+NAN_BEHIND = [{"c": 1.0, "a": 2.0, "x": 0.3, "y": -1.0}]
+
+
+@pytest.mark.parametrize("program", BEHIND)
+def test_a_seed_let_in_through_the_arm_not_taken(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_zero_seeds(program, NAN_BEHIND)
+    check_modes_agree(program, NAN_BEHIND)
+
+    def any_arm(b: Any, e: Equation, present: Any) -> Var:
+        return next(present[a] for a in reversed(e.args) if a in present)
+    monkeypatch.setattr(seeds, "_chosen", any_arm)
+    with caught():
+        check_zero_seeds(program, NAN_BEHIND)
+
+
+@law(200)
+@given(extreme, choices)
+def test_a_zero_seed_drops_its_contributions(written: Written, r: random.Random) -> None:
+    program = parse(written.text)
+    check_zero_seeds(program, mixed_points(r, program))

@@ -1,4 +1,5 @@
 """The canonical form: its text, and that it changes no program and not itself."""
+
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import Source
@@ -7,6 +8,8 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse, parse_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import check_format
+from random_programs import Sample, law, samples
 
 MESSY = """#!/usr/bin/env adcli
 # top
@@ -23,7 +26,6 @@ def f(a,b)->(u,v){   # head
   # end
 
 } # after
-
 
 
 def cube(a)=a*a*a
@@ -107,3 +109,10 @@ EXPRESSIONS = st.recursive(LEAVES, lambda inner: st.one_of(
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=4))
 def test_any_program_round_trips(expressions: list[str]) -> None:
     check_round_trips("\n".join(f"v{i} = {e}" for i, e in enumerate(expressions)))
+
+
+@law(300)
+@given(samples())
+def test_the_formatter_keeps_the_meaning_and_its_own_text(written: Sample) -> None:
+    check_format(written.text)
+    check_format(written.calls)

@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
+import numpy as np
 import pytest
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
+from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
@@ -16,7 +20,8 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse, parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
-from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, random_text
+from tensor_laws import NUMPY
+from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, halves, random_text
 
 MV = "def mv(float(M,N) A, float(N) B) → (C) {\n  C(i) +=! A(i,j) * B(j)\n}"
 
@@ -219,3 +224,32 @@ def test_the_command_writes_a_derivative_that_it_reads_again(tmp_path):
     program = parse(again.out)
     assert again.code == 0 and all(isinstance(e.op, Comprehension) for e in program.equations)
     assert adcli("fmt", tmp_path / "first.ad", "--check").code == 0
+
+
+@pytest.mark.parametrize(("program", "at"), [
+    ("input I(H), F(K)\nO(h) +=! I(h + k - 1) * F(k) where h in 0:H, k in 0:K, h + k >= 1, h + k <= H", {"H": 5, "K": 3}),
+    ("input u(N), h\nL(i) = (u(i) + u(i + 2) - 2*u(i + 1)) / h**2", {"N": 6}),
+    ("def f(float(N) x) -> (y) { y(i) = x(i) * N }\ninput x(H)\nz(i) = x(2*i) * x(2*i + 1)\ny = f(z)", {"H": 5}),
+    ("def f(float(N) x) -> (s) {\n m = N * 2\n s +=! x(i) * m }\ninput x(H)\nz(i) = x(2*i)\ns = f(z)", {"H": 5}),
+    ("input x(M), y(N), z(Q)\ns max=! x(m) * y(m) where m in max(M - Q, 0):min(M, N)", {"M": 5, "N": 4, "Q": 3}),
+    ("input x(N), y(M)\nz(i) = x(i) * floor(N / 2) * min(M, N) * max(3, N - M) + floor(i / 2) + floor(N / M)", {"N": 5, "M": 2}),
+    (halves(3), {"H": 17}),
+], ids=["padding", "stencil", "size-of-a-half", "scalar-of-a-half", "bounds", "sizes", "pyramid"])
+def test_derivatives_read_back_and_compute_the_same(program: str, at: dict[str, int]) -> None:
+    first = parse(program)
+    r = np.random.default_rng(0)
+    for derivative in (tangents, adjoints):
+        p = simplify(derivative(first))
+        again = parse(print_program(p))
+        given = shaped(first, at, r)
+        with np.errstate(all="ignore"):
+            outputs = evaluate(first, given, NUMPY)
+            given |= {q.name: r.uniform(1, 2, np.shape(given.get(q.name[1:], outputs.get(q.name[3:]))))
+                      for q in p.params if q.name not in given}
+            expected, found = evaluate(p, given, NUMPY), evaluate(again, given, NUMPY)
+        for name, x in expected.items():
+            np.testing.assert_allclose(found[name], x, rtol=1e-13, err_msg=name)
+
+
+def shaped(program: Any, sizes: dict[str, int], r: np.random.Generator) -> dict[str, Any]:
+    return {p.name: r.uniform(1, 2, tuple(value(x, sizes) for x in p.var.shape)) for p in program.params}   # type: ignore[arg-type]

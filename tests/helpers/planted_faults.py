@@ -1,12 +1,20 @@
-"""Rules of the table that are wrong for as long as a test looks at what notices them."""
+"""Faults planted on purpose, for the tests that a check catches them: one that catches nothing would pass for ever."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
+
+
+@contextmanager
+def caught() -> Iterator[None]:
+    """The block must fail as a test fails."""
+    with pytest.raises(AssertionError):
+        yield
 
 
 @contextmanager

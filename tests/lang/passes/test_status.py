@@ -169,3 +169,12 @@ def test_what_no_term_of_a_sum_takes_has_no_derivative(text: str) -> None:
     program = parse(text)
     back = native(gradient(program))({"A": np.array([0.5, 0.25]), "x": np.array(0.0)})
     assert back["dz_dx"] == 0 and np.isfinite(back["dz_dA"]).all()
+
+
+@pytest.mark.parametrize(("body", "word"), [
+    ("i >= 1 ? x(i) : 7 * x(i)", "smooth"), ("floor(i / 2) * x(i) + abs(i)", "smooth"), ("I(i) > 0 ? x(i) : 2", "smooth"),
+    ("i >= 1 ? abs(x(i)) : x(i)", "kink"), ("x(i) > 0 ? 1 : 2", "jump"), ("x(i) + 1 / i", "pole"),
+    ("sqrt(i - 1) > 0 ? x(i) : 2", "domain")])
+def test_whole_numbers_that_no_input_moves_are_not_stepped_over(body: str, word: str) -> None:
+    command = ["eval", "-e", "input x(N), int32 I(N)", "-e", f"y(i) = {body}", "--at", "x=[1,0,3],I=[0,1,2]", "--status", "-q"]
+    assert adcli(*command).out.splitlines()[-1] == f"status = {word}"

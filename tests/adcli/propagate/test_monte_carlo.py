@@ -1,0 +1,169 @@
+"""Monte Carlo: against closed forms and against itself, and its verdict on linear propagation (JCGM 101:2008, clause 8)."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.jit import compile_program
+from adcli.lang.derive.uncertainty_figures import cholesky
+from adcli.lang.syntax.parse import parse
+from command import adcli, numbers, succeeds
+from places import ROOT
+
+from adcli.propagate import monte_carlo
+from adcli.propagate.monte_carlo import (
+    Agreement,
+    End,
+    Experiment,
+    Sampled,
+    Tally,
+    compared,
+    drawn,
+    sample,
+    samples_wanted,
+    tolerance,
+)
+
+
+def experiment(text: str, values: list[float], spreads: dict[int, float], pairs=()) -> Experiment:
+    """A kernel as the verb uses it, its last result standing for the status."""
+    program = parse(f"{text}\nlevel = 0 * {parse(text).params[0].name}\n")
+    factor = cholesky([program.params[i].name for i in spreads], pairs)
+    return Experiment(compile_program(for_machine(program)), values, spreads, factor)
+
+
+def run(of: Experiment, samples: int = 200_000, seed: int = 1, coverage: float = 0.95, jobs: int | None = None):
+    return sample(of, samples, seed, coverage, jobs, lambda done: None)
+
+
+def test_the_normal_distribution():
+    ((got,), _) = run(experiment("v = x", [3.0], {0: 2.0}), 1_000_000)
+    assert got.mean == pytest.approx(3, abs=4 * got.mean_error)
+    assert got.u == pytest.approx(2, abs=4 * got.u_error)
+    assert got.low == pytest.approx(3 - 2 * 1.959963984540054, abs=4 * got.low_error)
+    assert got.high == pytest.approx(3 + 2 * 1.959963984540054, abs=4 * got.high_error)
+    assert got.mean_error == pytest.approx(2e-3, rel=0.01)
+    assert got.u_error == pytest.approx(2 / math.sqrt(2e6), rel=0.01)
+    density = math.exp(-1.959963984540054**2 / 2) / math.sqrt(2 * math.pi) / 2
+    assert got.low_error == pytest.approx(math.sqrt(0.025 * 0.975 / 1e6) / density, rel=0.2)
+
+
+def test_the_errors_of_the_figures_are_those_of_repetition():
+    of = experiment("v = exp(x)", [0.0], {0: 0.5})
+    runs = [run(of, 20_000, seed)[0][0] for seed in range(60)]
+    for kind in ("mean", "u", "low", "high"):
+        said = np.mean([s.figures[kind][1] for s in runs])
+        assert np.std([s.figures[kind][0] for s in runs]) == pytest.approx(said, rel=0.35), kind
+
+
+def test_correlated_inputs_are_drawn_with_their_correlation():
+    of = experiment("a = x\nb = y\nc = z\ns = x + y", [0.0, 0.0, 0.0], {0: 1.0, 1: 2.0, 2: 1.0},
+                    [("x", "y", 0.7), ("y", "z", -0.5)])
+    found, r = run(of)
+    assert r[0, 1] == pytest.approx(0.7, abs=0.01)
+    assert r[1, 2] == pytest.approx(-0.5, abs=0.01)
+    assert r[0, 2] == pytest.approx(0, abs=0.01)
+    assert found[3].u == pytest.approx(math.sqrt(1 + 4 + 2 * 0.7 * 2), rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
+    of = experiment("v = x*y\nw = x/y", [1.0, 3.0], {0: 0.1, 1: 0.2})
+    one, two, five = (run(of, 300_001, jobs=jobs) for jobs in (1, 2, 5))
+    assert one[0] == two[0] == five[0]
+    assert (one[1] == five[1]).all()
+    assert run(of, 300_001, seed=2)[0] != one[0]
+
+
+@pytest.mark.parametrize("text", ["v = x", "v = round(4*x)", "v = clamp(x, -1, 1)", "v = x**2", "v = 0*x", "v = 1/x",
+                                  "v = sqrt(x)"])
+def test_ends_are_exact_order_statistics_however_few_values_are_kept(text, monkeypatch):
+    """With bounds drawn closer again and again the figures are those of all samples sorted."""
+    monkeypatch.setattr(monte_carlo, "ROWS", 1 << 12)
+    monkeypatch.setattr(monte_carlo, "KEPT", 1 << 13)
+    of, samples = experiment(text, [0.0], {0: 1.0}), 300_000
+    ((got,), _) = run(of, samples, coverage=0.9, jobs=1)
+    every = np.concatenate([drawn(of, 1, (i, min(1 << 12, samples - at)))[0] for i, at in enumerate(range(0, samples, 1 << 12))])
+    finite = np.sort(every[np.isfinite(every)])
+    count = len(finite)
+    rank = (count - int(0.9 * count + 0.5) + 1) // 2
+    assert (got.low, got.high) == (finite[rank - 1], finite[rank + int(0.9 * count + 0.5) - 1])
+    assert got.bad == samples - count
+    assert got.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-12)
+    assert got.u == pytest.approx(finite.std(ddof=1), rel=1e-9, abs=1e-12)
+
+
+def test_what_is_kept_does_not_grow_with_the_samples():
+    end, r, held = End(0.025, 1 << 12), np.random.default_rng(0), []
+    for i in range(1, 401):
+        end.take(end.around(r.standard_normal(10_000)))
+        end.tighten(10_000 * i)
+        held.append(end.held)
+    assert max(held[20:]) < 50_000   # of 4,000,000
+
+
+def test_no_finite_sample_at_all():
+    tally = Tally(np.array([math.nan, math.inf]), 0.95, 100)
+    tally.take(tally.reduced(np.array([math.nan, math.inf, -math.inf])))
+    got = tally.figures()
+    assert got.bad == 3
+    assert math.isnan(got.mean)
+    assert math.isnan(got.high)
+
+
+def test_samples_outside_the_domain_are_counted_and_told():
+    ended = adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000)
+    got = numbers(ended.out)
+    assert got["mc_bad_v"] == pytest.approx(15866, abs=500)   # P(x < 0) = Φ(−1)
+    assert f"v is NaN or infinite for {got['mc_bad_v']:.0f} of 100000 samples" in ended.err
+    assert adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000, "--strict").code == 4
+
+
+@pytest.mark.parametrize("u, want", [(0.035, 0.0005), (0.0996, 0.005), (32.0, 0.5), (588.0, 5), (1.0, 0.05), (0.0, 0.0)])
+def test_the_numerical_tolerance_has_two_digits(u, want):
+    assert tolerance(u) == pytest.approx(want, rel=1e-12)
+
+
+def sampled(low: float, high: float, error: float) -> Sampled:
+    return Sampled(0.0, 1.0, low, high, 0.0, 0.0, error, error, 0)
+
+
+@pytest.mark.parametrize("low, high, error, verdict", [
+    (-2.0, 2.0, 0.01, "agrees"), (-2.04, 2.0, 0.01, "unclear"), (-2.06, 2.0, 0.01, "unclear"), (-2.0, 2.2, 0.01, "differs"),
+    (-2.0, 2.2, 1.0, "unclear"), (math.nan, 2.0, 0.0, "differs")])
+def test_the_verdict(low, high, error, verdict):
+    assert compared(-2.0, 2.0, 1.0, sampled(low, high, error)).verdict == verdict
+
+
+def test_as_many_samples_as_are_said_to_tell_do():
+    text, at = "v = x*y", {"x": 20.0, "y": 30.0}
+    of = experiment(text, list(at.values()), {0: 0.02, 1: 0.03})
+    u = math.hypot(30 * 0.02, 20 * 0.03)
+    interval = 600 - 1.959963984540054 * u, 600 + 1.959963984540054 * u
+    samples, verdicts = 1000, []
+    while len(verdicts) < 4 and "agrees" not in verdicts:
+        (got,), _ = run(of, samples)
+        agreement = compared(*interval, u, got)
+        verdicts.append(agreement.verdict)
+        samples = max(samples_wanted(samples, agreement, got))
+    assert (verdicts[0], verdicts[-1]) == ("unclear", "agrees")
+    assert list(samples_wanted(10, Agreement(0.0, 0.0, 0.0, "unclear"), got)) == []
+
+
+def test_a_nearly_linear_program_agrees():
+    ended = succeeds("propagate", "-e", "v = x + 0.001*x**2", "--at", "x=1±0.1", "--monte-carlo", 1_000_000)
+    assert "interval of the linear model; agrees with Monte Carlo" in ended.out
+
+
+def test_a_curved_program_is_told():
+    ended = adcli("propagate", "-e", "v = x**2", "--at", "x=0±1", "--monte-carlo", 10_000)
+    assert ended.code == 0
+    assert "note: the linear model is not good enough for v here; --second-order may do better" in ended.err
+    assert numbers(ended.out)["mc_mean_v"] == pytest.approx(1, abs=0.1)
+
+
+def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
+    at = "ls=50000623±25,d=215±9.7,da=0±0.58e-6,theta=-0.1±0.41,as=11.5e-6±1.2e-6,dt=0±0.029"
+    ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", 1_000_000)
+    assert ended.err == "note: the linear model is not good enough for l here; to second order it is\n"

@@ -1,0 +1,39 @@
+"""Derivatives by differences and by complex steps, against multiple precision."""
+from __future__ import annotations
+
+import math
+
+import pytest
+from adcli.codegen.rows.expand import expand
+from adcli.lang.analyse.differences import extrapolated, steps
+from adcli.lang.analyse.precise_differences import derivative
+from adcli.lang.evaluate import evaluate
+from adcli.lang.evaluate.complex import complex_step, continues, step
+from one_operation import REAL, samples
+from one_operation import program as one_operation
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_complex_step_and_differences_agree_with_multiple_precision(op):
+    """Every row of the table, at points of its domain."""
+    program = one_operation(op)
+    machine, size = expand(program), {"z": 100.0}
+    for at in samples(op):
+        for name in at:
+            want = derivative(program, at, [{name: 1.0}], 1e-25, size, {"z": 1e-18}).values.get("z")
+            assert want is not None or op.name in ("lgamma", "select")
+            if want is None:
+                continue
+            if continues(machine) is None:
+                got = complex_step(machine, at, name, step(abs(at[name])))["z"]
+                assert abs(got - want) <= 1e-13 * max(1, abs(want)), (at, name)
+            pairs = steps(at[name], abs(at[name]) / 16)
+            values = [[evaluate(program, {**at, name: p[i]})["z"] for p in pairs] for i in (0, 1)]
+            found = extrapolated([a - b for a, b in pairs], *values, evaluate(program, at)["z"], 1e-15)
+            assert found.problem or abs(found.value - want) <= found.bar <= 1e-6 * max(1, abs(want)), (at, name, found)
+
+
+def test_differences_see_a_kink_that_no_comparison_shows():
+    pairs = steps(1.0, 1.0)
+    values = [[math.sqrt((p[i] - 1) ** 2) for p in pairs] for i in (0, 1)]
+    assert extrapolated([a - b for a, b in pairs], *values, 0.0, 1e-16).problem

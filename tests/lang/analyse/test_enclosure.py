@@ -1,0 +1,259 @@
+"""Enclosures: bounds that hold, are narrow at a point, and say over a box how much too wide they may be."""
+from __future__ import annotations
+
+import math
+import random
+import sys
+from fractions import Fraction
+from statistics import median
+
+import pytest
+from adcli.lang.analyse import enclosure
+from adcli.lang.analyse.enclosure import enclose
+from adcli.lang.analyse.right_digits import exact_results
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, intervals, mpmath_arithmetic
+from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+from adcli.lang.ir.errors import AdError
+from adcli.lang.syntax.parse import parse
+from compare_corpus import cases
+from hypothesis import given
+from hypothesis import strategies as st
+from one_operation import REAL
+from one_operation import program as program_of
+from places import DATA
+from random_programs import Sample, law, samples
+
+CASES = [*cases(DATA), *cases(DATA / "cancellation")]
+
+
+def thin(at):
+    return {name: (x, x) for name, x in at.items()}
+
+
+def holds(bounds, exact):
+    """Whether an exact value, known to 25 digits or more, is within bounds."""
+    lo, hi = bounds
+    if lo == -math.inf and hi == math.inf:
+        return True
+    x = exact if isinstance(exact, Fraction) else fraction(exact)
+    slack = abs(x) / 10**24
+    return (lo == -math.inf or Fraction(lo) <= x + slack) and (hi == math.inf or x - slack <= Fraction(hi))
+
+
+def fraction(x):
+    """A multiple-precision number as it is; below all doubles only its sign counts."""
+    sign, man, exp, bits = x._mpf_
+    if man and exp + bits < -1100:
+        man, exp = 1, -1100
+    return (-1) ** sign * int(man) * Fraction(2) ** int(exp)
+
+
+def misses(program, box, r, count=6):
+    """Results at points sampled in a box that the bounds over the box do not hold; how many results they hold."""
+    known, held, missed = enclose(program, box), 0, []
+    for _ in range(count):
+        at = {n: r.choice((lo, hi, r.uniform(lo, hi), r.uniform(lo, hi))) for n, (lo, hi) in box.items()}
+        exact, _ = exact_results(program, at)
+        for result, bounds, x in zip(program.results, known.bounds, exact, strict=True):
+            if x is not None and x - x == 0 and abs(x) < 1e300:
+                held += bounds != (-math.inf, math.inf)
+                if not holds(bounds, x):
+                    missed.append((result.name, at, x, bounds))
+    return missed, held
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
+def test_bounds_hold_the_references_and_are_narrow(case):
+    program = gradient(parse(case["program"]), case["inputs"], order=2 if case["n_ops"] < 500 and any(
+        "hessian" in p for p in case["points"]) else 1)
+    widths = []
+    for point in case["points"]:
+        known = enclose(program, thin({k: float(x) for k, x in point["at"].items()}))
+        for r, (lo, hi) in zip(program.results, known.bounds, strict=True):
+            text = reference(point, r)
+            if text is not None:
+                assert holds((lo, hi), Fraction(text)), (r.name, lo, hi, text)
+                widths.append((hi - lo) / abs(float(text)) if float(text) else hi - lo)
+    assert median(widths) < 1e-14 and max(widths) < 1e-14
+
+
+def reference(point, result):
+    of, wrt = result.of or result.name, result.wrt
+    if len(wrt) == 2:
+        rows = point.get("hessian", {}).get(of, {})
+        return rows.get(wrt[0], {}).get(wrt[1]) or rows.get(wrt[1], {}).get(wrt[0])
+    return point.get("grad", {}).get(of, {}).get(wrt[0]) if wrt else point["value"].get(of)
+
+
+def test_a_wrong_reference_is_noticed():
+    known = enclose(parse("v = sin(x)"), thin({"x": 1.0}))
+    exact = fraction(exact_results(parse("v = sin(x)"), {"x": 1.0})[0][0])
+    assert holds(known.bounds[0], exact) and not holds(known.bounds[0], exact * (1 + Fraction(1, 10**15)))
+
+
+def test_hard_cancellation_is_narrow_all_the_same():
+    """S. M. Rump's expression of 1988, whose value in doubles has not one right digit."""
+    rump = "v = 333.75*b**6 + a**2*(11*a**2*b**2 - b**6 - 121*b**4 - 2) + 5.5*b**8 + a/(2*b)"
+    ((lo, hi),) = enclose(parse(rump), thin({"a": 77617.0, "b": 33096.0})).bounds
+    assert lo <= -0.8273960599468214 <= hi and hi - lo < 1e-15
+
+
+@pytest.mark.parametrize(("formula", "at", "bounds"), [
+    ("x > 0 ? x : log(x-5)", {"x": 1.0}, (1.0, 1.0)), ("x > 0 ? log(x-5) : x", {"x": -1.0}, (-1.0, -1.0)),
+    ("exp(x)", {"x": 1000.0}, (sys.float_info.max, math.inf)), ("exp(-x)", {"x": 1000.0}, (0.0, 5e-324)),
+    ("log(x)", {"x": -1.0}, (-math.inf, math.inf)), ("1/x", {"x": 0.0}, (-math.inf, math.inf)),
+    ("exp(exp(exp(x)))", {"x": 10.0}, (0.0, math.inf)), ("x*x - x*x", {"x": 0.1}, (0.0, 0.0)),
+    ("sin(x)**2 + cos(x)**2 - 1 > 0 ? x : -x", {"x": 1.0}, (-1.0, 1.0)),
+    ("fmod(x, 0.1)", {"x": 1e22}, None), ("sin(x)", {"x": 1e22}, None), ("floor(x*10)", {"x": 0.3}, (2.0, 2.0)),
+])
+def test_bounds_at_a_point(formula, at, bounds):
+    ((lo, hi),) = enclose(parse(f"v = {formula}"), thin(at)).bounds
+    if bounds is None:
+        assert hi - lo < 1e-15
+    else:
+        assert (lo if formula != "exp(exp(exp(x)))" else 0.0, hi) == bounds
+
+
+@pytest.mark.parametrize("formula", ["exp2(x)", "log2(x)", "log10(x)", "erf(x)", "erfc(x)", "x/3", "x*(0.1+0.2)", "x**(1/3)"])
+def test_rounded_constants_are_not_taken_at_their_word(formula):
+    """Bounds at 200 bits hold the derivative to 50 digits: a constant of 53 bits would be outside them."""
+    program = gradient(parse(f"v = {formula}"), order=2)
+    exact, _ = exact_results(program, {"x": 1.3})
+    with enclosure.precision(200):
+        found = enclosure.results(program, enclosure.interval_values(program, thin({"x": 1.3})))
+        for x, value in zip(found, exact, strict=True):
+            sign, man, exp, _ = value._mpf_
+            assert not (x.nan or x.hi - x.lo > 1e-50)
+            with enclosure.precision(4000):
+                end = (-1) ** sign * intervals.arb(int(man)) * intervals.arb(2) ** int(exp)
+                slack = intervals.arb("1e-90")
+                assert x.lo - slack <= end <= x.hi + slack
+
+
+SIDES = (0.0, 1e-9, 0.01, 0.3, 1.0, 5.0, 40.0)
+SPOTS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.7, 10.0, -100.5, 1.46, math.pi, -0.3, 0.999, 1e5)
+
+
+def boxes(names, r):
+    """A random box: special corners and others, thin and wide sides."""
+    corner = {n: r.choice(SPOTS) if r.random() < 0.5 else r.uniform(-4, 4) for n in names}
+    return {n: (x, x + r.choice(SIDES)) for n, x in corner.items()}
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_every_primitive_holds_its_values_over_boxes(op):
+    """By its own interval function, before any bisection."""
+    program, r, held, exact = program_of(op), random.Random(op.name), 0, mpmath_arithmetic(100)
+    for _ in range(60):
+        box = boxes([p.name for p in program.params], r)
+        with enclosure.precision(128):
+            (found,) = enclosure.results(program, enclosure.interval_values(program, box))
+        bounds = (-math.inf, math.inf) if found.nan else (enclosure.down(found.lo), enclosure.up(found.hi))
+        for _ in range(4):
+            at = {n: r.choice((lo, hi, r.uniform(lo, hi))) for n, (lo, hi) in box.items()}
+            x = evaluate(program, {n: exact.constant(a) for n, a in at.items()}, exact)["z"]
+            if x - x == 0 and abs(x) < 1e300:
+                held += not found.nan
+                assert holds(bounds, x), (at, x, bounds)
+    assert held > 20
+
+
+@pytest.mark.parametrize("source", [
+    "v = x*sin(y)", "v = (x-1)*(x-2)*(x-3)*(x-y)", "v = abs(x) + floor(y)", "v = x > y ? x*x : y", "v = max(x, y)*relu(x)",
+    "v = atan2(y, x)", "v = sqrt(x*x + y*y)", "v = fmod(x, y)", "v = exp(x)/(1 + exp(y))", "v = hypot(x, y)**3 - x**2*y",
+    "v = clamp(x, -1, y)", "v = log(1 + x*x)*tan(y/3)", "v = copysign(x, y)", "v = sign(x)*y + round(x*y)",
+    "v = gamma(2 + x*x)/y",
+    "v = erf(x)*erfc(y) + sigmoid(x*y)", "v = x**3 - 3*x*y**2", "v = cbrt(x) + logaddexp(x, y)", "v = xlogy(x, abs(y))",
+])
+def test_values_and_derivatives_hold_over_boxes(source):
+    program, r, held = gradient(parse(source)), random.Random(source), 0
+    for _ in range(4):
+        x, y = r.uniform(-3, 3), r.uniform(-3, 3)
+        missed, found = misses(program, {"x": (x, x + r.choice((0.1, 1.0, 3.0))), "y": (y, y + r.choice((0.0, 0.2, 2.0)))}, r)
+        assert not missed, missed[0]
+        held += found
+    assert held > 20
+
+
+@law(25)
+@given(samples(30), st.integers(0, 10**6))
+def test_random_programs_hold_over_boxes(written: Sample, seed: int) -> None:
+    program, r = parse(written.text), random.Random(seed)
+    try:
+        program = gradient(program, [p.name for p in program.params])
+    except AdError:                                              # polygamma has a highest order
+        return
+    box = {p.name: (x := round(r.uniform(-3, 3), 2), x + r.choice((0.0, 0.01, 1.0))) for p in program.params}
+    missed, _ = misses(program, box, r, 3)
+    assert not missed, (written.text, box, missed[0])
+
+
+@pytest.mark.parametrize(("source", "box", "least", "most", "factor"), [
+    ("v = x*x - 2*x", {"x": (0, 3)}, -1, 3, 1.002), ("v = x - x*x", {"x": (0, 1)}, 0, 0.25, 1.002),
+    ("v = (x+y)**2 - x*x - 2*x*y", {"x": (-5, 5), "y": (1, 2)}, 1, 4, 1.01),
+    ("v = sin(x) + cos(x)", {"x": (0, 7)}, -math.sqrt(2), math.sqrt(2), 1.002),
+    ("v = x*exp(-x*x)", {"x": (-9, 9)}, -0.42888194248035344, 0.42888194248035344, 1.002),
+    ("v = (1-x)**2 + 100*(y-x**2)**2", {"x": (-1, 1), "y": (-1, 1)}, 0, 404, 1.002),
+])
+def test_overestimation_is_small_and_never_understated(source, box, least, most, factor):
+    known = enclose(parse(source), box)
+    (lo, hi), (low, high) = known.bounds[0], known.inner[0]
+    assert lo <= least <= low and high <= most <= hi
+    assert (hi - lo) <= factor * (most - least)
+
+
+def test_a_long_program_is_bounded_without_bisection():
+    lines = "\n".join(["s = x"] + [f"s = s * 0.5 + sin(s) / {i + 3}" for i in range(4000)] + ["v = s"])
+    known = enclose(gradient(parse(lines)), {"x": (0.0, 0.1)})
+    assert all(math.isfinite(hi - lo) for lo, hi in known.bounds)
+    assert all(hi - lo < 1e-15 for lo, hi in enclose(parse(lines), thin({"x": 0.3})).bounds)
+
+
+def all_hold():
+    """A few of the checks above, as one answer."""
+    r = random.Random(1)
+    for source, box in (("v = x*y/3", {"x": (0.1, 0.1), "y": (0.7, 0.7)}), ("v = x > 0.5 ? x*x : -x", {"x": (0.0, 1.0)}),
+                        ("v = sin(x)", {"x": (0.5, 2.5)}), ("v = floor(x) + x*0", {"x": (0.5, 1.5)}),
+                        ("v = x*y", {"x": (-1.0, 2.0), "y": (-3.0, 1.0)}), ("v = exp2(x)*0 + x/7", {"x": (1.0, 1.0)})):
+        program = parse(source)
+        with enclosure.precision(enclosure.WIDE):
+            (bounds,) = enclosure.Bisection(program, box).piece(box).bounds
+        for _ in range(20):
+            exact, _ = exact_results(program, {n: r.uniform(lo, hi) for n, (lo, hi) in box.items()})
+            if not holds(bounds, exact[0]):
+                return False
+    return True
+
+
+def inner_double(end):
+    return math.nextafter(enclosure_down(end), math.inf) if intervals.arb(enclosure_down(end)) != end else float(end)
+
+
+enclosure_down = enclosure.down
+FAULTS = {
+    "ends rounded inwards": lambda m: m.setattr(enclosure, "down", inner_double),
+    "a hull forgotten": lambda m: m.setitem(
+        interval_arithmetic().functions, "select", lambda c, x, y: x if c is not False else y),
+    "a peak forgotten": lambda m: m.setitem(interval_arithmetic().functions, "sin", intervals.rising(intervals.arb.sin)),
+    "a jump forgotten": lambda m: m.setattr(enclosure, "jumps", lambda program, values: False),
+    "products by two corners": lambda m: m.setitem(interval_arithmetic().functions, "mul", lambda x, y: intervals.Interval(
+        (x.lo * y.lo).lower(), (x.hi * y.hi).upper())),
+}
+
+
+def test_without_a_fault_all_hold():
+    assert all_hold()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_unsound_operation_is_caught(fault, monkeypatch):
+    FAULTS[fault](monkeypatch)
+    assert not all_hold()
+
+
+def test_precision_is_left_as_it_was():
+    from flint import ctx
+    before = ctx.prec
+    enclose(parse("v = sqrt(x)"), thin({"x": 2.0}))
+    assert ctx.prec == before

@@ -1,0 +1,36 @@
+"""The arithmetics of the reference evaluator against one another and against multiple precision."""
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.ir.primitives import TABLE
+from back_ends import ulps, values
+from one_operation import REAL, SPECIAL_FUNCTIONS, program, samples, special_points
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_the_numpy_evaluator_against_the_one_on_floats(op):
+    at, names = samples(op, 10) + special_points(op), [p.name for p in program(op).params]
+    columns = {name: np.array([point[name] for point in at]) for name in names}
+    together = evaluate(program(op), columns, numpy_arithmetic())["z"]
+    for point, got in zip(at, together, strict=True):
+        want = evaluate(program(op), point, FLOAT)["z"]
+        assert ulps(float(got), want) <= 4 or abs(float(got) - want) < 1e-15, (point, got, want)
+
+
+@pytest.mark.parametrize("low, high", [(0.05, 0.5), (0.5, 4.0), (4.0, 50.0), (-0.95, -0.05), (-5.9, -5.1)])
+@pytest.mark.parametrize("name", sorted(SPECIAL_FUNCTIONS))
+def test_special_functions_against_multiple_precision(name, low, high):
+    mp, r = mpmath_arithmetic(40), random.Random(name)
+    f = program(TABLE[name])
+    at = [{p.name: r.uniform(low, high) for p in f.params} for _ in range(200)]
+    for point, got in zip(at, values(f, at, "native"), strict=True):
+        want = float(evaluate(f, {k: mp.constant(v) for k, v in point.items()}, mp)["z"])
+        terms = {"polygamma": 2 * abs(math.pi / math.sin(math.pi * point.get("x1", 1))) ** 3 if low < 0 else 0,
+                 "digamma": abs(math.pi / math.sin(math.pi * point.get("x0", 1))) if low < 0 else 2}.get(name, 1)
+        allowed = 8 if name == "polygamma" else 4          # a polynomial in a cotangent, and a sum of ten reciprocals
+        assert abs(got["z"] - want) <= allowed * math.ulp(max(abs(want), terms)), (point, got["z"], want)

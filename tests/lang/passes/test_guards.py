@@ -1,0 +1,83 @@
+"""Guards: a derivative that exists only in the arm that is taken."""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from adcli.lang.ir import Lit, Program
+from adcli.lang.passes import guards
+from adcli.lang.syntax.parse import parse
+from hypothesis import given
+from laws import check_arm
+from planted_faults import caught
+from random_programs import Scope, choices, law, mixed_points
+
+ALONE = parse("input c, x, y, z\nv = y*y + x*y")
+CHOSEN = parse("input c, x, y, z\nv = (c > 0 ? y*y : log(x)*sqrt(z)) + x*y")
+ARMS = [{"c": 1.0, "x": 0.0, "y": 2.0, "z": 0.0}, {"c": 1.0, "x": -2.0, "y": 3.0, "z": -1.0}]
+
+
+def ignores_the_guard(b: Any, value: Any, guard: Any, otherwise: float) -> Any:
+    return value
+
+
+def inverts_the_guard(b: Any, value: Any, guard: Any, otherwise: float) -> Any:
+    return GATE(b, value, tuple((v, not wanted) for v, wanted in guard), otherwise)
+
+
+def multiplies_by_the_guard(b: Any, value: Any, guard: Any, otherwise: float) -> Any:
+    """0·∞ of an arm that is not taken."""
+    return value * GATE(b, b.expr(Lit(1.0)), guard, 0.0) if guard else value
+
+
+GATE = guards.gate
+
+
+@pytest.mark.parametrize("fault", [ignores_the_guard, inverts_the_guard, multiplies_by_the_guard])
+def test_a_fault_in_the_guard_of_a_select(fault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    check_arm(ALONE, CHOSEN, ARMS)
+    monkeypatch.setattr(guards, "gate", fault)
+    with caught():
+        check_arm(ALONE, CHOSEN, ARMS)
+
+
+def test_arms_exchanged_in_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both arms differentiate the same input, so their adjoints meet in one select."""
+    alone, chosen = parse("input c, x\nv = x*x"), parse("input c, x\nv = c > 0 ? x*x : log(x)")
+    at = [{"c": 1.0, "x": -2.0}]
+    check_arm(alone, chosen, at)
+    right = guards.complementary
+    monkeypatch.setattr(guards, "complementary", lambda one, other: right(one, other) and one is other)
+    monkeypatch.setattr(guards, "gate", inverts_the_guard)
+    with caught():
+        check_arm(alone, chosen, at)
+
+
+UNDEFINED = ("log(-1 - ({0})**2)", "({0})/0", "sqrt(-1 - ({0})*({0}))", "inf*({0}) - inf*({0})", "gamma(-1 + 0*({0}))",
+             "acosh(0*({0}))", "exp(1e300*({0})**2)", "(0*({0}))**-1", "pow(-2, ({0})*0 + 0.5)", "nan*({0})", "atan2(0*({0}), 0)")
+"""Formulas of e with a value or a derivative that is no finite number, for most values of e."""
+CHOICES = ("c > 0 ? {f} : {g}", "c <= 0 ? {g} : {f}", "not (c <= 0) ? {f} : {g}", "c > 0 ? (c < 5 ? {f} : {g}) : {g}",
+           "select(c > 0 and c < 5, {f}, {g})", "c < 0 or c > 5 ? {g} : (c == 1 ? {f} : {g})")
+"""Ways to choose f at c = 1."""
+AROUND = ("{s}", "sin({s})*x", "({s}) - 2*y", "max({s}, x, y)", "({s})*z + x*y")
+"""What is done with the choice."""
+
+
+def arms(r: random.Random) -> tuple[Program, Program]:
+    """A program, and the same with its formula as the arm taken of a choice."""
+    scope = Scope(r, {}, set(), 12)
+    scope.kinds.update(x="r", y="r", z="r")
+    taken, other = scope.real(3).calls, scope.real(2).calls
+    around, undefined = r.choice(AROUND), r.choice(UNDEFINED).format(other)
+    chosen = "(" + r.choice(CHOICES).format(f=taken, g=undefined) + ")"
+    head = "input c, x, y, z\nv = "
+    return parse(head + around.format(s=taken)), parse(head + around.format(s=chosen))
+
+
+@law(400)
+@given(choices)
+def test_an_arm_that_is_not_taken_changes_no_bit(r: random.Random) -> None:
+    alone, chosen = arms(r)
+    check_arm(alone, chosen, [{**at, "c": 1.0} for at in mixed_points(r, alone)])

@@ -1,0 +1,53 @@
+"""Simplification changes no bit at any point, and a fold that did would be caught."""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from adcli.lang.ir import Equation, Lit
+from adcli.lang.passes import simplify
+from adcli.lang.syntax.parse import parse
+from hypothesis import given
+from laws import check_simplify
+from planted_faults import caught
+from random_programs import SPECIAL, Sample, choices, extreme, law, mixed_points
+
+Plant = Callable[[pytest.MonkeyPatch], Any]
+
+
+# A zero seed, and a seed that the arm taken does not see, are both no contribution to what comes behind.
+def fold(name: str, when: float, result: Callable[[Any], Any]) -> Plant:
+    """A plant: an operation with the constant `when` comes to `result` of the other operand."""
+    right = simplify.FOLDS[name]
+
+    def wrong(f: Any, e: Equation, args: tuple[Any, ...]) -> Any:
+        for one, other in (args, args[::-1]):
+            if isinstance(other, Lit) and other.bits == Lit(when).bits:
+                return result(one)
+        return right(f, e, args)
+    return lambda patch: patch.setitem(simplify.FOLDS, name, wrong)
+
+
+FOLDS = {"x*0 → 0": ("x*0", fold("mul", 0.0, lambda x: Lit(0.0))), "x + 0 → x": ("x + 0", fold("add", 0.0, lambda x: x)),
+         "x + -0 → 0": ("x + -0.0*1", fold("add", -0.0, lambda x: Lit(0.0))),
+         "0 - x → x": ("0 - x", fold("sub", 0.0, lambda x: x)),
+         "x/1 → 1": ("x/1", fold("div", 1.0, lambda x: Lit(1.0)))}
+AWKWARD = [{"x": x} for x in SPECIAL]
+
+
+@pytest.mark.parametrize(("text", "plant"), FOLDS.values(), ids=FOLDS)
+def test_a_wrong_fold(text: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = parse(f"v = {text}")
+    check_simplify(program, AWKWARD)
+    plant(monkeypatch)
+    with caught():
+        check_simplify(program, AWKWARD)
+
+
+@law(200)
+@given(extreme, choices)
+def test_simplification_changes_no_bit(written: Sample, r: random.Random) -> None:
+    program = parse(written.text)
+    check_simplify(program, mixed_points(r, program))
