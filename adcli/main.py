@@ -21,11 +21,13 @@ from adcli.command.usage import NobodyReads, Unfit, said, unknown
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
+from adcli.task.verbs import VERBS as ROWS
 
-VERBS = {**dict.fromkeys(("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor"), "verbs.verbs"),
-         "show": "verbs.texts", "fmt": "verbs.texts", "trace": "trace.command", "why": "why.command", "check": "check.command",
-         "bench": "verbs.bench", "cache": "verbs.cache", "propagate": "propagate.command"}
-"""Verb and the module of this package that has it."""
+OTHERS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
+          "bench": "verbs.bench", "cache": "verbs.cache"}
+"""The verbs that are no rows of the table in `adcli.task.verbs`, and the module of this package that has the command."""
+VERBS = (*(name for name in ROWS if name != "propagate"), *OTHERS, "propagate")
+"""All verbs in the order of the help."""
 
 STACK = 256 << 20
 COLLECT = (100_000, 20, 50)
@@ -41,9 +43,13 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        module = import_module(f"adcli.{VERBS[name]}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
+        row = ROWS.get(name)
+        module = row.module if row else OTHERS[name]
+        if module is None:
+            from adcli.verbs.evaluate import command
+            return command(ROWS[name])
+        made: click.Command = import_module(f"adcli.{module}").command
+        return made
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not ctx.resilient_parsing:

@@ -1,26 +1,74 @@
-"""Why a result is not smooth: the operation responsible, found by running the reference evaluator once at the point."""
+"""Why a result is not smooth: the operation responsible, and in a tensor the element.
+
+A program of scalars is run once at the point by the reference evaluator. One with tensors is asked by native code where its
+status comes from (`adcli.lang.passes.status_places`), and only the body of the comprehension found is run.
+"""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from adcli.lang.analyse.numeric_rules import met
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
+from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
-from adcli.output.report import shortest
+from adcli.output.layout import Row
+from adcli.output.numbers import shortest
+from adcli.task.tasks import Task
+
+if TYPE_CHECKING:
+    from adcli.lang.passes.status_places import Place
 
 SELECT = TABLE["select"]
 OPERANDS = ("u", "v", "w")
+SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "=": "="}
+Found = Mapping[str, Any]
 
 
-def note(primal: Program, program: Program, at: Mapping[str, float], level: int) -> Note:
-    """One note for a result of this status level. `program` is the derivative of `primal`, or is `primal`."""
-    for p in primal.params:
-        if at[p.name] != at[p.name]:
-            return Note(f"{p.name} is nan: {LEVELS[level]}", None, primal.source)
+def note(task: Task, row: Row, jobs: int | None = None) -> Note:
+    """One note for a result that is not smooth."""
+    source = task.signature.source
+    for p in task.signature.own:
+        place = first_nan(p.name, row.at[p.name])
+        if place is not None:
+            return Note(f"{place} is nan: {LEVELS[row.level]}", None, source)
+    return in_tensors(task, row.at, row.level, jobs) if task.signature.tensors else in_scalars(task, row.at, row.level)
+
+
+def first_nan(name: str, x: Any) -> str | None:
+    """The element of an input that is no number."""
+    if type(x) is float:
+        return name if x != x else None
+    import numpy as np
+
+    from adcli.input.arrays import element
+    wrong = np.flatnonzero(np.isnan(x))
+    return element(name, int(wrong[0]), np.shape(x)) if len(wrong) else None
+
+
+def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
+    """A note for each result with elements that are not finite."""
+    import numpy as np
+
+    from adcli.input.arrays import element
+    for name, x in zip(names, values, strict=True):
+        wrong = np.flatnonzero(~np.isfinite(x))
+        if len(wrong):
+            number = float(np.reshape(x, -1)[wrong[0]])
+            several = f": {len(wrong):,} of {np.size(x):,} elements are not finite" if np.ndim(x) else " is not finite"
+            yield f"note: {element(name, int(wrong[0]), np.shape(x))} = {number!r}{several}"
+
+
+# ---------------------------------------------------------------- programs of scalars
+
+def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
+    """The operation of the program that is to blame, or that of its derivative."""
+    primal, program = task.primal, task.primal if task.verb.name == "eval" else task.program
     values = every_value(primal, at, FLOAT)
     worst, place = 0, None
     for e in taken(primal, values):
@@ -91,3 +139,86 @@ def operands(e: Equation, values: Mapping[Var, Any]) -> str:
 def shown(x: Any) -> str:
     return repr(x).lower() if isinstance(x, bool) else shortest(x)
 
+
+# ---------------------------------------------------------------- programs with tensors
+
+def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) -> Note:
+    """The operation and the element that are to blame, found by native code."""
+    source = task.primal.source
+    place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
+    if place is not None:
+        prime = "'" if task.verb.name != "eval" and grade != DOMAIN else ""
+        text, span = told(place, found, grade, prime)
+        return Note(f"{text}: {reason(level)}", span, source)
+    if task.derivation.program is not None:
+        place, grade, found = worst(task, task.program, None, at, jobs)
+        if place is not None:
+            text, span = told(place, found, grade, "")
+            return Note(f"the derivative has {text.removesuffix(' is nan')}: {reason(level)}", span, source)
+    return Note(reason(level), None, source)
+
+
+def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping[str, Any],
+          jobs: int | None) -> tuple[Place | None, int, Found]:
+    """The first place of the greatest level, and what is known of it: first all levels are computed, then the rest for one."""
+    import numpy as np
+
+    from adcli.input.arrays import filled
+    from adcli.lang.passes.status_places import places
+    from adcli.task.tensor_code import native
+    located, known = places(program, wrt)
+    point = {p.name: at[p.name] for p in program.params}
+    if any(p.seed for p in program.params):
+        point = filled(program, {p.name: at[p.name] for p in program.params if not p.seed}, at)
+
+    def run(names: Collection[str]) -> Found:
+        chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
+        return native(chosen, task.slot)({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
+
+    levels = run({p.level for p in known})
+    greatest = max((float(levels[p.level]) for p in known), default=0.0)
+    if greatest <= 0:
+        return None, 0, levels
+    place = next(p for p in known if levels[p.level] == greatest)
+    return place, int(greatest), run({*place.indices, *place.values}) if place.values else levels
+
+
+def told(place: Place, found: Found, grade: int, prime: str) -> tuple[str, Any]:
+    """A place in words, and where it is."""
+    e = place.equation
+    where = [float(found[name]) for name in place.indices]
+    values = [float(found[name]) for name in place.values]
+    index = "".join(f", {r.index.name} = {int(i)}" for r, i in zip(place.ranges, where, strict=True) if math.isfinite(i))
+    name = e.outs[0].name or "a value"
+    if not all(map(math.isfinite, where)) or place.kind == "reduction":
+        return (f"{symbol(e)} of infinite numbers at {name} is nan" if grade == DOMAIN else f"'{name}'"), e.span
+    if place.kind == "ties":
+        subscripts = f"({', '.join(str(int(i)) for i in where)})" if where else ""
+        return f"{symbol(e)} at {name}{subscripts} with {int(values[0])} equal elements", e.span
+    if place.kind == "row":
+        shown_values = ", ".join(f"{letter(i)} = {shown(x)}" for i, x in enumerate(values))
+        return f"{described(e, prime)} at {shown_values}{' is nan' if grade == DOMAIN else ''}", e.span
+    line, known = inner(e, values)
+    if line is None:
+        return f"'{name}'{index}", e.span
+    made = f" is {shown(known[line.outs[0]])}" if grade == DOMAIN and not line.op.truth else ""
+    return f"{described(line, prime)} at {operands(line, known)}{index}{made}", line.span or e.span
+
+
+def inner(e: Equation, values: list[float]) -> tuple[Equation | None, Mapping[Any, Any]]:
+    """The operation in the body of a comprehension that is to blame at these values of its sources."""
+    from adcli.lang.passes.tensor_status import unmoved
+    assert isinstance(e.op, Comprehension)
+    body = e.op.body
+    known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, FLOAT)
+    greatest, blamed, still = 0, None, unmoved(e)
+    for line in taken(body, known):
+        level = 0 if line in still else level_of(line, known)
+        if level > greatest:
+            greatest, blamed = level, line
+    return blamed, known
+
+
+def symbol(e: Equation) -> str:
+    assert isinstance(e.op, Comprehension)
+    return SYMBOLS[e.op.reduction]

@@ -6,16 +6,22 @@ is known.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import tee
 from typing import Any
 
-from adcli.input.points import several
+from adcli.answers.evaluation import evaluate
+from adcli.answers.results import ELSEWHERE, check_options, located
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions
+from adcli.input.points import require_point, several
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.output.report import Layout, Number, Row, csv_text, json_record, json_text, nested, number_format, text
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_text, number_format
+from adcli.output.report import csv_text, json_record, text
 from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
 
@@ -25,20 +31,18 @@ FEW = 8.0
 Judged = tuple[Row, list[Digits]]
 
 
-def digits_report(task: Task, at: Iterable[dict[str, float]], options: Mapping[str, Any]) -> int:
+def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points with their digits; returns the exit code."""
-    from adcli.answers.results import Watch, evaluate
-    if options["fast_math"]:
+    if options.fast_math:
         raise AdError("--digits is about the program as it stands", help="leave out --fast-math")
-    watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
-    number = number_format(options["fmt"], options["hexadecimal"])
-    layout = Layout.of(task.verb, task.primal, task.program, task.wrt, options["status"])
-    rows = judged(drop_zero_seeds(task.whole().program), watch.over(evaluate(task, at)))
-    form = {"csv": csv_lines, "json": json_lines}.get(options["form"])
-    with destination(options["output"]) as out:
-        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(options["at"])))
-    watch.conclude()
-    return 4 if options["strict"] and watch.failed else 0
+    check_options(task, options)
+    require_point(task.free, options.at, ELSEWHERE)
+    number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
+    rows = judged(drop_zero_seeds(task.program), watch.over(evaluate(task, located(task, options.at, watch))))
+    form = {"csv": csv_lines, "json": json_lines}.get(options.form)
+    with destination(options.output) as out:
+        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(options.at)))
+    return watch.conclude(options.strict)
 
 
 def judged(program: Program, rows: Iterable[Row]) -> Iterator[Judged]:
@@ -85,24 +89,16 @@ def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterat
     for row, digits in rows:
         record = json_record(layout, row, number)
         counts = [d.count if d.count is None else round(d.count, 2) for d in digits]
-        record["digits"] = shaped(layout, counts)
+        record["digits"] = layout.shaped(counts)
         if any(d.turned for d in digits):
-            record["turned"] = [name for name, d in zip(layout.names, digits, strict=False) if d.turned]
+            record["turned"] = [name for name, d in zip(layout.results, digits, strict=True) if d.turned]
         yield json_text(record) + "\n"
 
 
 def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
-    results = layout.names[:-1] if layout.status else layout.names
-    yield csv_text([*layout.inputs, *layout.seeds, *(n for r in results for n in (r, f"{r}_digits")),
+    yield csv_text([*layout.inputs, *layout.seeds, *(n for r in layout.results for n in (r, f"{r}_digits")),
                   *([layout.status] if layout.status else [])])
     for row, digits in rows:
         pairs = [(number(x), "" if d.count is None else f"{d.count:.2f}") for x, d in zip(row.results, digits, strict=True)]
         yield csv_text([*map(number, row.at.values()), *(field for pair in pairs for field in pair),
                       *([LEVELS[row.level]] if layout.status else [])])
-
-
-def shaped(layout: Layout, entries: Sequence[object]) -> dict[str, Any]:
-    """One entry a result, in the shape of the results."""
-    values = len(layout.values)
-    tree: dict[str, Any] = {"value": dict(zip(layout.values, entries[:values], strict=True))} if values else {}
-    return tree | nested([path for _, path in layout.derived], entries[values:])

@@ -10,75 +10,70 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from adcli.answers.diagnose import described, letter
-from adcli.answers.digits import shaped
-from adcli.command.options import ROWS, refuse
-from adcli.input.points import points, several, within
+from adcli.answers.results import located
+from adcli.answers.watch import Watch
+from adcli.command.options import ROWS, ResultOptions
+from adcli.input.points import several
 from adcli.input.spreads import SIGN, split
 from adcli.lang.analyse.enclosure import Bounds, Enclosure, available, enclose
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.output.report import Layout, Number, csv_text, json_text, json_value, number_format, shortest
-from adcli.output.streams import destination, say, write_points
+from adcli.output.layout import Layout
+from adcli.output.numbers import Number, json_number, json_text, number_format, shortest
+from adcli.output.report import csv_text, json_point
+from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
 
 Box = dict[str, Bounds]
 Found = tuple[Box, Enclosure]
 
 
-def enclose_report(task: Task, specs: Sequence[str], options: Mapping[str, Any]) -> int:
+def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
-    refuse(["data", *ROWS], "is about rows; --enclose is for points and boxes")
-    refuse(["digits"], "and --enclose exclude each other")
-    refuse(["fmt"], "would round bounds, which then bound nothing")
-    refuse(["status"], "is not for --enclose: what is not smooth has wide bounds")
-    refuse(["fast_math"], "is not for --enclose, which rounds nothing")
+    options.refuse(["data", *ROWS], "is about rows; --enclose is for points and boxes")
+    options.refuse(["digits"], "and --enclose cannot be used together")
+    options.refuse(["fmt"], "would round bounds, which then bound nothing")
+    options.refuse(["status"], "is not for --enclose: what is not smooth has wide bounds")
+    options.refuse(["fast_math"], "is not for --enclose, which rounds nothing")
     available()
-    loud = not options["quiet"]
-    inputs = [p for p in task.program.params if p.name not in task.seeds]
-    boxes = given_boxes(inputs, specs, task, loud)
-    layout = Layout.of(task.verb, task.primal, task.program, task.wrt, False)
-    number, program = number_format(None, options["hexadecimal"]), drop_zero_seeds(task.whole().program)
-    seeds = {name: (x, x) for name, x in task.seeds.items()}
-    wide = not specs or any(SIGN.search(spec) for spec in specs)
-    failed: list[bool] = []
-
-    def found() -> Iterator[Found]:
-        for box in boxes:
-            known = enclose(program, box | seeds)
-            failed.append(not all(math.isfinite(x) for pair in known.bounds for x in pair))
-            yield box | seeds, known
-            if known.culprit and loud:
-                say(note(*known.culprit, task))
-
-    headed = several(specs)
-    with destination(options["output"]) as out:
-        match options["form"]:
+    specs, layout, number = options.at, task.layout(False), number_format(None, options.hexadecimal)
+    rows = enclosed(task, given_boxes(task, specs, watch), watch)
+    with destination(options.output) as out:
+        match options.form:
             case "json":
-                lines = json_lines(layout, found(), number)
+                lines = json_lines(layout, rows, number)
             case "csv":
-                lines = csv_lines(layout, found(), number, wide)
+                lines = csv_lines(layout, rows, number, not specs or any(SIGN.search(spec) for spec in specs))
             case _:
-                lines = paragraphs(layout, found(), number, headed)
+                lines = paragraphs(layout, rows, number, several(specs))
         write_points(out, lines)
-    return 4 if options["strict"] and any(failed) else 0
+    return watch.conclude(options.strict)
+
+
+def enclosed(task: Task, boxes: Iterable[Box], watch: Watch) -> Iterator[Found]:
+    """Every box with its seeds, and what is known of the results there."""
+    program = drop_zero_seeds(task.program)
+    seeds = {name: (x, x) for name, x in task.seeds.items()}
+    for box in boxes:
+        known = enclose(program, box | seeds)
+        watch.failed |= not all(math.isfinite(x) for pair in known.bounds for x in pair)
+        yield box | seeds, known
+        if known.culprit:
+            watch.say(note(*known.culprit, task))
 
 
 # ---------------------------------------------------------------- boxes
 
-def given_boxes(inputs: Sequence[Param], specs: Sequence[str], task: Task, loud: bool) -> Iterator[Box]:
+def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Box]:
     """The boxes that --at gives, or the one of the declared ranges. Everything that can be wrong is found at once."""
-    def remark(what: object) -> None:
-        if loud:
-            say(what)
-
+    inputs = task.free
     if not specs:
         return iter([declared(inputs)])
     parts = [split(spec) for spec in specs]
-    centres = [within(inputs, points(inputs, [plain], remark), remark, task.primal.source) for plain, _ in parts]
+    centres = [located(task, [plain], watch) for plain, _ in parts]
     for _, spreads in parts:
         for name in spreads:
             if name not in {p.name for p in inputs}:
@@ -153,23 +148,20 @@ def quality(bounds: Bounds, inner: Bounds | None) -> str:
 
 
 def as_json(bounds: Bounds, number: Number) -> list[object]:
-    return [json_value(x, number) for x in bounds]
+    return [json_number(x, number) for x in bounds]
 
 
 def json_lines(layout: Layout, found: Iterable[Found], number: Number) -> Iterator[str]:
     for where, known in found:
-        line: dict[str, Any] = {"at": {k: spot(where[k], number) for k in layout.inputs}}
-        if layout.seeds:
-            kind = "cotangent" if layout.verb == "vjp" else "tangent"
-            line[kind] = {of: spot(where[k], number) for k, of in layout.seeds.items()}
-        line["enclosure"] = shaped(layout, [as_json(b, number) for b in known.bounds])
+        line = json_point(layout, {k: spot(x, number) for k, x in where.items()})
+        line["enclosure"] = layout.shaped([as_json(b, number) for b in known.bounds])
         if known.inner:
-            line["inner"] = shaped(layout, [b and as_json(b, number) for b in known.inner])
+            line["inner"] = layout.shaped([b and as_json(b, number) for b in known.inner])
         yield json_text(line) + "\n"
 
 
 def spot(bounds: Bounds, number: Number) -> object:
-    return json_value(bounds[0], number) if bounds[0] == bounds[1] else as_json(bounds, number)
+    return json_number(bounds[0], number) if bounds[0] == bounds[1] else as_json(bounds, number)
 
 
 def csv_lines(layout: Layout, found: Iterable[Found], number: Number, wide: bool) -> Iterator[str]:
@@ -188,7 +180,7 @@ def note(e: Equation, operands: Sequence[Bounds | bool | None], task: Task) -> N
     """What made bounds infinite, or what no precision decides, with its place."""
     shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
     reason = "cannot be decided" if e.op.truth else "no bound is known"
-    return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.primal.source)
+    return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.signature.source)
 
 
 def within_ends(bounds: Bounds | bool | None) -> str:

@@ -1,147 +1,107 @@
-"""What is done with a task: its program is written, or its results at the points or for the rows of a table."""
+"""Results at points, of any rank, in every format: the one loop that computes, watches and writes."""
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
-from adcli.codegen.machine.kernel import run
-from adcli.command.options import ROWS, refuse
-from adcli.input.points import points, several, within
+from adcli.answers.evaluation import evaluate
+from adcli.answers.watch import Watch
+from adcli.command.options import ROWS, ResultOptions
+from adcli.input.points import points, require_point, several, within
 from adcli.lang.ir.errors import AdError
-from adcli.output.report import Layout, Number, Row, csv_rows, json_rows, number_format, text
-from adcli.output.streams import destination, say, write_points
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, number_format
+from adcli.output.report import csv_rows, json_rows, text
+from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
+from adcli.task.verbs import MATRIX
 
-BLOCK = 4096
-"""Points that are computed and written at a time."""
-MATRICES = ("coo", "mtx")
-"""Formats that write the entries of a matrix, those that are not zero by construction."""
-
-
-def carry_out(task: Task, options: Mapping[str, Any]) -> int:
-    """Write the task's program, or its results at the points; returns the exit code."""
-    watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
-    for remark in task.primal.notes:
-        watch.say(remark)
-    if options.get("explain") and task.tensors:
-        raise AdError("--explain counts operations on scalars, and this program has tensors")
-    if options.get("explain"):
-        from adcli.task.explain_plan import explanation
-        text = explanation(task)
-        if not (options["emit"] or options["at"] or options["data"]):
-            with destination(options["output"]) as out:
-                out.write(text.encode())
-            return 0
-        say(text.rstrip("\n"))
-    if options["emit"]:
-        from adcli.task.emit import emit
-        emit(task, options)
-        return 0
-    refuse(["style", "lanes"], "is for --emit")
-    if task.tensors:
-        from adcli.answers.tensor_results import carry_out_tensors
-        return carry_out_tensors(task, options)
-    if options["form"] in MATRICES:
-        refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
-    if options["enclose"]:
-        from adcli.answers.enclose import enclose_report
-        return enclose_report(task, options["at"], options)
-    inputs = [p for p in task.program.params if p.name not in task.seeds]
-    missing = [p.name for p in inputs if p.default is None]
-    if options["data"] is not None or (missing and not options["at"]):
-        from adcli.rows.stream import source, stream
-        if table := source(options["data"]):
-            refuse_for_rows(options)
-            return stream(task, table, options)
-    refuse(ROWS, "is about rows, which --data gives")
-    if missing and not options["at"]:
-        raise AdError(f"no values for {', '.join(missing)}",
-                      help=f"give a point, --at {','.join(f'{n}=1' for n in missing[:3])}{'' if len(missing) <= 3 else ',…'};"
-                           " rows, --data FILE or piped in; or --emit text for the program itself")
-    at = within(inputs, points(inputs, options["at"], watch.say), watch.say, task.primal.source)
-    if options["digits"]:
-        from adcli.answers.digits import digits_report
-        return digits_report(task, at, options)
-    number = number_format(options["fmt"], options["hexadecimal"])
-    layout = Layout.of(task.verb, task.primal, task.program, task.wrt, options["status"])
-    rows = watch.over(evaluate(task, at))
-    pieces = matrices(options["form"], task, rows, number, several(options["at"])) if options["form"] in MATRICES else \
-        written(options["form"], layout, rows, number, several(options["at"]))
-    with destination(options["output"]) as out:
-        write_points(out, pieces)
-    watch.conclude()
-    return 4 if options["strict"] and watch.failed else 0
+ELSEWHERE = "; rows, --data FILE or piped in; or --emit text for the program itself"
+"""Where a verb that evaluates takes its numbers beside points."""
+Point = dict[str, Any]
 
 
-def refuse_for_rows(options: Mapping[str, Any]) -> None:
-    """What is known at points only."""
-    if options["form"] in MATRICES:
-        raise AdError(f"--format {options['form']} writes the matrix of a point, and these are rows",
-                      help="give a point with --at, or --format csv")
-    refuse(["digits"], "is for points, which --at gives")
+def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
+    """Write the results at the points that --at gives; returns the exit code."""
+    check_options(task, options)
+    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else ELSEWHERE)
+    rows = watch.over(evaluate(task, located(task, options.at, watch), options.jobs))
+    with destination(options.output) as out:
+        if kind := binary(task, options):
+            from adcli.output.tensors import write_arrays
+            write_arrays(out, kind, task.layout(False), list(rows))
+        else:
+            write_points(out, written(task, options, rows, watch))
+    return watch.conclude(options.strict)
 
 
-def matrices(form: str, task: Task, rows: Iterable[Row], number: Number, numbered: bool) -> Iterator[str]:
+def located(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Point]:
+    """The points that --at gives, complete; what leaves the range it was declared with is remarked on."""
+    scalars = [p for p in task.free if not p.var.shape]
+    return within(scalars, points(task.free, specs, watch.say), watch.say, task.signature.source)
+
+
+def check_options(task: Task, options: ResultOptions) -> None:
+    """AdError for what points, or programs with tensors, have no meaning for."""
+    if not task.signature.tensors:
+        options.refuse(ROWS, "is about rows, which --data gives")
+        return
+    options.refuse(["input_format", "on_error", "missing"], "is about rows, and a program with tensors has points only")
+    options.refuse(["digits", "enclose", "fast_math"], "is for programs of scalars, and this one has tensors")
+    arrays = binary(task, options)
+    if options.form == "csv" or arrays:
+        options.refuse(["status"], "is a word beside the tensors, which --format text and json have room for")
+    options.refuse(["zeros"], "is for programs of scalars: Jacobians of tensors are whole")
+    if arrays:
+        options.refuse(["form", "fmt", "hexadecimal"], f"is about text, and {options.output} holds arrays")
+    if options.form in MATRIX:
+        raise AdError(f"--format {options.form} is for programs of scalars, and this one has tensors", help="write --format json")
+
+
+def binary(task: Task, options: ResultOptions) -> str | None:
+    """The format that the suffix of the file asks for, where tensors go to a file as arrays."""
+    path = (options.output or "").lower()
+    return next((kind for kind in ("npz", "npy") if task.signature.tensors and path.endswith(f".{kind}")), None)
+
+
+def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
+    """The results in the format that is asked for, a piece a point."""
+    number = number_format(options.fmt, options.hexadecimal)
+    layout, headed = task.layout(options.status), several(options.at)
+    if options.form in MATRIX:
+        return matrices(task, options.form, rows, number, headed)
+    if task.signature.tensors:
+        return with_tensors(layout, options, rows, number, watch)
+    match options.form:
+        case "csv":
+            return csv_rows(layout, rows, number)
+        case "json":
+            return json_rows(layout, rows, number)
+    return text(layout, rows, number, headed)
+
+
+def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], number: Number, watch: Watch) -> Iterator[str]:
+    """The same where results are tensors: two points tell whether there are several."""
+    from adcli.output.tensors import csv_matrix, is_cut
+    first = list(islice(rows, 2))
+    if options.form == "csv":
+        if len(first) != 1:
+            raise AdError("--format csv writes the tensor of one point, and there are several",
+                          help="write --format json, or -o FILE.npz")
+        return csv_matrix(layout, first[0], number)
+    if options.form == "json":
+        return json_rows(layout, chain(first, rows), number)
+    cut = options.output is None and sys.stdout.isatty()
+    if cut and any(is_cut(row.results) for row in first):
+        watch.say("note: tensors are cut short for the terminal; -o FILE.npz has them whole, and so has a pipe")
+    return text(layout, chain(first, rows), number, len(first) > 1, cut)
+
+
+def matrices(task: Task, form: str, rows: Iterable[Row], number: Number, numbered: bool) -> Iterator[str]:
     """The matrix that the task is about, at every point."""
     from adcli.task.matrices import coo, matrix_among, matrix_market
-    matrix, places = matrix_among(task.program.results, task.wrt, task.verb)
+    matrix, places = matrix_among(task.signature.results, task.signature.wrt, task.verb.name)
     points = ((row.at, [row.results[k] for k in places]) for row in rows)
     return matrix_market(matrix, points, number) if form == "mtx" else coo(matrix, points, number, numbered)
-
-
-def written(form: str, layout: Layout, rows: Iterable[Row], number: Number, headed: bool) -> Iterator[str]:
-    if form == "csv":
-        return csv_rows(layout, rows, number)
-    return json_rows(layout, rows, number) if form == "json" else text(layout, rows, number, headed)
-
-
-def evaluate(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
-    """The results at every point, block by block; the first blocks are small, so that results come soon."""
-    kernel = task.kernel
-    at, size = iter(at), 64
-    while block := list(islice(at, size)):
-        full = [{**point, **task.seeds} for point in block] if task.seeds else block
-        columns = [[point[p.name] for point in full] for p in task.program.params]
-        *results, levels = run(kernel, columns, rows=len(block))
-        for point, level, *values in zip(full, levels, *results, strict=True):
-            yield Row(point, values, int(level))
-        size = min(2 * size, BLOCK)
-
-
-class Watch:
-    """Watches results go by: a note for each that is not smooth, and whether --strict would fail.
-
-    Notes go to standard error if the run is `loud`; those on `derivatives`, that is on results, not where the results
-    say it themselves.
-    """
-
-    MOST = 20
-
-    def __init__(self, task: Task, loud: bool, derivatives: bool) -> None:
-        self.task, self.loud, self.derivatives = task, loud, derivatives
-        self.failed, self.count = False, 0
-
-    def say(self, remark: object) -> None:
-        if self.loud:
-            say(remark)
-
-    def over(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            yield row
-            if row.level or not all(map(math.isfinite, row.results)):
-                self.failed = True
-                if row.level and self.derivatives:
-                    self.remark(row)
-
-    def remark(self, row: Row) -> None:
-        self.count += 1
-        if self.loud and self.count <= self.MOST:
-            from adcli.answers.diagnose import note
-            whole = self.task.whole()
-            self.say(note(whole.primal, whole.derivative, row.at, row.level))
-
-    def conclude(self) -> None:
-        if self.count > self.MOST:
-            self.say(f"note: {self.count - self.MOST} more results are not smooth")

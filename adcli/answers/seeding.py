@@ -1,37 +1,51 @@
-"""Seeds given on the command line: --tangent x=1,y=0 and --cotangent v=1."""
+"""Seeds given on the command line: --tangent x=1,y=0 and --cotangent v=1; tensors as points have them."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from adcli.input.points import complete, value
-from adcli.lang.ir import Param, Program
+from adcli.input.points import axes, complete, ranks
+from adcli.input.values import value
+from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
 from adcli.task.tasks import Task
 
 
-def seeded(task: Task, spec: str | None, kind: str, options: Mapping[str, Any]) -> Task:
-    """The task at its seeds."""
-    if task.tensors:
-        from adcli.answers.tensor_results import seeded_tensors
-        return seeded_tensors(task, spec, kind, options)
-    return task.at(seed_values(task.program, spec, kind, needed=not options["emit"]), derive=bool(options["emit"]))
+def seeded(task: Task, spec: str | None, emitted: bool = False) -> Task:
+    """The task at its seeds. In a program that is `emitted` seeds that are given become constants, and others stay inputs."""
+    kind = task.verb.seed or ""
+    if emitted and spec is None:
+        return task
+    seeds = seed_values(task.signature.inputs, spec, kind)
+    return task.at(constants(task, seeds, kind) if emitted else seeds, derive=emitted)
 
 
-def seed_values(program: Program, spec: str | None, kind: str, needed: bool) -> dict[str, float]:
-    """The value of every seed parameter: as given, 0 where not named, 1 where there is only one and nothing is given."""
-    seeds = {p.seed: p.name for p in program.params if p.seed}
+def seed_values(params: Sequence[Param], spec: str | None, kind: str) -> dict[str, Any]:
+    """The value of every seed parameter: as given, 0 where not named; where there is only one, a scalar, and nothing is given,
+    1. A number for a tensor stands for all its elements."""
+    seeds = [p for p in params if p.seed]
+    tensors = bool(ranks(params))
     if spec is None:
-        if len(seeds) != 1 and needed and seeds:
-            raise AdError(f"no --{kind}", help=f"write --{kind} {','.join(f'{s}=1' for s in list(seeds)[:3])}")
-        return dict.fromkeys(seeds.values(), 1.0) if needed else {}
-    zero = [Param(p.var, p.seed, 0.0) for p in program.params if p.seed]
-    given = components(spec, kind)
-    for p in program.params:
-        if kind == "tangent" and p.name in given and p.name not in seeds and not p.seed:
+        if not seeds or (len(seeds) == 1 and not seeds[0].var.shape):
+            return {p.name: 1.0 for p in seeds}
+        help = f"write --{kind} {','.join(f'{p.seed}=1' for p in seeds[:3])}"
+        more = " (a number fills a tensor), or give it as a point is given: A=@matrix.npy" if tensors else ""
+        raise AdError(f"no --{kind}", help=help + more)
+    given = directions(spec, kind, ranks(seeds)) if tensors else components(spec, kind)
+    names = {p.seed for p in seeds}
+    for p in params:
+        if kind == "tangent" and p.name in given and p.name not in names and not p.seed:
             raise AdError(f"--tangent: '{p.name}' is not among the inputs that are differentiated",
-                          help=f"name it with the others: --wrt {','.join([*filter(None, seeds), p.name])}")
-    return {seeds[name]: x for name, x in complete(zero, given, "input" if kind == "tangent" else "output").items()}
+                          help=f"name it with the others: --wrt {','.join([*filter(None, names), p.name])}")
+    zeros = [replace(p, name=p.seed or "", default=0.0) for p in seeds]
+    whole = complete(zeros, given, "input" if kind == "tangent" else "output")
+    return {p.name: whole[p.seed or ""] for p in seeds} if not tensors else {p.name: array(p, whole[p.seed or ""]) for p in seeds}
+
+
+def array(p: Param, x: Any) -> Any:
+    from adcli.input.arrays import conformed
+    return conformed(p, x)
 
 
 def components(spec: str, kind: str) -> dict[str, float]:
@@ -45,3 +59,30 @@ def components(spec: str, kind: str) -> dict[str, float]:
             raise AdError(f"--{kind}: '{name}' is given twice")
         given[name] = value(name, number)
     return given
+
+
+def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]:
+    """The same where there are tensors."""
+    given: dict[str, Any] = {}
+    for one in axes(spec, kinds or {"": 0}, f"--{kind}"):
+        if len(one) != 1:
+            raise AdError(f"--{kind} is one direction, and this is {len(one)} of them")
+        for name, x in one[0].items():
+            if name in given:
+                raise AdError(f"--{kind}: '{name}' is given twice")
+            given[name] = x
+    return given
+
+
+def constants(task: Task, seeds: Mapping[str, Any], kind: str) -> dict[str, float]:
+    """Seeds as constants of a program, tensors only where they are zero."""
+    if not task.signature.tensors:
+        return dict(seeds)
+    import numpy as np
+
+    from adcli.input.arrays import is_zero
+    for p in task.signature.seeds:
+        if p.var.shape and not is_zero(seeds[p.name]):
+            raise AdError(f"--{kind} {p.seed}: a tensor is no constant of a program",
+                          help=f"without --{kind} the program has the input {p.name}")
+    return {name: float(x) if np.ndim(x) == 0 else 0.0 for name, x in seeds.items()}

@@ -19,6 +19,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
+from adcli.task.derive import chosen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,8 +141,10 @@ class Function:
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
         self._of_scalars("a sparse matrix")
+        if self._matrix is None:
+            raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
         from adcli.api.scientific import sparse
-        return sparse(self, at, values)
+        return sparse(self._program, *self._matrix, list(self(at, **values).values()))
 
     def scipy(self, order: Names = None, of: Names = None, **fixed: float) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
@@ -154,12 +157,10 @@ class Function:
         """
         self._of_scalars("scipy()")
         from adcli.api.scientific import solver
-        return solver(self, _names(order), _names(of), fixed)
+        return solver(self._program, Function, _names(order), _names(of), fixed)
 
     def _kept(self, of: Names) -> Program:
-        from adcli.task.derive import chosen
-        names = _names(of)
-        return chosen(self._program, None if names is None else list(names))
+        return chosen(self._program, _names(of))
 
     # -- text
 

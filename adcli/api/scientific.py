@@ -2,20 +2,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
+from adcli.lang.derive import derivatives
 from adcli.lang.derive.derivatives import inputs_to_differentiate
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
-from adcli.task.matrices import Matrix, matrix_among, scipy_coo
+from adcli.task.derive import chosen
+from adcli.task.matrices import matrix_among, scipy_coo
+from adcli.task.signature import columns
 
 if TYPE_CHECKING:
-    from adcli.api.function import Function
+    from adcli.codegen.machine.kernel import Kernel
 
 Vector = np.ndarray
 
@@ -28,25 +31,37 @@ class Solver(NamedTuple):
     hess: Callable[..., Any]
 
 
-def solver(f: Function, order: Sequence[str] | None, of: Sequence[str] | None, fixed: Mapping[str, float]) -> Solver:
-    """See `Function.scipy`."""
-    from adcli.api.function import Function
-    from adcli.task.derive import chosen
-    program = chosen(f.program, of)
+class Compiled(Protocol):
+    """A program with its native code."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+
+    def kernel(self) -> Kernel: ...
+
+
+def solver(program: Program, compiled: Callable[[Program], Compiled], order: Sequence[str] | None, of: Sequence[str] | None,
+           fixed: Mapping[str, float]) -> Solver:
+    """See `Function.scipy`; `compiled` gives a program its native code."""
+    program = chosen(program, of)
     inputs = vector_inputs(program, order, fixed)
     rest = constants(program, inputs, fixed)
-    value, jacobian = Function(program), Function(program).jacobian(inputs)
+    value, gradient = compiled(program), compiled(derivatives.jacobian(program, inputs))
     rows = len(program.results)
     if rows == 1:
-        hessian = Function(program).hessian(inputs)
+        curved = compiled(derivatives.hessian(program, inputs))
         return Solver(lambda x: float(numbers(value, inputs, x, rest)[0]),
-                      lambda x: dense_row(jacobian, numbers(jacobian, inputs, x, rest), inputs),
-                      lambda x: matrix(hessian, numbers(hessian, inputs, x, rest)))
+                      lambda x: dense_row(gradient.program, numbers(gradient, inputs, x, rest), inputs),
+                      lambda x: matrix(curved.program, "hessian", inputs, numbers(curved, inputs, x, rest)))
     weighted, weights = weighted_sum(program)
-    combined = Function(weighted).hessian(inputs)
+    combined = compiled(derivatives.hessian(weighted, inputs))
     return Solver(lambda x: np.array(numbers(value, inputs, x, rest)),
-                  lambda x: matrix(jacobian, numbers(jacobian, inputs, x, rest)),
-                  lambda x, v: matrix(combined, numbers(combined, (*inputs, *weights), joined(x, v, rows), rest)))
+                  lambda x: matrix(gradient.program, "jacobian", inputs, numbers(gradient, inputs, x, rest)),
+                  lambda x, v: matrix(combined.program, "hessian", inputs,
+                                      numbers(combined, (*inputs, *weights), joined(x, v, rows), rest)))
 
 
 def vector_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, float]) -> list[str]:
@@ -89,8 +104,8 @@ def joined(x: Any, v: Any, rows: int) -> Vector:
     return np.concatenate([np.asarray(x, dtype=float).ravel(), weights])
 
 
-def numbers(f: Function, inputs: Sequence[str], x: Any, rest: Mapping[str, float]) -> list[float]:
-    """All results of a Function at a vector."""
+def numbers(f: Compiled, inputs: Sequence[str], x: Any, rest: Mapping[str, float]) -> list[float]:
+    """All results at a vector."""
     vector = np.asarray(x, dtype=float).ravel()
     if len(vector) != len(inputs):
         raise AdError(f"a vector of {len(vector)} components for {len(inputs)} inputs: {', '.join(inputs[:6])}"
@@ -102,18 +117,18 @@ def numbers(f: Function, inputs: Sequence[str], x: Any, rest: Mapping[str, float
 
 # ---------------------------------------------------------------- matrices
 
-def dense_row(f: Function, found: Sequence[float], inputs: Sequence[str]) -> Vector:
+def dense_row(program: Program, found: Sequence[float], inputs: Sequence[str]) -> Vector:
     """The gradient of the one output."""
     row, place = np.zeros(len(inputs)), {x: i for i, x in enumerate(inputs)}
-    for r, value in zip(f.program.results, found, strict=True):
+    for r, value in zip(program.results, found, strict=True):
         if r.wrt:
             row[place[r.wrt[0]]] = value
     return row
 
 
-def matrix(f: Function, found: Sequence[float]) -> Any:
+def matrix(program: Program, kind: str, inputs: Sequence[str], found: Sequence[float]) -> Any:
     """A Jacobian or Hessian: dense, or sparse where entries were left out."""
-    form, places = shape_of(f)
+    form, places = matrix_among(columns(program), inputs, kind)
     values, n = [found[k] for k in places], len(form.rows)
     if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
         return scipy_coo(form, values).tocsr()
@@ -124,20 +139,12 @@ def matrix(f: Function, found: Sequence[float]) -> Any:
     return full
 
 
-def shape_of(f: Function, keep: Callable[[Result], bool] = lambda r: True) -> tuple[Matrix, list[int]]:
-    """The matrix that a Jacobian or Hessian computes, and which of its outputs are the entries to `keep`."""
-    if f.matrix is None:
-        raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
-    kind, inputs = f.matrix
-    kept = [(k, r) for k, r in enumerate(f.program.results) if not r.wrt or keep(r)]
-    form, places = matrix_among([r for _, r in kept], inputs, kind)
-    return form, [kept[k][0] for k in places]
-
-
-def sparse(f: Function, at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Any:
-    """See `Function.sparse`."""
-    form, places = shape_of(f, keep=lambda r: not (isinstance(r.atom, Lit) and r.atom.value == 0))
-    results = list(f(at, **values).values())
-    if any(np.ndim(x) for x in results):
+def sparse(program: Program, kind: str, inputs: Sequence[str], found: Sequence[Any]) -> Any:
+    """See `Function.sparse`: the matrix of a Jacobian or Hessian with these results, without entries that are 0 by
+    construction."""
+    kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]
+    every = columns(program)
+    form, places = matrix_among([every[k] for k in kept], inputs, kind)
+    if any(np.ndim(x) for x in found):
         raise AdError("a sparse matrix is of one point, not of arrays")
-    return scipy_coo(form, [results[k] for k in places])
+    return scipy_coo(form, [found[kept[k]] for k in places])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter
 from adcli.lang.ir.errors import diagnostic
-from adcli.output.report import json_text, shortest
+from adcli.output.numbers import json_text, shortest
 
 if TYPE_CHECKING:
     from adcli.check.methods import Check

@@ -1,14 +1,20 @@
-"""Options that several verbs share, and the program they are about."""
+"""Options: what a command line can say, in groups by purpose, and what it said, as one frozen object for each verb.
+
+A decorator adds options to a command; `takes` makes the object that the command's function gets, once, from the command
+line. Nothing behind it asks click anything.
+"""
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from adcli.command.usage import OneOf
+from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option
 from adcli.lang.ir.errors import AdError
 from adcli.output.version import __version__
 
@@ -16,10 +22,10 @@ if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Command], Command]
 
 TARGETS = ("text", "llvm", "asm", "object")
-"""The names in adcli.codegen.targets, said again so that a help text loads no code generator; a test compares."""
-
+"""The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
 ROWS = ("input_format", "on_error", "missing", "jobs")
 """Options about rows of tables."""
@@ -27,119 +33,246 @@ NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict"
 """Options about numbers, which an emitted program and a pattern have none of."""
 
 
-def program_options(command: Command) -> Command:
-    """PROGRAM and -e; --version, which every verb has as it has --help."""
-    command = click.version_option(__version__, "--version", prog_name="adcli")(command)
-    command = click.option("-e", "--expression", "expressions", multiple=True, metavar="TEXT",
-                           help="The program itself, or a line of it; a bare expression is named f.")(command)
-    return click.argument("program", required=False)(command)
+# ---------------------------------------------------------------- what was said
+
+class Typed(NamedTuple):
+    """A parameter that stands on the command line: its name, its spelling, and the words that give its value again."""
+
+    parameter: str
+    spelling: str
+    words: tuple[str, ...]
 
 
-def derivative_options(command: Command) -> Command:
-    """--wrt and --of."""
-    command = click.option("--of", metavar="v,…", help="Outputs to differentiate (default: all).")(command)
-    return wrt_option(command)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help."""
+
+    verb: str
+    typed: tuple[Typed, ...] = ()
+    program: str | None = None
+    expressions: tuple[str, ...] = ()
+    wrt: str | None = None
+    of: str | None = None
+    output: str | None = None
+
+    def given(self, parameter: str) -> bool:
+        """Whether the command line gives a parameter."""
+        return any(t.parameter == parameter for t in self.typed)
+
+    def refuse(self, parameters: Sequence[str], reason: str) -> None:
+        """AdError if any of these parameters is given: it would do nothing."""
+        for name in parameters:
+            for t in self.typed:
+                if t.parameter == name:
+                    raise AdError(f"{t.spelling} {reason}")
+
+    @property
+    def inputs(self) -> list[str] | None:
+        """The names that --wrt gives."""
+        return names(self.wrt, "--wrt")
+
+    @property
+    def outputs(self) -> list[str] | None:
+        """The names that --of gives."""
+        return names(self.of, "--of")
+
+    @property
+    def source(self) -> Source:
+        """The text of the program: a file, standard input, or the -e lines."""
+        return read_source(self.program, self.expressions)
 
 
-def one_output_options(command: Command) -> Command:
-    """The same for what one output has."""
-    command = click.option("--of", metavar="v", help="The output to differentiate; needed where there are several.")(command)
-    return wrt_option(command)
+@dataclass(frozen=True, kw_only=True)
+class PointOptions(Options):
+    """What the verbs are told that look at points."""
+
+    at: tuple[str, ...] = ()
+    form: str = "text"
+    quiet: bool = False
 
 
-def wrt_option(command: Command) -> Command:
-    return click.option("--wrt", metavar="x,…",
-                        help="Inputs to differentiate with respect to (default: all but params).")(command)
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions(PointOptions):
+    """What the verbs are told that evaluate."""
+
+    mode: str = "auto"
+    order: int = 1
+    explain: bool = False
+    pattern: bool = False
+    zeros: bool | None = None
+    tangent: str | None = None
+    cotangent: str | None = None
+    scaled: bool = False
+    data: str | None = None
+    input_format: str | None = None
+    on_error: str = "stop"
+    missing: str = "error"
+    jobs: int | None = None
+    emit: str | None = None
+    style: str | None = None
+    lanes: str | None = None
+    fmt: str | None = None
+    hexadecimal: bool = False
+    digits: bool = False
+    enclose: bool = False
+    status: bool = False
+    strict: bool = False
+    fast_math: bool = False
+    no_cache: bool = False
 
 
-def seed_option(kind: str) -> Callable[[Command], Command]:
+Kind = TypeVar("Kind", bound=Options)
+
+
+def takes(kind: type[Kind]) -> Callable[[Callable[[Kind], int]], Callable[..., int]]:
+    """The function of a command that gets all that was said as one object of this kind."""
+    def decorate(work: Callable[[Kind], int]) -> Callable[..., int]:
+        @functools.wraps(work)
+        def command(**values: Any) -> int:
+            context = click.get_current_context()
+            return work(kind(verb=context.info_name or "", typed=tuple(typed(context)), **values))
+        return command
+    return decorate
+
+
+def typed(context: click.Context) -> list[Typed]:
+    """The parameters that the command line gives."""
+    found = []
+    for p in context.command.params:
+        if p.name and context.get_parameter_source(p.name) is ParameterSource.COMMANDLINE:
+            value = context.params.get(p.name)
+            values: Iterable[Any] = (value or ()) if p.multiple else [value]
+            flag = isinstance(p, click.Option) and p.is_flag
+            off = flag and value is False and p.secondary_opts
+            spelling = p.secondary_opts[0] if off else p.opts[0]
+            words = (spelling,) if flag else tuple(word for x in values for word in (p.opts[0], str(x)))
+            found.append(Typed(p.name, p.opts[0], words if isinstance(p, click.Option) else tuple(map(str, values))))
+    return found
+
+
+# ---------------------------------------------------------------- options in groups
+
+def option(group: str, *declarations: str, **attributes: Any) -> Decorator:
+    """An option that the help lists under a purpose."""
+    return click.option(*declarations, cls=Option, group=group, **attributes)
+
+
+def together(*options: Decorator) -> Decorator:
+    """Several decorators as one, in the order of the help."""
+    def decorate(command: Command) -> Command:
+        for each in reversed(options):
+            command = each(command)
+        return command
+    return decorate
+
+
+program_options: Decorator = together(
+    click.argument("program", required=False),
+    option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
+           help="The program itself, or a line of it; a bare expression is named f."),
+    click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
+)
+"""PROGRAM and -e; --version, which every verb has as it has --help."""
+
+output_option = option(WRITTEN, "-o", "--output", metavar="FILE", help="Write to FILE atomically; a failed run leaves nothing.")
+quiet_option = option(WRITTEN, "-q", "--quiet", is_flag=True, help="No notes on standard error.")
+wrt_option = option(WHAT, "--wrt", metavar="x,…", help="Inputs to differentiate with respect to (default: all but params).")
+points_option = option(WHERE, "--at", "at", multiple=True, metavar="POINT",
+                       help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable.")
+
+
+def of_option(help: str, metavar: str = "v,…") -> Decorator:
+    return option(WHAT, "--of", metavar=metavar, help=help)
+
+
+derivative_options = together(wrt_option, of_option("Outputs to differentiate (default: all)."))
+"""--wrt and --of."""
+one_output_options = together(wrt_option, of_option("The output to differentiate; needed where there are several.", "v"))
+"""The same for what one output has."""
+
+
+def seed_option(kind: str, help: str | None = None) -> Decorator:
     """--tangent or --cotangent."""
     what, example = ("Direction; inputs", "x=1,…") if kind == "tangent" else ("Weights; outputs", "v=1,…")
-    return click.option(f"--{kind}", metavar=example, help=f"{what} not named have 0. One scalar alone has 1 by default."
-                        " Tensors as in --at, or a number.")
+    return option(WHAT, f"--{kind}", metavar=example, help=help or f"{what} not named have 0. One scalar alone has 1 by default."
+                  " Tensors as in --at, or a number.")
 
 
-def mode_option(command: Command) -> Command:
-    """--mode, and --explain, which says what auto chose."""
-    command = click.option("--explain", is_flag=True,
-                           help="Say how the derivatives are computed: modes, sweeps and operations; without a point, only that."
-                           )(command)
-    return click.option("--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
-                        help="Mode of differentiation; auto takes what costs fewest operations.")(command)
+mode_option = together(
+    option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
+           help="Mode of differentiation; auto takes what costs fewest operations."),
+    option(TRUST, "--explain", is_flag=True,
+           help="Say how the derivatives are computed: modes, sweeps and operations; without a point, only that."),
+)
+"""--mode, and --explain, which says what auto chose."""
+
+grad_order_option = option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True,
+                           help="All partial derivatives up to this order.")
+
+taylor_options = together(
+    seed_option("tangent", "Direction; inputs not named have 0. One input alone has 1 by default."),
+    option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, help="The highest power."),
+    option(WHAT, "--scaled", is_flag=True, help="Derivatives instead of coefficients: each times the factorial of its order."),
+)
+
+matrix_options = together(
+    option(WRITTEN, "--zeros/--no-zeros", "zeros", default=None,
+           help="Show entries that are zero by construction (default: unless they are half of more than 100)."),
+    option(WRITTEN, "--pattern", is_flag=True,
+           help="A picture of the entries that are not zero by construction, instead of numbers."),
+)
+"""What a Jacobian and a Hessian have of their own."""
 
 
-def matrix_options(command: Command) -> Command:
-    """What a Jacobian and a Hessian have of their own."""
-    command = click.option("--pattern", is_flag=True,
-                           help="A picture of the entries that are not zero by construction, instead of numbers.")(command)
-    return click.option("--zeros/--no-zeros", "zeros", default=None,
-                        help="Show entries that are zero by construction (default: unless they are half of more than 100)."
-                        )(command)
+def format_option(formats: Sequence[str], help: str) -> Decorator:
+    return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
 
 
-def output_option(command: Command) -> Command:
-    return click.option("-o", "--output", metavar="FILE", help="Write to a file, which appears only when it is whole.")(command)
+def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = None, without: Sequence[str] = ()) -> Decorator:
+    """How and where results are computed and written. `helps` says what options mean to a verb that takes them otherwise;
+    it does not have those it is `without`."""
+    said = {
+        "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
+              " repeatable.",
+        "data": "A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data where an input has no"
+                " default.",
+        "jobs": "Threads for rows (default: all).",
+        **(helps or {}),
+    }
+    every = {
+        "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
+        "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
+        "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
+                               help="What the rows are (default: by suffix, then by what they look like)."),
+        "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
+                           help="On a bad row: stop, skip it, or mark it in a status column."),
+        "missing": option(WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
+                          help="What an empty field is."),
+        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program for a target."),
+        "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
+                        help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
+        "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
+                        help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
+        "form": format_option(
+            formats, "Format of the numbers; on rows the default is that of the table. Tensors also go to -o FILE.npz."),
+        "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
+        "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
+        "output": output_option,
+        "quiet": quiet_option,
+        "digits": option(TRUST, "--digits", is_flag=True, help="Say how many decimal digits of every number are right."),
+        "enclose": option(TRUST, "--enclose", is_flag=True,
+                          help="Guaranteed bounds instead of numbers; over a box with x=1±0.1 or the declared ranges."),
+        "status": option(TRUST, "--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),
+        "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
+        "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
+        "fast_math": option(OTHER, "--fast-math", is_flag=True,
+                            help="Let code fuse products with sums and multiply by reciprocals: last digits may change."),
+        "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
+    }
+    return together(*(each for name, each in every.items() if name not in without))
 
 
-def result_options(command: Command, formats: tuple[str, ...] = ("text", "json", "csv")) -> Command:
-    """How and where results are written."""
-    for option in reversed((
-        click.option("--at", "at", multiple=True, metavar="POINT",
-                     help="x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; "
-                          "@inputs.npz; repeatable."),
-        click.option("--data", metavar="ROWS",
-                     help="A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data"
-                          " where an input has no default."),
-        click.option("--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
-                     help="What the rows are (default: by suffix, then by what they look like)."),
-        click.option("--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
-                     help="What a bad row does: end the run, be left out, or be marked in a status column."),
-        click.option("--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
-                     help="What an empty field is."),
-        click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Threads for rows (default: all)."),
-        click.option("--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
-        click.option("--style", type=OneOf("style", ("nested", "anf", "prefix")),
-                     help="For --emit text: nested expressions, one operation a line (anf), or prefix calls."),
-        click.option("--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
-                     help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
-        click.option("--format", "form", type=OneOf("format", formats), default="text", show_default=True,
-                     help="Format of the numbers; on rows the default is that of the table. Tensors also go to -o FILE.npz."),
-        click.option("--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
-        click.option("--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
-        click.option("--digits", is_flag=True, help="Say how many decimal digits of every number are right."),
-        click.option("--enclose", is_flag=True,
-                     help="Guaranteed bounds instead of numbers; over a box with x=1±0.1 or the declared ranges."),
-        click.option("--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),
-        click.option("--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
-        output_option,
-        click.option("-q", "--quiet", is_flag=True, help="No notes on standard error."),
-        click.option("--fast-math", is_flag=True,
-                     help="Let code fuse products with sums and multiply by reciprocals: last digits may change."),
-        click.option("--no-cache", is_flag=True, help="Compile afresh."),
-    )):
-        command = option(command)
-    return command
-
-
-def matrix_result_options(command: Command) -> Command:
-    """The same for matrices, which have two formats more: entries as CSV, and Matrix Market."""
-    return result_options(command, ("text", "json", "csv", "coo", "mtx"))
-
-
-def given() -> dict[str, str]:
-    """The parameters that the command line gives, by name, as they are spelled."""
-    context = click.get_current_context()
-    return {p.name: p.opts[0] for p in context.command.params
-            if p.name and context.get_parameter_source(p.name) is ParameterSource.COMMANDLINE}
-
-
-def refuse(parameters: Sequence[str], reason: str) -> None:
-    """AdError if any of these parameters is given: it would do nothing."""
-    spelled = given()
-    for name in parameters:
-        if name in spelled:
-            raise AdError(f"{spelled[name]} {reason}")
-
+# ---------------------------------------------------------------- lists of names, and the text of a program
 
 def names(text: str | None, option: str) -> list[str] | None:
     """A comma-separated list of names, None where the option was not given."""
@@ -167,7 +300,7 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
     """The text of the program: a file, standard input, or the -e lines."""
     from adcli.lang.syntax.source import decode
     if program is not None and expressions:
-        raise AdError("a PROGRAM and -e exclude each other")
+        raise AdError("give a PROGRAM file or -e, not both (rows go to --data)")
     if expressions:
         return expression_source(expressions)
     if program is None:

@@ -5,7 +5,7 @@ click lets pass and a user would not want is refused here: a second PROGRAM, an 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -21,16 +21,43 @@ class Unfit(AdError):
     """Values do not fit a program: a fault of the point, although it has a place in the program."""
 
 
-class Verb(click.Command):
-    """A command whose help ends with an example, and which refuses options given twice."""
+PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
+    "Program", "What is computed", "Points and rows", "The program instead of numbers", "Output", "What is said of numbers",
+    "Other")
+"""The purposes that help texts group options by, in their order."""
 
-    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.example = example
+
+class Option(click.Option):
+    """An option with the purpose that help texts list it under."""
+
+    def __init__(self, *args: Any, group: str = OTHER, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose help has its options by purpose and ends with examples, and which refuses options given twice."""
+
+    def __init__(self, *args: Any, examples: Sequence[str], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.examples = tuple(examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                groups[getattr(parameter, "group", OTHER)].append(record)
+            elif parameter.name == "program":
+                groups[PROGRAM].append(("PROGRAM", "A file, or - for standard input."))
+        for group, records in groups.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Example"):
-            formatter.write(f"{'':{formatter.current_indent}}{self.example}\n")
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,8 +72,14 @@ class Verb(click.Command):
             if once.count(p) > 1:
                 raise AdError(f"{p.opts[0]} is given twice")
         if rest:
-            raise AdError(f"'{rest[0]}' is one PROGRAM too many")
+            raise AdError(f"unexpected argument '{rest[0]}'{self._instead(rest[0])}")
         return super().parse_args(ctx, args)
+
+
+    def _instead(self, word: str) -> str:
+        """What a second argument may have been meant for."""
+        rows = any(p.name == "data" for p in self.params)
+        return f" (for a table of rows: --data {word})" if rows else ""
 
 
 class OneOf(click.ParamType):

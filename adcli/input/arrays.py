@@ -12,16 +12,20 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
 
-from adcli.codegen.nests.runtime import SMALL, amount, available
-from adcli.input.points import json_number, malformed, one_text, value
-from adcli.lang.ir import Param
+from adcli.input.fields import Fault, field_number
+from adcli.input.values import json_number, malformed, one_text, value
+from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.sizes import bind
+from adcli.lang.ir.sizes import number as extent
+from adcli.output.tensors import require_room
 
 Array = np.ndarray
 Value = float | Array
@@ -154,10 +158,37 @@ def integers(name: str, array: Array, where: str = "") -> Array:
     return np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64)
 
 
-def require_room(what: str, size: int) -> None:
-    """AdError where so many bytes are more than the memory that is free."""
-    if size > SMALL and size > (free := available()):
-        raise AdError(f"{what} needs {amount(size)} of memory, and {amount(free)} are there")
+def given(p: Param, x: Any) -> Value:
+    """The value of an input: a float, or an array."""
+    if isinstance(x, float) and not p.var.integer and not p.var.shape:
+        return x
+    array = conformed(p, x)
+    return array if array.ndim or p.var.integer else float(array)
+
+
+def fitting(program: Program, point: dict[str, Any]) -> dict[str, Any]:
+    """The point. AdError where shapes do not fit the program or each other."""
+    bind(program, {name: np.shape(x) for name, x in point.items()}, point)
+    return point
+
+
+def filled(program: Program, at: Mapping[str, Any], seeds: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of a derivative: a seed that is a number becomes the tensor that has it everywhere. AdError where a shape does
+    not fit."""
+    own = replace(program, params=tuple(p for p in program.params if not p.seed))
+    sizes = bind(own, {name: np.shape(x) for name, x in at.items()}, at)
+    whole = dict(at)
+    for p in program.params:
+        if p.seed:
+            x, shape = seeds[p.name], tuple(extent(n, sizes) for n in p.var.shape)
+            require_room(f"'{p.name}'", 8 * math.prod(shape))
+            whole[p.name] = np.full(shape, x) if np.ndim(x) == 0 else x
+    return fitting(program, whole)
+
+
+def is_zero(x: Any) -> bool:
+    """Whether a seed is zero everywhere, so that nothing it would cause is computed."""
+    return not np.any(x)
 
 
 # ---------------------------------------------------------------- files
@@ -275,7 +306,6 @@ def read_matrix(path: str, text: str) -> Array:
 
 def read_row(path: str, number: int, line: str, separator: str | None) -> list[float]:
     """The numbers of one line: quickly where nothing is special about them, else as rows of tables are read."""
-    from adcli.rows import rows
     fields = line.split(separator)
     if PLAIN.fullmatch(line):
         try:
@@ -285,8 +315,8 @@ def read_row(path: str, number: int, line: str, separator: str | None) -> list[f
         except ValueError:
             pass
     try:
-        return [rows.number(unquoted(f).encode()) for f in fields]
-    except rows.Fault as fault:
+        return [field_number(unquoted(f).encode()) for f in fields]
+    except Fault as fault:
         raise AdError(f"{path}:{number}: {fault.reason}", help="a matrix has no header" if number == 1 else None) from None
 
 
@@ -297,17 +327,3 @@ def unquoted(field: str) -> str:
 
 def plural(fields: int) -> str:
     return "1 field" if fields == 1 else f"{fields} fields"
-
-
-# ---------------------------------------------------------------- into files
-
-def write_npy(file: Any, array: Array) -> None:
-    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
-
-
-def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
-    """An archive that NumPy's load reads; the same arrays give the same bytes."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for name, array in arrays.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                write_npy(entry, array)

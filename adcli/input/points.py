@@ -1,8 +1,9 @@
-"""Points given on the command line: `x=2,y=5`, ranges `x=0:1:11`, `@points.json`, several of each.
+"""Points given on the command line: `x=2,y=5`, ranges `x=0:1:11`, `@points.json`, several of each; tensors `A=@matrix.npy`,
+`A=[[1,2],[3,4]]`, `@inputs.npz`.
 
-One `--at` is a comma-separated list of parts. Every part is an axis, a sequence of partial points (one for a number, n for a
-range, one for each object of a file), and the axes of one `--at` span a grid, the last running fastest. Points are made one
-by one as they are asked for, so a grid takes no memory.
+One `--at` is a comma-separated list of parts. Every part is an axis, a sequence of partial points (one for a number or a tensor,
+n for a range, one for each object of a file), and the axes of one `--at` span a grid, the last running fastest. Points are
+made one by one as they are asked for, so a grid takes no memory.
 """
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Point = dict[str, float]
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-"""Numbers that need no parser: plain decimals that are no overflow."""
-HEXADECIMAL = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re.ASCII)
-"""Numbers as --hex writes them."""
-MOST = 1 << 53
+Point = dict[str, Any]
+"""A value for each input: a float, or an array where it is a tensor."""
+Axis = Sequence[Point]
+MARK = re.compile(r"[\[\],]")
+LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
 
@@ -46,26 +47,52 @@ class Range(Sequence[Point]):
         return {self.name: (self.low * (n - i) + self.high * i) / self.scale}
 
 
-def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None],
-           read: Callable[[str], list[Sequence[Point]]] | None = None) -> Iterator[Point]:
-    """All points that the `--at` options give, complete: defaults are filled in. Every name is checked before the first
-    point comes out, so a bad point loses no results. `read` gives the axes of one `--at` where `axes` does not."""
-    grids = [(read or axes)(spec) for spec in specs]
+def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Iterator[Point]:
+    """All points that the `--at` options give, complete: defaults are filled in, tensors are arrays of the kind that the program
+    declares. Every name is checked before the first point comes out, so a bad point loses no results."""
+    kinds = ranks(params)
+    grids = [axes(spec, kinds) for spec in specs]
     spare: set[str] = set()
     for spec, grid in zip(specs, grids, strict=True):
-        for kinds in product(*[shapes(axis) for axis in grid]):
-            names = [name for kind in kinds for name in kind]
+        for each in product(*[shapes(axis) for axis in grid]):
+            names = [name for kind in each for name in kind]
             repeated = [n for n in names if names.count(n) > 1]
             if repeated:
                 raise AdError(f"'{repeated[0]}' is given twice in '{spec}'")
             spare |= components(params, names)
             complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
     if not specs:
-        return iter([complete(params, {})])
+        return iter([typed(params, kinds, complete(params, {}))])
     for name in sorted(spare):
         remark(f"note: the program does not use {name}")
-    return (complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point)
+    return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point))
             for grid in grids for point in combined(grid))
+
+
+def ranks(params: Sequence[Param]) -> dict[str, int]:
+    """The number of dimensions of every input, where some are tensors or integers; else nothing, and all are numbers."""
+    if any(p.var.shape or p.var.integer for p in params):
+        return {p.seed or p.name: len(p.var.shape) for p in params}
+    return {}
+
+
+def typed(params: Sequence[Param], kinds: Mapping[str, int], point: Point) -> Point:
+    """The point with arrays where inputs are tensors or integers."""
+    if not kinds:
+        return point
+    from adcli.input.arrays import given
+    return {p.name: given(p, point[p.name]) for p in params}
+
+
+def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "") -> None:
+    """AdError where an input has no default and no point is given; `others` says what else the verb takes."""
+    missing = [p for p in params if p.default is None]
+    if not missing or specs:
+        return
+    from adcli.lang.ir.sizes import shape_text
+    example = ",".join(f"{p.name}=@{p.name}.npy" if p.var.shape else f"{p.name}=1" for p in missing[:3])
+    names = ", ".join(f"{p.name}{shape_text(p.var.shape)}" if p.var.shape else p.name for p in missing)
+    raise AdError(f"no values for {names}", help=f"give a point, --at {example}{'' if len(missing) <= 3 else ',…'}{others}")
 
 
 def several(specs: Sequence[str]) -> bool:
@@ -86,12 +113,12 @@ def family(name: str) -> str:
     return name.rstrip("0123456789")
 
 
-def shapes(axis: Sequence[Point]) -> list[tuple[str, ...]]:
+def shapes(axis: Axis) -> list[tuple[str, ...]]:
     """The different sets of names that the points of an axis give."""
     return [(axis.name,)] if isinstance(axis, Range) else list(dict.fromkeys(tuple(p) for p in axis))
 
 
-def combined(grid: Sequence[Sequence[Point]]) -> Iterator[Point]:
+def combined(grid: Sequence[Axis]) -> Iterator[Point]:
     """The points of a grid, the last axis running fastest."""
     for number in range(math.prod(len(axis) for axis in grid)):
         point: Point = {}
@@ -104,35 +131,55 @@ def combined(grid: Sequence[Sequence[Point]]) -> Iterator[Point]:
 def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note], None],
            source: Source | None) -> Iterator[Point]:
     """The points as they are; one remark for each input that leaves the range it was declared with."""
-    bounded = {p.name: (p.low, p.high) for p in params if p.low is not None and p.high is not None}
+    bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
     if not bounded:
         yield from at
         return
     for point in at:
-        for name, (low, high) in list(bounded.items()):
-            if not low <= point[name] <= high:
-                remark(Note(f"{name} = {point[name]!r} is outside its range [{low!r}, {high!r}]", None, source))
-                del bounded[name]
+        for each in list(bounded):
+            p, low, high = each
+            if not low <= point[p.name] <= high:
+                remark(out_of_range(p, point[p.name], source))
+                bounded.remove(each)
         yield point
 
 
-def axes(spec: str) -> list[Sequence[Point]]:
-    """The axes of one `--at`."""
-    found = [axis(part) for part in spec.split(",") if part.strip()]
+def out_of_range(p: Param, x: float, source: Source | None) -> Note:
+    """The remark on an input that leaves the range it was declared with."""
+    return Note(f"{p.name} = {x!r} is outside its range [{p.low!r}, {p.high!r}]", None, source)
+
+
+def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis]:
+    """The axes of one option; `kinds` are the `ranks` of the inputs."""
+    found = [axis(part.strip(), kinds) for part in parts(spec) if part.strip()]
     if not found and spec.strip():
-        raise AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
+        raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
+            AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
     return found
 
 
-def axis(part: str) -> Sequence[Point]:
-    """One part of a point: `x=2`, `x=0:1:11` or `@file`."""
-    part = part.strip()
+def parts(spec: str) -> Iterator[str]:
+    """What commas separate, other than those inside of brackets."""
+    depth = start = 0
+    for found in MARK.finditer(spec):
+        depth += {"[": 1, "]": -1, ",": 0}[found[0]]
+        if found[0] == "," and depth <= 0:
+            yield spec[start:found.start()]
+            start = found.end()
+    yield spec[start:]
+
+
+def axis(part: str, kinds: Mapping[str, int]) -> Axis:
+    """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`."""
     if part.startswith("@"):
-        return file_points(part[1:])
-    name, equals, text = part.partition("=")
-    name = name.strip()
+        return file_points(part[1:], bool(kinds))
+    name, equals, text = (s.strip() for s in part.partition("="))
     if not equals or not name:
         raise AdError(f"'{part}' is not name=value", help="write --at x=2,y=5")
+    if kinds and text[:1] in ("@", "["):
+        from adcli.input import arrays
+        written = text[0] == "["
+        return [{name: arrays.text_array(name, text) if written else arrays.read_tensor(name, text[1:], kinds.get(name, 2))}]
     if "±" in text:
         raise AdError(f"'{part}' has a spread, and this verb takes points",
                       help="a spread is for propagate and for --enclose, the bounds over a box")
@@ -145,7 +192,7 @@ def span(name: str, text: str) -> Range:
     if len(fields) != 3:
         raise AdError(f"{name}={text}: a range has three parts", help=f"write {name}=first:last:count, as in {name}=0:1:11")
     first, last, count = (value(name, field) for field in fields)
-    if count != count or count < 1 or count != math.floor(count) or count > MOST:
+    if count != count or count < 1 or count != math.floor(count) or count > LONGEST_RANGE:
         raise AdError(f"{name}={text}: the count must be a whole number, 1 or more")
     if not (math.isfinite(first) and math.isfinite(last)):
         raise AdError(f"{name}={text}: the ends of a range must be finite")
@@ -160,32 +207,18 @@ def exact(text: str, double: float) -> Fraction:
     return Fraction(text.strip()) if DECIMAL.fullmatch(text.strip()) else Fraction(double)
 
 
-def value(name: str, text: str) -> float:
-    """A number as in the language: also inf, -inf, nan, pi, and constant expressions such as pi/2."""
-    text = text.strip()
-    if DECIMAL.fullmatch(text):
-        return float(text)
-    if not text:
-        raise AdError(f"{name}= has no value", help=f"write {name}=2")
-    if text[0] in "[@":
-        raise AdError(f"{name}={text}: a tensor, where a number belongs")
-    from adcli.lang.syntax.constants import constant_text
-    try:
-        return constant_text(text)
-    except AdError as error:
-        reason = "not a constant" if error.message.startswith("a default or a bound") else error.message
-        raise AdError(f"{name}={text}: {reason}", help=error.help) from None
-
-
 # ---------------------------------------------------------------- points from a file
 
-def file_points(path: str, read: Callable[[str, str, object], Any] | None = None) -> list[Point]:
+def file_points(path: str, tensors: bool) -> list[Point]:
     """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`.
 
-    `read` makes a value of what stands at a name, with what to say before it; by default it must be a number.
+    With `tensors` an .npz is a point too, and nested lists are tensors.
     """
     if not path:
         raise AdError("'@' without a file", help="write --at @points.json")
+    if tensors and path.lower().endswith(".npz"):
+        from adcli.input.arrays import read_npz
+        return [dict(read_npz(path))]
     if path.lower().endswith((".npy", ".npz")):
         raise AdError(f"{path}: arrays for a program of tensors, each with the name of an input", help=f"write A=@{path}")
     try:
@@ -195,7 +228,7 @@ def file_points(path: str, read: Callable[[str, str, object], Any] | None = None
         raise AdError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
-    return [object_point(path, i, o, read or json_named) for i, o in enumerate(objects(path, text), 1)]
+    return [object_point(path, i, o, tensors) for i, o in enumerate(objects(path, text), 1)]
 
 
 def objects(path: str, text: str) -> list[object]:
@@ -216,50 +249,19 @@ def one_line(path: str, number: int, line: str) -> list[object]:
         raise malformed(path, number, error) from None
 
 
-def one_text(path: str, text: str) -> list[object]:
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for name, x in pairs:
-            if name in found:
-                raise AdError(f"{path}: '{name}' is given twice in one object")
-            found[name] = x
-        return found
-
-    try:
-        whole = json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=str)
-    except RecursionError:
-        raise AdError(f"{path}: JSON nested too deeply") from None
-    return whole if isinstance(whole, list) else [whole]
-
-
-def malformed(path: str, line: int, error: json.JSONDecodeError) -> AdError:
-    return AdError(f"{path}:{line}:{error.colno}: not JSON: {error.msg}")
-
-
-def object_point(path: str, number: int, item: object, read: Callable[[str, str, object], Any]) -> Point:
+def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
     if isinstance(item, dict) and isinstance(item.get("at"), dict):
         item = item["at"]
     if not isinstance(item, dict):
         raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}')
-    return {name: read(f"{path}: item {number}: ", name, x) for name, x in item.items()}
+    return {name: json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
 
 
-def json_named(where: str, name: str, x: object) -> float:
+def json_value(where: str, name: str, x: object, tensors: bool) -> Any:
+    if tensors and isinstance(x, list):
+        from adcli.input.arrays import json_array
+        return json_array(name, x, where)
     return json_number(f"{where}'{name}'", x)
-
-
-def json_number(what: str, x: object) -> float:
-    """A JSON number, or one of the strings that stand for what JSON has no number for: NaN, infinities, --hex."""
-    names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-    if isinstance(x, str) and x in names:
-        return names[x]
-    if isinstance(x, str) and HEXADECIMAL.fullmatch(x):
-        return value(what, x)
-    if not isinstance(x, float):
-        raise AdError(f"{what} is not a number")
-    if math.isinf(x):
-        raise AdError(f"{what} is too large for a double", help='infinity is written "Infinity"')
-    return x
 
 
 def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "input") -> dict[str, Any]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir import LEVELS
-from adcli.output.report import Number, csv_text, json_text, json_value
+from adcli.output.numbers import Number, json_number, json_text
+from adcli.output.report import csv_text
 
 if TYPE_CHECKING:
     from adcli.propagate.monte_carlo import Agreement, Sampled
@@ -216,13 +217,13 @@ def csv_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
 
 def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
     def numbers(found: Mapping[str, float]) -> dict[str, object]:
-        return {name: json_value(x, number) for name, x in found.items()}
+        return {name: json_number(x, number) for name, x in found.items()}
 
     def pairs(found: Correlations) -> dict[str, object]:
-        return {f"{v}:{w}": json_value(r, number) for (v, w), r in found.items()}
+        return {f"{v}:{w}": json_number(r, number) for (v, w), r in found.items()}
 
     def interval(of: Interval) -> dict[str, object]:
-        record: dict[str, object] = {"low": json_value(of.low, number), "high": json_value(of.high, number)}
+        record: dict[str, object] = {"low": json_number(of.low, number), "high": json_number(of.high, number)}
         if of.agreement:
             tolerance, low, high, verdict = of.agreement
             record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}

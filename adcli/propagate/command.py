@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from adcli.answers.results import Watch, carry_out, evaluate
-from adcli.command.options import names, program_options, read_source, refuse, result_options
-from adcli.command.usage import Verb
-from adcli.input.points import points, several, value, within
+from adcli.answers.evaluation import evaluate
+from adcli.answers.watch import REMARKS, Watch
+from adcli.command.options import ResultOptions, of_option, option, program_options, result_options, takes
+from adcli.command.usage import WHAT, Command
+from adcli.input.points import points, several, within
 from adcli.input.spreads import split
+from adcli.input.values import value
 from adcli.lang.ir import KINK, POLE, Lit
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import Names
-from adcli.output.report import Row, number_format
+from adcli.lang.ir.errors import AdError, Source
+from adcli.output.layout import Row
+from adcli.output.numbers import number_format
 from adcli.output.streams import destination, write_points
 from adcli.propagate import budgets
 from adcli.propagate.budgets import Budget, Correlations, Interval, Output, Sampling
-from adcli.task.tasks import Request, Task, prepared
+from adcli.rows.stream import source, stream
+from adcli.task.emit import emit
+from adcli.task.request import Request
+from adcli.task.tasks import Task, prepared
+from adcli.task.verbs import VERBS
 
 if TYPE_CHECKING:
-    from adcli.lang.ir.errors import Source
     from adcli.propagate.monte_carlo import Sampled
 
 COVERAGE = 0.95
@@ -36,54 +42,57 @@ AT_POINTS = ("monte_carlo", "seed", "coverage")
 """Options that only points have."""
 
 
-@click.command("propagate", cls=Verb, short_help="Uncertainties of the outputs from those of the inputs.",
-               example="adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%")
-@program_options
-@click.option("--wrt", metavar="x,…", help="For rows and --emit, the uncertain inputs (default: all but params).")
-@click.option("--of", metavar="v,…", help="Outputs to show (default: all).")
-@click.option("--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs not paired are independent.")
-@click.option("--second-order", is_flag=True, help="Also mean and uncertainty to second order, by the Hessian.")
-@click.option("--monte-carlo", type=click.IntRange(2, 10**10), metavar="N", help="Also N samples of normally distributed inputs.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="S", help="Of the samples.")
-@click.option("--coverage", metavar="P", help="Also intervals that contain a value with probability P (Monte Carlo: 0.95).")
-@result_options
-def propagate_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None,
-                      correlation: str | None, second_order: bool, monte_carlo: int | None, seed: int, coverage: str | None,
-                      **options: Any) -> int:
-    """The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
+ROW = VERBS["propagate"]
 
-    Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. Rows have them in
-    columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.
-    """
-    options |= {"digits": False, "enclose": False}
-    source, outputs = read_source(program, expressions), names(of, "--of")
-    for name in outputs or ():
+
+@dataclass(frozen=True, kw_only=True)
+class PropagateOptions(ResultOptions):
+    """What propagate is told."""
+
+    correlation: str | None = None
+    second_order: bool = False
+    monte_carlo: int | None = None
+    seed: int = 0
+    coverage: str | None = None
+
+    def request(self, source: Source, wrt: list[str] | None) -> Request:
+        """The propagation of the uncertainties of these inputs."""
+        return Request("propagate", source, self.outputs, wrt, order=2 if self.second_order else 1, fast=self.fast_math,
+                       correlations=coefficients(self.correlation))
+
+
+@click.command("propagate", cls=Command, short_help=ROW.short, help=ROW.help, examples=ROW.examples)
+@program_options
+@option(WHAT, "--wrt", metavar="x,…", help="For rows and --emit, the uncertain inputs (default: all but params).")
+@of_option("Outputs to show (default: all).")
+@option(WHAT, "--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs not paired are independent.")
+@option(WHAT, "--second-order", is_flag=True, help="Also mean and uncertainty to second order, by the Hessian.")
+@option(WHAT, "--monte-carlo", type=click.IntRange(2, 10**10), metavar="N",
+        help="Also N samples of normally distributed inputs.")
+@option(WHAT, "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="S", help="Of the samples.")
+@option(WHAT, "--coverage", metavar="P", help="Also intervals that contain a value with probability P (Monte Carlo: 0.95).")
+@result_options(ROW.formats, without=("digits", "enclose"), helps={
+    "at": "x=2±0.1,y=5±2%,z=1; +- is ± too; other inputs also z=0:1:11 for a range or @points.json; repeatable.",
+    "data": "A table with columns x and u_x, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data.",
+    "jobs": "Threads for rows and samples (default: all)."})
+@takes(PropagateOptions)
+def command(options: PropagateOptions) -> int:
+    program = options.source
+    for name in options.outputs or ():
         if ":" in name:
             raise AdError(f"--of {name}: outputs only, no derivatives of them")
-    asked = {"order": 2 if second_order else 1, "fast": options["fast_math"], "correlations": coefficients(correlation)}
-    if not options["at"]:
-        refuse(AT_POINTS, "is for points, which --at gives")
-        request = Request("propagate", source, outputs, names(wrt, "--wrt"), **asked)
-        return in_rows(request, options)
-    refuse(["wrt"], "is for rows and --emit: at points the inputs with a spread are the uncertain ones")
-    refuse(["emit", "style", "lanes"], "and --at exclude each other")
-    refuse(["data"], "and --at exclude each other")
-    refuse(["input_format", "on_error", "missing"], "is about rows, which --data gives")
-    chance = probability(coverage) if coverage is not None else COVERAGE if monte_carlo else None
-    if monte_carlo is None:
-        refuse(["seed", "jobs"], "is for --monte-carlo")
-    sampling = Sampling(monte_carlo or 0, seed, chance) if chance is not None else None
-    return at_points(source, outputs, asked, sampling, options)
-
-
-SAID = {"at": "x=2±0.1,y=5±2%,z=1; +- is ± too; other inputs also z=0:1:11 for a range or @points.json; repeatable.",
-        "data": "A table with columns x and u_x, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data.",
-        "jobs": "Threads for rows and samples (default: all)."}
-"""What options that all verbs have mean here."""
-for parameter in propagate_command.params:
-    if isinstance(parameter, click.Option) and parameter.name in SAID:
-        parameter.help = SAID[parameter.name]
-propagate_command.params = [p for p in propagate_command.params if p.name not in ("digits", "enclose")]
+    if not options.at:
+        options.refuse(AT_POINTS, "is for points, which --at gives")
+        return in_rows(prepared(options.request(program, options.inputs), options), options)
+    options.refuse(["wrt"], "is for rows and --emit: at points the inputs with a spread are the uncertain ones")
+    options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
+    options.refuse(["data"], "and --at cannot be used together")
+    options.refuse(["input_format", "on_error", "missing"], "is about rows, which --data gives")
+    coverage = options.coverage
+    chance = probability(coverage) if coverage is not None else COVERAGE if options.monte_carlo else None
+    if options.monte_carlo is None:
+        options.refuse(["seed", "jobs"], "is for --monte-carlo")
+    return at_points(program, Sampling(options.monte_carlo or 0, options.seed, chance) if chance is not None else None, options)
 
 
 def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
@@ -115,54 +124,54 @@ def probability(text: str) -> float:
     return p
 
 
-def in_rows(request: Request, options: Mapping[str, Any]) -> int:
+def in_rows(task: Task, options: PropagateOptions) -> int:
     """What the verb does without a point; piped rows need no --data."""
-    if options["emit"] or options["data"] is not None:
-        return carry_out(prepared(request, options), options)
-    from adcli.rows.stream import source, stream
-    table = source(None)
+    watch = Watch(task, options)
+    watch.begin()
+    if options.emit:
+        emit(task, options)
+        return 0
+    options.refuse(["style", "lanes"], "is for --emit")
+    table = source(task, options)
     if table is None:
         raise AdError("no uncertainties", help="give a point with spreads, --at x=2±0.1,y=5±2%; rows with columns x and u_x,"
                                                " --data FILE or piped in; or --emit text for the program itself")
-    refuse(["style", "lanes"], "is for --emit")
-    task = prepared(request, options)
-    watch = Watch(task, loud=not options["quiet"], derivatives=False)
-    for remark in task.primal.notes:
-        watch.say(remark)
-    return stream(task, table, options)
+    return stream(task, table, options, watch)
 
 
 # ---------------------------------------------------------------- points
 
-def at_points(source: Source, of: list[str] | None, asked: Mapping[str, Any], sampling: Sampling | None,
-              options: Mapping[str, Any]) -> int:
+def at_points(text: Source, sampling: Sampling | None, options: PropagateOptions) -> int:
     """Write the budgets of all points; returns the exit code."""
-    specs = [split(spec) for spec in options["at"]]
+    specs = [split(spec) for spec in options.at]
     uncertain = list(dict.fromkeys(x for _, spreads in specs for x in spreads))
     if not uncertain:
         raise AdError("no uncertainties", help="give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%")
-    task = prepared(Request("propagate", source, of, uncertain, **asked), options)
-    watch = Watch(task, loud=not options["quiet"], derivatives=options["form"] != "json")
-    for remark in task.primal.notes:
-        watch.say(remark)
+    task = prepared(options.request(text, uncertain), options)
+    watch = Watch(task, options)
+    watch.begin()
     writer = Budgets(task, sampling, options, watch)
-    number = number_format(options["fmt"], options["hexadecimal"])
+    number = number_format(options.fmt, options.hexadecimal)
     found = writer.all(located(task, specs, watch))
-    written = {"text": lambda: budgets.text(found, number, several([plain for plain, _ in specs])),
-               "csv": lambda: budgets.csv_rows(found, number), "json": lambda: budgets.json_rows(found, number)}
-    with destination(options["output"]) as out:
-        write_points(out, written[options["form"]]())
-    writer.conclude()
-    return 4 if options["strict"] and watch.failed else 0
+    with destination(options.output) as out:
+        match options.form:
+            case "json":
+                written = budgets.json_rows(found, number)
+            case "csv":
+                written = budgets.csv_rows(found, number)
+            case _:
+                written = budgets.text(found, number, several([plain for plain, _ in specs]))
+        write_points(out, written)
+    return watch.conclude(options.strict)
 
 
 def located(task: Task, specs: Sequence[tuple[str, dict[str, float]]], watch: Watch) -> Iterator[dict[str, float]]:
     """All points, complete, with the spreads of each; every name is checked before the first comes out."""
-    inputs = [p for p in task.program.params if not p.seed]
-    spreads = {p.seed or "": p.name for p in task.program.params if p.seed}
+    inputs = task.signature.own
+    spreads = {p.seed or "": p.name for p in task.signature.seeds}
     found = []
     for plain, given in specs:
-        at = within(inputs, points(inputs, [plain], watch.say), watch.say, task.primal.source)
+        at = within(inputs, points(inputs, [plain], watch.say), watch.say, task.signature.source)
         found.append((at, {name: given.get(x, 0.0) for x, name in spreads.items()}))
     return ({**point, **known} for at, known in found for point in at)
 
@@ -170,26 +179,25 @@ def located(task: Task, specs: Sequence[tuple[str, dict[str, float]]], watch: Wa
 class Budgets:
     """The budgets of a task at points, one after the other."""
 
-    def __init__(self, task: Task, sampling: Sampling | None, options: Mapping[str, Any], watch: Watch) -> None:
+    def __init__(self, task: Task, sampling: Sampling | None, options: PropagateOptions, watch: Watch) -> None:
         from adcli.lang.derive.uncertainty_figures import cholesky, figures
-        self.task, self.sampling, self.watch, self.jobs = task, sampling, watch, options["jobs"]
-        self.outputs = [r.name for r in task.primal.results]
+        self.task, self.sampling, self.watch, self.jobs = task, sampling, watch, options.jobs
+        self.outputs = list(task.signature.outputs)
         self.order, correlations = task.request.order, task.request.correlations
-        self.figures = figures(self.outputs, task.wrt, self.order, correlations)
+        wrt = task.signature.wrt
+        self.figures = figures(self.outputs, wrt, self.order, correlations)
         self.pairs = list(combinations(self.outputs, 2))
-        self.factor = cholesky(task.wrt, correlations)
-        self.spreads = {p.seed or "": p.name for p in task.program.params if p.seed}
-        taken = Names.of(task.program)
-        self.names: dict[budgets.Key, str] = dict(
-            zip(self.figures, (r.name for r in task.program.results[len(self.outputs):]), strict=True))
+        self.factor = cholesky(wrt, correlations)
+        self.spreads = {p.seed or "": p.name for p in task.signature.seeds}
+        taken = task.signature.names()
+        self.names: dict[budgets.Key, str] = dict(zip(self.figures, (c.name for c in task.signature.derived), strict=True))
         if sampling:
             self.names |= {(kind, v, ()): taken.fresh(f"{kind}_{v}") for v in self.outputs for kind in budgets.EXTRA}
             self.names |= {("mc_corr", v, (w,)): taken.fresh(f"mc_corr_{v}_{w}") for v, w in self.pairs}
-        self.status = taken.fresh("status") if options["status"] else None
-        self.told = 0
+        self.status = taken.fresh("status") if options.status else None
         self.sampler: Task | None = None
         if sampling and sampling.samples:
-            self.sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=()), options)
+            self.sampler = prepared(replace(task.request, verb="eval", wrt=None, order=1, correlations=()), options)
 
     def all(self, at: Iterable[dict[str, float]]) -> Iterator[Budget]:
         return map(self.budget, self.watch.over(evaluate(self.task, at)))
@@ -200,7 +208,7 @@ class Budgets:
         values = dict(zip(self.outputs, row.results, strict=False))
         found: dict[budgets.Key, float] = dict(zip(self.figures, row.results[count:], strict=True))
         spreads = {x: row.at[name] for x, name in self.spreads.items()}
-        at = {p.name: row.at[p.name] for p in self.task.program.params if not p.seed}
+        at = {p.name: row.at[p.name] for p in self.task.signature.own}
         sampled, sampled_together = self.sampled(at, spreads)
         outputs = [self.output(v, values[v], found, sampled.get(v)) for v in self.outputs]
         for output in outputs:
@@ -236,7 +244,7 @@ class Budgets:
             return {}, {}
         from adcli.output.progress import Progress
         from adcli.propagate.monte_carlo import Experiment, sample
-        inputs = [p.name for p in self.sampler.program.params]
+        inputs = [p.name for p in self.sampler.signature.inputs]
         experiment = Experiment(self.sampler.kernel, [at[x] for x in inputs],
                                 {inputs.index(x): u for x, u in spreads.items()}, self.factor)
         samples, seed, coverage = self.sampling.samples, self.sampling.seed, self.sampling.coverage
@@ -275,16 +283,9 @@ class Budgets:
 
     def depends(self, v: str) -> bool:
         """Whether an output depends on anything uncertain at all."""
-        atom = self.task.whole().program.result(self.names["u", v, ()]).atom
+        atom = self.task.program.result(self.names["u", v, ()]).atom
         return not isinstance(atom, Lit)
 
     def say(self, remark: str) -> None:
         """A remark, as long as there are not too many."""
-        self.told += 1
-        if self.told <= Watch.MOST:
-            self.watch.say(remark)
-
-    def conclude(self) -> None:
-        self.watch.conclude()
-        if self.told > Watch.MOST:
-            self.watch.say(f"note: {self.told - Watch.MOST} more remarks of this kind")
+        self.watch.remark(REMARKS, lambda: remark)

@@ -11,8 +11,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.output.report import Layout, Number, Row, text
-from adcli.rows.rows import Fault, Table
+from adcli.input.fields import Fault
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number
+from adcli.output.report import text
+from adcli.rows.rows import Table
 from adcli.rows.tables import SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -74,7 +77,7 @@ class Form:
 
     def _objects(self, rows: Sequence[bytes], results: Columns, words: Sequence[str] | None) -> bytes:
         keys = [json_string(name) + ":" for name in self.names]
-        columns = [[key + json_number(x, t) for x, t in zip(c, self.texts(c), strict=True)]
+        columns = [[key + json_text(x, t) for x, t in zip(c, self.texts(c), strict=True)]
                    for key, c in zip(keys, results, strict=True)]
         if words is not None:
             columns.append([f"{json_string(self.status or '')}:{json_string(w)}" for w in words])
@@ -140,13 +143,9 @@ def json_field(field: bytes) -> str:
     return words if JSON_NUMBER.fullmatch(words) else json_string(words)
 
 
-def json_number(x: float, shown: str) -> str:
+def json_text(x: float, shown: str) -> str:
     """A result as a JSON value: the texts that stand for what JSON has no number for, else as it is shown."""
-    if not math.isfinite(x):
-        return '"NaN"' if x != x else '"Infinity"' if x > 0 else '"-Infinity"'
-    if JSON_NUMBER.fullmatch(shown):
+    if math.isfinite(x) and JSON_NUMBER.fullmatch(shown):
         return shown
-    try:
-        return repr(float(shown))
-    except ValueError:
-        return json_string(shown)
+    found = json_number(x, lambda _: shown)
+    return json_string(found) if isinstance(found, str) else repr(found)

@@ -10,16 +10,16 @@ from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adcli.codegen.machine.kernel import run
+from adcli.command.options import ResultOptions
+from adcli.input.fields import Fault
 from adcli.lang.ir import LEVELS
-from adcli.output.report import Layout, number_format, shortest
+from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import Form, repaired
-from adcli.rows.rows import Fault, Rows, Table
-
-if TYPE_CHECKING:
-    from adcli.task.tasks import Task
+from adcli.rows.rows import Rows, Table
+from adcli.task.tasks import Task
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading polars."""
@@ -41,16 +41,15 @@ class Done:
 class Work:
     """From the bytes of rows to the bytes of rows with results."""
 
-    def __init__(self, task: Task, table: Table, options: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, table: Table, options: ResultOptions) -> None:
         self.task, self.table = task, table
         self.kernel = task.kernel
-        self.policy: str = options["on_error"]
-        self.strict: bool = options["strict"]
-        self.words: bool = options["status"] or self.policy == "mark"
-        number = number_format(options["fmt"], options["hexadecimal"])
+        self.policy, self.strict = options.on_error, options.strict
+        self.words = options.status or self.policy == "mark"
+        number = number_format(options.fmt, options.hexadecimal)
         self.shortest = number is shortest
-        layout = Layout.of(task.verb, task.primal, task.program, task.wrt, self.words)
-        self.form = Form(table, options["form"], layout, self.texts, number)
+        form = options.form if options.given("form") else None
+        self.form = Form(table, form, task.layout(self.words), self.texts, number)
         self.new = self.form.new if self.form.kind != "text" else []
         table.new = self.new if self.form.kind == "ndjson" else []
         self.ranges = {p.name: (p.low, p.high) for p in table.inputs if p.low is not None and p.high is not None}
@@ -119,7 +118,7 @@ class Work:
     def _with_seeds(self, columns: Sequence[Any], constant: Any) -> dict[str, Any]:
         """The columns of all parameters by name, in order."""
         given, seeds = iter(columns), self.task.seeds
-        return {p.name: constant(seeds[p.name]) if p.name in seeds else next(given) for p in self.task.program.params}
+        return {p.name: constant(seeds[p.name]) if p.name in seeds else next(given) for p in self.task.signature.inputs}
 
     @staticmethod
     def _words(levels: Sequence[float], faults: Mapping[int, Fault]) -> list[str]:

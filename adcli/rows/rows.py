@@ -11,30 +11,15 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from adcli.input.fields import Fault, field_number, shown
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest
 from adcli.rows.tables import SEPARATORS, field_pattern, row_pattern
 
-NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?"
-                    rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
-"""A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
-HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
 UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
 """What the plain reader leaves to the careful one: quotes, stray carriage returns, blank lines, what float() takes otherwise."""
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 NAMED = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-SHOWN = 40
-"""Characters of a field that a message shows."""
-
-
-class Fault(Exception):
-    """A row is bad, and why; the help goes with the first one that is reported."""
-
-    def __init__(self, reason: str, help: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason, self.help = reason, help
-
-
 @dataclass(slots=True)
 class Rows:
     """Rows as they were written, without line ends; the inputs, one column each; the faults by row, with their lines
@@ -49,29 +34,6 @@ class Rows:
     def only(self, kept: Sequence[int]) -> Rows:
         """These rows, none of which is bad."""
         return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, {}, self.lines)
-
-
-def number(text: bytes) -> float:
-    """The number in a field. Fault where there is none."""
-    bare = text.strip(b" \t")
-    if NUMBER.fullmatch(bare):
-        value = float(bare)
-        if math.isinf(value) and bare[-1:] not in b"fFyY":
-            raise Fault(f"{shown(text)} is too large for a double")
-        return value
-    if HEXADECIMAL.fullmatch(bare):
-        try:
-            return float.fromhex(bare.decode())
-        except OverflowError:
-            raise Fault(f"{shown(text)} is too large for a double") from None
-    raise Fault(f"{shown(text)} is not a number")
-
-
-def shown(text: bytes | str) -> str:
-    """A field in a message: quoted, printable, not too long."""
-    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    words = words if len(words) <= SHOWN else words[:SHOWN - 1] + "…"
-    return "'" + "".join(c if c.isprintable() else "�" for c in words) + "'"
 
 
 def closest(name: str, known: Collection[str]) -> str | None:
@@ -177,7 +139,7 @@ class Table:
         if not fields[place].strip(b" \t"):
             return self._nothing(f"column '{p.name}' is empty")
         try:
-            return number(fields[place])
+            return field_number(fields[place])
         except Fault as fault:
             raise Fault(f"column '{p.name}': {fault.reason}") from None
 

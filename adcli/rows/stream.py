@@ -12,38 +12,35 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-import click
-
-from adcli.command.options import given, refuse
-from adcli.lang.ir.errors import AdError, Note
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions
+from adcli.input.fields import Fault
+from adcli.input.points import out_of_range
+from adcli.lang.ir.errors import AdError
 from adcli.output.progress import Progress
 from adcli.output.streams import destination, say, write_rows
 from adcli.rows.blocks import Done, Work, fast_tables
-from adcli.rows.rows import Fault, Table, plural
+from adcli.rows.rows import Table, plural
 from adcli.rows.tables import BadTable, Input, blocks, kind_of, without_mark
-
-if TYPE_CHECKING:
-    from adcli.task.tasks import Task
-
-MOST = 20
-"""Bad rows that are told one by one."""
+from adcli.task.tasks import Task
+from adcli.task.verbs import MATRIX
 
 
-def source(path: str | None) -> Input | None:
+def source(task: Task, options: ResultOptions) -> Input | None:
     """The table that --data names, or piped standard input; None where nothing is piped.
 
     Standard input counts as piped if it is a pipe, a socket or a file, and has something in it: a terminal or /dev/null (as
     in a cron job) is not asked for rows.
     """
-    program = click.get_current_context().params.get("program")
-    if path is not None:
-        refuse(["at"], "and --data exclude each other")
-        if path == "-" == program:
+    if options.data is not None:
+        refuse(task, options)
+        options.refuse(["at"], "and --data cannot be used together")
+        if options.data == "-" == options.program:
             raise AdError("the program and --data cannot both be standard input")
-        return Input(path)
-    if program == "-" or not piped():
+        return Input(options.data)
+    if options.program == "-" or not piped():
         return None
     found = Input("-")
     return found if found.head else None
@@ -60,12 +57,12 @@ def piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def stream(task: Task, source: Input, options: Mapping[str, Any]) -> int:
+def stream(task: Task, table: Input, options: ResultOptions, watch: Watch) -> int:
     """Write the results for the rows of a table; returns the exit code."""
-    options = {**options, "form": options["form"] if "form" in given() else None}
-    run = Run(task, source, options)
+    refuse(task, options)
+    run = Run(task, table, options, watch)
     try:
-        with destination(options["output"]) as out:
+        with destination(options.output) as out:
             run.write(out)
     except BadTable as fault:
         run.progress.clear()
@@ -73,26 +70,34 @@ def stream(task: Task, source: Input, options: Mapping[str, Any]) -> int:
         return 5
     finally:
         run.progress.clear()
-        source.close()
-    return 4 if options["strict"] and run.failed else 0
+        table.close()
+    return watch.conclude(options.strict)
+
+
+def refuse(task: Task, options: ResultOptions) -> None:
+    """AdError for what is known at points only."""
+    if task.signature.tensors:
+        raise AdError("rows are of scalars, and this program has tensors", help="give points: --at A=@matrix.npy")
+    if options.form in MATRIX:
+        raise AdError(f"--format {options.form} writes the matrix of a point, and these are rows",
+                      help="give a point with --at, or --format csv")
+    options.refuse(["digits"], "is for points, which --at gives")
 
 
 class Run:
     """One table on its way through a program."""
 
-    def __init__(self, task: Task, source: Input, options: Mapping[str, Any]) -> None:
-        self.task, self.source, self.options = task, source, options
-        self.progress = Progress(source.size, shown=not options["quiet"] and not sys.stdout.isatty())
-        self.policy: str = options["on_error"]
+    def __init__(self, task: Task, source: Input, options: ResultOptions, watch: Watch) -> None:
+        self.task, self.source, self.options, self.watch = task, source, options, watch
+        self.progress = Progress(source.size, shown=not options.quiet and not sys.stdout.isatty())
+        self.policy = options.on_error
         self.rows = self.bad = 0
-        self.failed = False
-        kind = kind_of(source.path, options["input_format"], source.head)
+        kind = kind_of(source.path, options.input_format, source.head)
         self.line = 0 if kind == "parquet" else 1
         self.beyond: set[str] = set()
-        inputs = [p for p in task.program.params if p.name not in task.seeds]
         self.pieces = self._parquet() if kind == "parquet" else without_mark(source.pieces(), source.name)
-        self._look(options["input_format"], kind)
-        self.table = Table(self.kind, inputs, options["missing"])
+        self._look(options.input_format, kind)
+        self.table = Table(self.kind, task.free, options.missing)
 
     def _parquet(self) -> Iterator[bytes | None]:
         if self.source.path == "-":
@@ -123,7 +128,7 @@ class Run:
             if done.data:
                 write_rows(out, done.data)
             self.rows += done.rows
-            self.failed |= done.failed
+            self.watch.failed |= done.failed
             self._remark(done.outside)
             for line, fault in done.faults:
                 self._tell(self.line + line, fault)
@@ -134,7 +139,7 @@ class Run:
     @property
     def threads(self) -> int:
         """The interpreter's lock makes more than one useless without polars."""
-        return max(1, self.options.get("jobs") or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
+        return max(1, self.options.jobs or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
 
     def _header(self, found: Iterator[bytes | None], work: Work) -> Iterator[bytes | None]:
         """Take the first row that is not blank as the header; the blocks of the rows after it."""
@@ -166,25 +171,23 @@ class Run:
             raise BadTable(f"{message}{help}\n{self.source.name}: 1 bad row, after {plural(self.rows, 'good row')};"
                            " --on-error skip or mark goes on")
         self.bad += 1
-        if self.bad <= MOST and not self.options["quiet"]:
+        if self.bad <= Watch.MOST and self.watch.loud:
             self.progress.clear()
-            say(message)
+            self.watch.say(message)
 
     def _remark(self, outside: Mapping[str, float]) -> None:
         """Say once of each input that it leaves the range it was declared with."""
         for p in self.table.inputs:
             if p.name in outside and p.name not in self.beyond:
                 self.beyond.add(p.name)
-                if not self.options["quiet"]:
-                    say(Note(f"{p.name} = {outside[p.name]!r} is outside its range [{p.low!r}, {p.high!r}]", None,
-                             self.task.primal.source))
+                self.watch.say(out_of_range(p, outside[p.name], self.task.signature.source))
 
     def _sum_up(self) -> None:
-        if self.bad and not self.options["quiet"]:
+        if self.bad and self.watch.loud:
             self.progress.clear()
             total = self.rows + (self.bad if self.policy == "skip" else 0)
             how = "left out" if self.policy == "skip" else "marked"
-            say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
+            self.watch.say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
 
 
 def overlapped(work: Callable[[bytes], Done], found: Iterator[bytes | None], threads: int) -> Iterator[Done]:

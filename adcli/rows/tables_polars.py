@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adcli.input.fields import Fault, field_number
 from adcli.lang.ir.errors import AdError
-from adcli.rows.rows import Fault, Table, number
+from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces
 
 MARK = "\x01"
@@ -109,7 +110,7 @@ def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.
         if not field.strip(b" \t") and table.nan:
             continue
         try:
-            values[i] = number(field)
+            values[i] = field_number(field)
         except Fault:
             return None
     return values

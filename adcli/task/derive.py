@@ -1,62 +1,65 @@
-"""What a verb asks of a program, worked out: the slow way, which parses and differentiates."""
+"""A request worked out: the slow way, which parses and differentiates."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from adcli.lang.derive import derivatives
-from adcli.lang.derive.derivatives import Step, inputs_to_differentiate, outputs_to_differentiate, requested
+from adcli.lang.derive.derivatives import (
+    Step,
+    inputs_to_differentiate,
+    outputs_to_differentiate,
+    partial_name,
+    requested,
+)
 from adcli.lang.ir import Program
-from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.errors import AdError
-from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import Source
+from adcli.lang.ir.names import Names
 from adcli.lang.syntax.parse import parse_source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from adcli.task.tasks import Request
+from adcli.task.request import Request
+from adcli.task.signature import Column, Signature, columns
+from adcli.task.verbs import VERBS, Asked
 
 
-def derived(request: Request) -> tuple[Program, Program, list[str], list[Step]]:
-    """The program with the outputs asked for, its derivative, the inputs differentiated with respect to, and how."""
-    program, steps = parse_source(request.source), list[Step]()
+@dataclass(frozen=True)
+class Derivation:
+    """The program with the outputs asked for, its derivative, the inputs it was taken with respect to, and the plans of sweeps.
+
+    `program` is None for a Jacobian of tensors that no program has as its results: one sweep for each element computes it.
+    """
+
+    primal: Program
+    program: Program | None
+    wrt: list[str]
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def signature(self) -> Signature:
+        """The interface of the derivative."""
+        primal, program = self.primal, self.program
+        results = swept_columns(primal, self.wrt) if program is None else columns(program)
+        outputs = tuple(r.name for r in primal.results)
+        return Signature((program or primal).params, outputs, tuple(results), tuple(self.wrt), primal.notes, primal.source,
+                         has_tensors(primal))
+
+    def along(self, request: Request, seeds: Mapping[str, float]) -> Derivation:
+        """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""
+        assert self.program is not None, "what is computed by sweeps has no seeds"
+        nonzero = [p.seed for p in self.program.params if p.seed and seeds[p.name]]
+        return replace(self, program=VERBS[request.verb].derive(Asked(request, self.primal, self.wrt, nonzero, [])))
+
+
+def derived(request: Request) -> Derivation:
+    """What a request asks for. AdError if the program is wrong, or what is asked of it."""
+    program = parse_source(request.source)
     outputs, partials = requested(program, request.of)
     primal = chosen(program, outputs)
-    if request.verb == "eval":
-        return primal, simplify(primal), [], steps
-    inputs = inputs_to_differentiate(primal, request.wrt, partials)
-    return primal, derivative(request, primal, inputs, steps), inputs, steps
-
-
-def derivative(request: Request, primal: Program, inputs: list[str], steps: list[Step]) -> Program:
-    """The derivative program that a request asks for."""
-    of, mode, zeros = request.of, request.mode, request.zeros
-    match request.verb:
-        case "grad":
-            return derivatives.gradient(primal, inputs, of, mode, request.order, steps)
-        case "jacobian" if swept(primal, mode):
-            from adcli.answers.tensor_jacobian import outline
-            return outline(primal, inputs)
-        case "jacobian":
-            return derivatives.jacobian(primal, inputs, None, mode, zeros, steps)
-        case "hessian":
-            return derivatives.hessian(primal, inputs, None, mode, zeros, steps)
-        case "hvp":
-            return derivatives.hvp(primal, inputs)
-        case "taylor":
-            from adcli.lang.derive.taylor import taylor
-            return taylor(primal, inputs, None, request.order, request.scaled)
-        case "propagate":
-            from adcli.lang.derive.uncertainty import propagation
-            from adcli.task.shapes import refuse_tensors
-            refuse_tensors(primal, "propagate")
-            return propagation(primal, inputs, request.order, request.correlations)
-        case "jvp":
-            return simplify(tangents(primal, inputs))
-        case "vjp":
-            return simplify(adjoints(primal, inputs))
-    raise AdError(f"'{request.verb}' derives nothing")
+    wrt = [] if request.verb == "eval" else inputs_to_differentiate(primal, request.wrt, partials)
+    if request.verb == "jacobian" and swept(primal, request.mode):
+        return Derivation(primal, None, wrt)
+    steps: list[Step] = []
+    made = VERBS[request.verb].derive(Asked(request, primal, wrt, None, steps))
+    return Derivation(primal, made, wrt, tuple(steps))
 
 
 def swept(primal: Program, mode: str) -> bool:
@@ -65,28 +68,25 @@ def swept(primal: Program, mode: str) -> bool:
     return any(shape_of(r.atom) for r in primal.results) or (inputs and mode == "forward")
 
 
-def along(request: Request, primal: Program, program: Program, wrt: list[str], seeds: Mapping[str, float]) -> Program:
-    """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""
-    nonzero = [p.seed for p in program.params if p.seed and seeds[p.name]]
-    if request.verb == "vjp":
-        return simplify(adjoints(primal, wrt, nonzero))
-    if request.verb == "hvp":
-        return derivatives.hvp(primal, wrt, None, nonzero)
-    return derivative(request, primal, nonzero, [])
-
-
-def modes(request: Request, steps: Sequence[Step]) -> str:
-    """The mode of differentiation in words."""
-    if request.verb in FIXED:
-        return FIXED[request.verb]
-    return " over ".join(s.taken.mode for s in reversed(steps))
-
-
-FIXED = {"jvp": "forward", "vjp": "reverse", "hvp": "forward over reverse", "taylor": "forward"}
+def swept_columns(primal: Program, wrt: Sequence[str]) -> list[Column]:
+    """The outputs and the matrices dv_dA that sweeps compute."""
+    names = Names.of(primal)
+    matrices = [Column(names.fresh(partial_name(r.name, (x,))), r.name, (x,)) for r in primal.results for x in wrt]
+    return [*columns(primal), *matrices]
 
 
 def chosen(program: Program, of: Sequence[str] | None) -> Program:
     """The program with the outputs in `of` only, in that order."""
     results = {r.name: r for r in program.results}
-    kept = tuple(results[name] for name in outputs_to_differentiate(program, of))
-    return Program(program.params, program.equations, kept, program.source, program.notes)
+    return replace(program, results=tuple(results[name] for name in outputs_to_differentiate(program, of)))
+
+
+def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
+    """The program of scalars that a verb looks at, with the outputs asked for, and the inputs to differentiate by. AdError
+    where it has tensors."""
+    from adcli.task.shapes import refuse_tensors
+    primal = chosen(parse_source(source), of)
+    refuse_tensors(primal, verb)
+    return primal, inputs_to_differentiate(primal, wrt)
+
+

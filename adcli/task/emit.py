@@ -10,53 +10,50 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
-import click
-
-from adcli.command.options import NUMBERS, given, refuse
+from adcli.codegen.targets import TARGETS
+from adcli.codegen.targets import Options as Target
+from adcli.command.options import NUMBERS, ResultOptions
 from adcli.lang.ir import Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import simplify
 from adcli.output.streams import destination
 from adcli.output.version import __version__
+from adcli.task.shapes import shaped
+from adcli.task.tasks import Task
 
-if TYPE_CHECKING:
-    from adcli.task.tasks import Task
-
-ELSEWHERE = ("output", "quiet", "no_cache", "explain")
-"""Options that do not change a byte of what is emitted."""
+ELSEWHERE = ("program", "output", "quiet", "no_cache", "explain")
+"""Parameters that do not change a byte of what is emitted, and the program, which has its own place."""
 
 
-def emit(task: Task, options: Mapping[str, Any]) -> None:
+def emit(task: Task, options: ResultOptions) -> None:
     """Write the task's program for a target."""
-    from adcli.codegen.targets import TARGETS, Options
-    check_options(options["emit"])
-    if task.tensors:
-        check_tensors(task, options["emit"])
-    target = TARGETS[options["emit"]]
+    assert options.emit is not None
+    check_options(options, options.emit)
+    if task.signature.tensors:
+        check_tensors(task, options.emit)
     program = bound(task.program, task.seeds)
-    how = Options(options["style"] or "nested", int(options["lanes"] or 1), f"adcli_{task.verb}", options["fast_math"])
-    written = target.emit(program, header(task, program), how)
-    if isinstance(written, bytes) and options["output"] is None and sys.stdout.isatty():
-        raise AdError("an object file is nothing for a terminal", help="write -o FILE")
-    with destination(options["output"]) as stream:
+    how = Target(options.style or "nested", int(options.lanes or 1), f"adcli_{task.verb.name}", options.fast_math)
+    written = TARGETS[options.emit].emit(program, header(task, program, options), how)
+    if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
+        raise AdError("refusing to write an object file to a terminal; use -o FILE")
+    with destination(options.output) as stream:
         stream.write(written.encode() if isinstance(written, str) else written)
 
 
-def check_options(target: str) -> None:
-    refuse(NUMBERS, "is about numbers, and --emit writes a program")
+def check_options(options: ResultOptions, target: str) -> None:
+    options.refuse(NUMBERS, "is about numbers, and --emit writes a program")
     if target == "text":
-        refuse(["lanes", "fast_math"], "is not for --emit text")
+        options.refuse(["lanes", "fast_math"], "is not for --emit text")
     else:
-        refuse(["style"], f"is not for --emit {target}")
+        options.refuse(["style"], f"is not for --emit {target}")
 
 
 def check_tensors(task: Task, target: str) -> None:
     """AdError where a program with tensors is not written."""
     if target != "text":
         raise AdError(f"--emit {target} is for programs of scalars, and this one has tensors", help="write --emit text")
-    if not task.program.equations and task.verb == "jacobian":
+    if task.derivation.program is None:
         raise AdError("a Jacobian of tensors is computed by sweeps, and is no program",
                       help="jvp --emit text and vjp --emit text are the programs of the sweeps")
 
@@ -69,36 +66,25 @@ def bound(program: Program, seeds: Mapping[str, float]) -> Program:
     return simplify(replace(substitute(program, env), params=tuple(p for p in program.params if p.name not in seeds)))
 
 
-def header(task: Task, program: Program) -> list[str]:
+def header(task: Task, program: Program, options: ResultOptions) -> list[str]:
     """What stands in front of everything emitted."""
-    from adcli.task.shapes import shaped
-    what = {"eval": "the outputs", "grad": "the outputs and their partial derivatives",
-            "jvp": "the outputs and their tangents", "vjp": "the outputs and the adjoints of the inputs",
-            "jacobian": "the outputs and their Jacobian", "hessian": "the output, its gradient and its Hessian",
-            "hvp": "the output and the product of its Hessian with a direction",
-            "taylor": "the Taylor coefficients of the outputs along a direction",
-            "propagate": "the outputs and their standard uncertainties"}[task.verb]
     source = typed(task.primal.source.name) if task.primal.source else "a program"
     mode = f", {task.mode} mode" if task.mode else ""
-    return [f"adcli {__version__}: {what} of {source}{mode}",
+    return [f"adcli {__version__}: {task.verb.header} of {source}{mode}",
             f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
-            f"made by: {' '.join(map(typed, command()))}"]
+            f"made by: {' '.join(map(typed, command(options)))}"]
 
 
-def command() -> Iterator[str]:
-    """The words of the command that is running, the program first and the options in the order of the help."""
-    context = click.get_current_context()
-    yield from ("adcli", context.info_name or "")
-    program = context.params.get("program")
+def command(options: ResultOptions) -> Iterator[str]:
+    """The words of the command line, the program first and the options in the order of the help."""
+    yield from ("adcli", options.verb)
+    program = options.program
     if program is not None and not program.startswith("-"):
         yield program
-    spelled = given()
-    for p in context.command.params:
-        if isinstance(p, click.Option) and p.name in spelled and p.name not in ELSEWHERE:
-            value = context.params[p.name]
-            for one in value if p.multiple else [value]:
-                yield from (p.opts[0],) if p.is_flag else (p.opts[0], str(one))
+    for given in options.typed:
+        if given.parameter not in ELSEWHERE:
+            yield from given.words
     if program is not None and program.startswith("-"):
         yield from (program,) if program == "-" else ("--", program)
 

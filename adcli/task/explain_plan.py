@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 def explanation(task: Task) -> str:
     """How a derivative is computed, order by order: the ways there are, what each costs, which is taken."""
-    task = task.whole()
-    return "".join(f"{line}\n" for step in task.steps for line in explained(step)) or "nothing to differentiate\n"
+    return "".join(f"{line}\n" for step in task.derivation.steps for line in explained(step)) or "nothing to differentiate\n"
 
 
 def explained(step: Step) -> Iterator[str]:

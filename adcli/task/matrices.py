@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adcli.lang.ir.errors import AdError
-from adcli.output.report import Number, csv_text, shortest
+from adcli.output.numbers import Number, shortest
+from adcli.output.report import csv_text
 from adcli.output.version import __version__
+from adcli.task.signature import Column
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
-
-    from adcli.lang.ir import Result
 
 Point = tuple[Mapping[str, float], Sequence[float]]
 """The inputs, and a value for each entry of a matrix there."""
@@ -50,7 +50,7 @@ class Matrix:
         return sorted(found)
 
 
-def matrix_among(results: Sequence[Result], wrt: Sequence[str], verb: str) -> tuple[Matrix, list[int]]:
+def matrix_among(results: Sequence[Column], wrt: Sequence[str], verb: str) -> tuple[Matrix, list[int]]:
     """The matrix that the results of a `jacobian` or `hessian` program hold, and which of the results are its entries."""
     order = 2 if verb == "hessian" else 1
     values = [r.name for r in results if not r.wrt]

@@ -7,7 +7,7 @@ from typing import Any
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, Derivative, Line, Step, Term
 from adcli.lang.ir import LEVELS, Atom, Lit, Var
 from adcli.lang.ir.errors import Span
-from adcli.output.report import json_text, json_value
+from adcli.output.numbers import json_number, json_text
 from adcli.trace.notation import Number
 from adcli.trace.tables import Writer
 
@@ -71,4 +71,4 @@ class _Object:
         return self.writer.label(atom) if isinstance(atom, Var) else self.number(atom.value)
 
     def number(self, x: Any) -> object:
-        return x if isinstance(x, bool) else json_value(x, self.written)
+        return x if isinstance(x, bool) else json_number(x, self.written)

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.command.options import derivative_options, names, output_option, program_options, read_source
-from adcli.command.usage import OneOf, Verb
+from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
+from adcli.command.usage import OTHER, Command
 from adcli.output.streams import destination
 
 if TYPE_CHECKING:
@@ -30,25 +31,34 @@ BATCH = 16
 """How many times as many rows are timed where threads share them; a start of threads must not show."""
 
 
-@click.command("bench", cls=Verb, short_help="Time per row, compile time, and their ratios.",
-               example="adcli bench -e 'v = x*sin(y)' --rows 4096 --seconds 0.05")
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(Options):
+    """What bench is told."""
+
+    rows: int
+    seconds: float
+    form: str
+
+
+@click.command("bench", cls=Command, short_help="Time per row, compile time, and their ratios.",
+               examples=("adcli bench -e 'v = x*sin(y)' --rows 4096 --seconds 0.05",
+                         "adcli bench -e 'v = x*sin(y)' --rows 64 --seconds 0.01 --format json"))
 @program_options
 @derivative_options
-@click.option("--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, help="Rows of a timed call.")
-@click.option("--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, help="Least time for each figure.")
-@click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
-              help="Format of the figures.")
+@option(OTHER, "--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, help="Rows of a timed call.")
+@option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True,
+        help="Minimum seconds per measurement.")
+@format_option(("text", "json"), "Format of the figures.")
 @output_option
-def bench_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, rows: int,
-                  seconds: float, form: str, output: str | None) -> int:
+@takes(BenchOptions)
+def command(options: BenchOptions) -> int:
     """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, start-up.
 
     Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
     """
-    source = read_source(program, expressions)
-    figures = measured(source, names(wrt, "--wrt"), names(of, "--of"), rows, seconds)
-    with destination(output) as out:
-        out.write((json.dumps(figures) + "\n" if form == "json" else table(figures)).encode())
+    figures = measured(options.source, options.inputs, options.outputs, options.rows, options.seconds)
+    with destination(options.output) as out:
+        out.write((json.dumps(figures) + "\n" if options.form == "json" else table(figures)).encode())
     return 0
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 import click
 
 from adcli.codegen.machine import cache
-from adcli.command.usage import OneOf, Verb
+from adcli.command.usage import Command, OneOf
 from adcli.lang.ir.errors import AdError
 
 
-@click.command("cache", cls=Verb, short_help="The cache of compiled programs: info, clear.", example="adcli cache info")
+@click.command("cache", cls=Command, short_help="The cache of compiled programs: info, clear.",
+               examples=("adcli cache info", "adcli cache clear"))
 @click.argument("action", required=False, default="info", type=OneOf("action", ("info", "clear")))
-def cache_command(action: str) -> int:
+def command(action: str) -> int:
     """The cache of compiled programs: what it holds (info), or empty it (clear).
 
     It lies in adcli in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), or in $ADCLI_CACHE_DIR where that is an

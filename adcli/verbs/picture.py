@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from adcli.command.options import NUMBERS, refuse
+from adcli.command.options import NUMBERS, ResultOptions
 from adcli.output.streams import destination
 
 if TYPE_CHECKING:
     from adcli.lang.derive.sparsity import Pattern
-    from adcli.task.tasks import Request
+    from adcli.task.request import Request
 
 ENTRY, NOTHING = "×", "·"
 BRAILLE = 0x2800
@@ -28,16 +28,16 @@ LONGEST_NAME = 24
 """Characters that the name of a row may take."""
 
 
-def pattern(request: Request, options: Mapping[str, Any]) -> int:
+def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
     from adcli.lang.derive.derivatives import inputs_to_differentiate, one_output
     from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
     from adcli.lang.passes.simplify import simplify
     from adcli.lang.syntax.parse import parse_source
     from adcli.task.derive import chosen
-    refuse(NUMBERS, "is about numbers, and --pattern shows none")
-    refuse(["explain", "emit"], "and --pattern exclude each other")
-    refuse(["style", "lanes"], "is for --emit")
+    options.refuse(NUMBERS, "is about numbers, and --pattern shows none")
+    options.refuse(["explain", "emit"], "and --pattern cannot be used together")
+    options.refuse(["style", "lanes"], "is for --emit")
     primal = simplify(chosen(parse_source(request.source), request.of))
     inputs = inputs_to_differentiate(primal, request.wrt)
     rows: Sequence[str] = inputs
@@ -47,7 +47,7 @@ def pattern(request: Request, options: Mapping[str, Any]) -> int:
         rows = [r.name for r in primal.results]
         found = jacobian_pattern(primal, inputs, rows)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
-    with destination(options["output"]) as out:
+    with destination(options.output) as out:
         out.write(picture(found, rows, inputs, width, name=request.verb).encode())
     return 0
 

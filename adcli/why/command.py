@@ -1,17 +1,28 @@
 """The verb `why`: what made a NaN, an infinity or an exact zero, in the words of the program, and what would help."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from adcli.command.options import derivative_options, names, output_option, program_options, read_source
-from adcli.command.usage import OneOf, Verb
-from adcli.input.points import points, several, within
+from adcli.command.options import (
+    PointOptions,
+    derivative_options,
+    format_option,
+    option,
+    output_option,
+    points_option,
+    program_options,
+    quiet_option,
+    takes,
+)
+from adcli.command.usage import WHAT, Command, OneOf
+from adcli.input.points import points, require_point, several, within
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import AdError, excerpt
-from adcli.output.report import json_text, shortest
+from adcli.lang.ir.errors import excerpt
+from adcli.output.numbers import json_number, json_text, shortest
 from adcli.output.streams import destination, say, write_points
 
 if TYPE_CHECKING:
@@ -21,7 +32,7 @@ if TYPE_CHECKING:
     from adcli.lang.analyse.rewrites import Rewrite
     from adcli.why.causes import Words
 
-MODES = ("reverse", "forward")
+SWEEPS = ("reverse", "forward")
 NAMED = 6
 """Names that a heading lists before it counts."""
 SHOWN = 3
@@ -30,47 +41,45 @@ COMPARED = 2_000_000
 """Operations that may be spent on asking the other mode."""
 
 
-@click.command("why", cls=Verb, short_help="What made a NaN, an infinity or an exact zero.",
-               example="adcli why -e 'v = sqrt(x)**2' --at x=0 --limit")
+@dataclass(frozen=True, kw_only=True)
+class WhyOptions(PointOptions):
+    """What why is told."""
+
+    mode: str
+    order: int
+    limit: bool
+
+
+@click.command("why", cls=Command, short_help="What made a NaN, an infinity or an exact zero.",
+               examples=("adcli why -e 'v = sqrt(x)**2' --at x=0 --limit", "adcli why -e 'v = x*log(x)' --at x=0"))
 @program_options
 @derivative_options
-@click.option("--at", "at", multiple=True, metavar="POINT", help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable.")
-@click.option("--mode", type=OneOf("mode", MODES), default="reverse", show_default=True, help="The sweep that is explained.")
-@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Derivatives up to this order.")
-@click.option("--limit", is_flag=True,
-              help="The limits of what is NaN, infinite or at a kink, along each input, from either side.")
-@click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
-              help="Paragraphs, or one JSON object a point.")
+@points_option
+@option(WHAT, "--mode", type=OneOf("mode", SWEEPS), default="reverse", show_default=True, help="The sweep that is explained.")
+@option(WHAT, "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Derivatives up to this order.")
+@option(WHAT, "--limit", is_flag=True,
+        help="The limits of what is NaN, infinite or at a kink, along each input, from either side.")
+@format_option(("text", "json"), "Paragraphs, or one JSON object per point.")
 @output_option
-@click.option("-q", "--quiet", is_flag=True, help="No notes on standard error.")
-def why_command(program: str | None, expressions: tuple[str, ...], wrt: str | None, of: str | None, at: tuple[str, ...],
-                mode: str, order: int, limit: bool, form: str, output: str | None, quiet: bool) -> int:
+@quiet_option
+@takes(WhyOptions)
+def command(options: WhyOptions) -> int:
     """What made a NaN, an infinity or an exact zero in the values and derivatives at a point.
 
     Every such number is followed back, through the program and through the adjoint (or tangent) sweep, to the operation that
     made it. Where a rewrite is known that mends it here, it is shown, checked at the point.
     """
-    from adcli.lang.derive.derivatives import inputs_to_differentiate
-    from adcli.lang.syntax.parse import parse_source
-    from adcli.task.derive import chosen
-    from adcli.task.shapes import refuse_tensors
-    primal = chosen(parse_source(read_source(program, expressions)), names(of, "--of"))
-    refuse_tensors(primal, "why")
-    inputs = inputs_to_differentiate(primal, names(wrt, "--wrt"))
-    def note(remark: object) -> None:
-        if not quiet:
-            say(remark)
-
-    for remark in primal.notes:
-        note(remark)
-    missing = [p.name for p in primal.params if p.default is None]
-    if missing and not at:
-        raise AdError(f"no values for {', '.join(missing)}", help=f"give a point, --at {','.join(f'{n}=1' for n in missing[:3])}")
-    given = within(primal.params, points(primal.params, at, note), note, primal.source)
-    task = Asked(primal, inputs, mode == "forward", order, limit)
-    headed = several(at)
-    with destination(output) as stream:
-        write_points(stream, as_json(task, given) if form == "json" else as_text(task, given, headed))
+    from adcli.task.derive import opened
+    primal, inputs = opened(options.source, options.outputs, options.inputs, "why")
+    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
+    for note in primal.notes:
+        remark(note)
+    require_point(primal.params, options.at)
+    at = within(primal.params, points(primal.params, options.at, remark), remark, primal.source)
+    asked = Asked(primal, inputs, options.mode == "forward", options.order, options.limit)
+    headed = several(options.at)
+    with destination(options.output) as stream:
+        write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
     return 0
 
 
@@ -94,24 +103,26 @@ class Group(NamedTuple):
     other: dict[str, float]
 
 
-def groups(task: Asked, at: Mapping[str, float]) -> list[Group]:
+def groups(asked: Asked, at: Mapping[str, float]) -> list[Group]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
     from adcli.lang.analyse.findings import explained, other_mode
     from adcli.lang.analyse.limits import limits_of
     from adcli.lang.analyse.rewrites import mended
     from adcli.why.causes import Words
     found: list[Group] = []
-    for explainer, findings in explained(task.primal, at, task.wrt, task.forward, task.order):
+    for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order):
         words = Words(explainer)
-        other = other_mode(explainer, findings, not task.forward, COMPARED)
+        other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[tuple[Cause, ...], list[Finding]] = {}
         for f in findings:
             together.setdefault(f.causes, []).append(f)
         found += [Group(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
                   for same in together.values()]
     found.sort(key=lambda g: rank(g.findings[0].value))
-    rewrites = mended(task.primal, at, [(g.findings, g.words.explainer) for g in found])
-    limits = limits_of(task.primal, at, task.wrt, [g.findings for g in found], task.order) if task.limit else [[] for _ in found]
+    rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
+    limits: list[list[Limits]] = [[] for _ in found]
+    if asked.limit:
+        limits = limits_of(asked.primal, at, asked.wrt, [g.findings for g in found], asked.order)
     return [g._replace(rewrite=r, limits=ls) for g, r, ls in zip(found, rewrites, limits, strict=True)]
 
 
@@ -121,11 +132,11 @@ def rank(x: float) -> int:
 
 # ---------------------------------------------------------------- text
 
-def as_text(task: Asked, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
+def as_text(asked: Asked, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
         told: set[str] = set()
-        paragraphs = ["\n".join(paragraph(g, told)) for g in groups(task, point)]
+        paragraphs = ["\n".join(paragraph(g, told)) for g in groups(asked, point)]
         if not paragraphs:
             paragraphs = ["nothing to explain: all values and derivatives here are finite and not zero"]
         head = "\n" * bool(i) + f"# {', '.join(f'{k} = {shortest(x)}' for k, x in point.items())}\n" if headed else ""
@@ -182,30 +193,24 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
 
 # ---------------------------------------------------------------- JSON
 
-def as_json(task: Asked, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
+def as_json(asked: Asked, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
     for point in at:
-        yield json_text({"at": {k: number(x) for k, x in point.items()}, "why": [record(g) for g in groups(task, point)]}) + "\n"
-
-
-def number(x: float) -> object:
-    """A number as JSON has it, with strings for what it has none for."""
-    if x != x:
-        return "NaN"
-    return x if abs(x) != float("inf") else "Infinity" if x > 0 else "-Infinity"
+        at_point = {k: json_number(x) for k, x in point.items()}
+        yield json_text({"at": at_point, "why": [record(g) for g in groups(asked, point)]}) + "\n"
 
 
 def record(group: Group) -> dict[str, Any]:
     """A group as an object: the numbers, their causes, and what else is known."""
-    made: dict[str, Any] = {"results": {f.name: number(f.value) for f in group.findings},
+    made: dict[str, Any] = {"results": {f.name: json_number(f.value) for f in group.findings},
                             "causes": [one(group.words, c) for c in group.findings[0].causes]}
     if group.other:
-        made["other_mode"] = {name: number(x) for name, x in group.other.items()}
+        made["other_mode"] = {name: json_number(x) for name, x in group.other.items()}
     if group.limits:
-        made["limits"] = [limit.record(number) for limit in group.limits]
+        made["limits"] = [limit.record(json_number) for limit in group.limits]
     if group.rewrite:
         made["rewrite"] = {"from": group.rewrite.old, "to": group.rewrite.new, "gives": {
-            name: number(x) for name, x in group.rewrite.numbers.items()}}
+            name: json_number(x) for name, x in group.rewrite.numbers.items()}}
     return made
 
 
@@ -216,12 +221,12 @@ def one(words: Words, cause: Cause) -> dict[str, Any]:
     if e is not None:
         made["operation"] = e.op.spelled or e.op.name
         values = [words.explainer.number(a) for a in e.args]
-        made["operands"] = [x if isinstance(x, bool) else number(x) for x in values]
+        made["operands"] = [x if isinstance(x, bool) else json_number(x) for x in values]
         if e.span is not None and words.source is not None:
             line, column = words.source.place(e.span[0])
             made |= {"file": words.source.name, "line": line, "column": column, "source": words.source.text[slice(*e.span)]}
     if cause.position is not None:
         made["argument"] = cause.position
-        made |= {key: number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}
+        made |= {key: json_number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}
     reasons = list(words.reasons(cause))
     return made | ({"because": reasons} if reasons else {})

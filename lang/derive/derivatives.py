@@ -97,7 +97,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
             newest = extend(started, newest, zeros=True)
         return started.program
     if order > 1:
-        raise AdError("an order and chosen partial derivatives exclude each other", help="v:x,y is of order 2 by itself")
+        raise AdError("an order and chosen partial derivatives cannot be used together", help="v:x,y is of order 2 by itself")
     return chosen_partials(started, outputs, chosen)
 
 

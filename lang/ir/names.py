@@ -5,7 +5,9 @@ a number; values without a hint are i1, i2, …. A clash with a user's name is r
 """
 from __future__ import annotations
 
-from adcli.lang.ir import Program, Var
+from collections.abc import Iterable
+
+from adcli.lang.ir import Param, Program, Var
 
 RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "in", "where", "_"})
 """Words that the language reads as something else."""
@@ -21,10 +23,15 @@ class Names:
     @classmethod
     def of(cls, program: Program) -> Names:
         """The names that a program's interface has taken, sizes among them."""
-        names = cls()
-        names.taken.update(p.name for p in program.params)
-        names.taken.update(r.name for r in program.results)
-        extents = [x for p in program.params for x in p.var.shape]
+        return cls.among(program.params, (r.name for r in program.results))
+
+    @classmethod
+    def among(cls, params: Iterable[Param], results: Iterable[str]) -> Names:
+        """The names of inputs and results, sizes among them."""
+        names, params = cls(), tuple(params)
+        names.taken.update(p.name for p in params)
+        names.taken.update(results)
+        extents = [x for p in params for x in p.var.shape]
         if extents:   # programs of scalars, which start fast, do without the import
             from adcli.lang.ir.affine import atoms
             names.taken.update(a for x in extents for a in atoms(x) if isinstance(a, str))

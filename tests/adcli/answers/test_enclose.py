@@ -65,7 +65,7 @@ def test_a_comparison_that_nothing_decides_is_named():
     (["-e", "x", "--at", "x=nan"], "x = nan: bounds are known for finite inputs only"),
     (["-e", "x", "--at", "x=1e308±1.7e308"], "x = [-6.9"), (["-e", "x", "--at", "x=1±-1"], "x's spread must be"),
     (["-e", "x", "--at", "x=1±2±3"], "has two spreads"), (["-e", "x", "--at", "x=1", "--fmt", "%.3g"], "would round bounds"),
-    (["-e", "x", "--at", "x=1", "--digits"], "exclude each other"), (["-e", "x", "--data", "-"], "is about rows"),
+    (["-e", "x", "--at", "x=1", "--digits"], "cannot be used together"), (["-e", "x", "--data", "-"], "is about rows"),
     (["-e", "x", "--at", "x=1", "--status"], "--status"), (["-e", "input x in [-inf, 1]; v = x"], "bounds are known for finite"),
 ])
 def test_faults_of_the_user(args, said):

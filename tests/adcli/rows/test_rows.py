@@ -174,7 +174,7 @@ def test_parquet(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    (["--at", "x=1,y=1", "--data", "-"], "--at and --data exclude each other"),
+    (["--at", "x=1,y=1", "--data", "-"], "--at and --data cannot be used together"),
     (["--at", "x=1,y=1", "--missing", "nan"], "--missing is about rows"),
     (["--data", "-", "--emit", "text"], "--data is about numbers"),
 ])

@@ -16,9 +16,10 @@ from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adcli.input.fields import Fault, field_number
 from adcli.rows import blocks as work
 from adcli.rows import stream, tables_polars
-from adcli.rows.rows import Fault, Table, number
+from adcli.rows.rows import Table
 from adcli.rows.tables import end_of_rows
 
 PROGRAM = "v = x*y + sqrt(x)"
@@ -170,15 +171,15 @@ def test_polars_writes_what_repr_writes():
 @settings(max_examples=300, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t"]))
 def test_a_number_reads_back(x, space):
-    assert number((space + repr(x) + space).encode()).hex() == x.hex()
-    assert number(x.hex().encode()).hex() == x.hex()
+    assert field_number((space + repr(x) + space).encode()).hex() == x.hex()
+    assert field_number(x.hex().encode()).hex() == x.hex()
 
 
 @pytest.mark.parametrize("text", ["", "1_", "_1", "1__0", "1e999", "0x1p9999", "1\x0b", "\xa01", "²", "pi", "1,5", "0x",
                                   "infi", "1e1_0"])
 def test_no_number(text):
     with pytest.raises(Fault):
-        number(text.encode())
+        field_number(text.encode())
 
 
 @settings(max_examples=200, deadline=None)

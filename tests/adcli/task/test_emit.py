@@ -142,7 +142,7 @@ def test_an_object_file_is_not_for_a_terminal(monkeypatch):
             return True
     monkeypatch.setattr(io, "TextIOWrapper", Terminal)
     ended = adcli("grad", "f.ad", "--emit", "object")
-    assert ended[:3] == (2, "", "adcli: error: an object file is nothing for a terminal\nhelp: write -o FILE\n")
+    assert ended[:3] == (2, "", "adcli: error: refusing to write an object file to a terminal; use -o FILE\n")
 
 
 def test_every_verb_that_computes_can_emit():

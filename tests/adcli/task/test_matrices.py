@@ -15,7 +15,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax.parse import parse
 
-from adcli.output.report import number_format
+from adcli.output.numbers import number_format
 from adcli.task.matrices import Matrix, coo, matrix_among, matrix_market, scipy_coo
 
 INF, NAN = math.inf, math.nan

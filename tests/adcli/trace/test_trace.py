@@ -349,7 +349,7 @@ def test_it_writes_to_a_file(tmp_path):
     (("-e", "v = xx", "--at", "xx=1", "--tangent", "xxx=1"), "adcli: error: no input 'xxx'\nhelp: did you mean 'xx'?"),
     (("-e", "v = x", "--at", "x=1", "--cotangent", "x=1"), "adcli: error: no output 'x'\nhelp: the outputs are v"),
     (("-e", "v = x", "--at", "x=1", "--format", "tex"), "adcli: error: no format 'tex'\nhelp: did you mean 'text'?"),
-    (("-e", "v = x", "--at", "x=1", "--fmt", "%d"), "adcli: error: --fmt '%d' is no template")])
+    (("-e", "v = x", "--at", "x=1", "--fmt", "%d"), "adcli: error: --fmt '%d' is not a number format")])
 def test_faults(arguments, said):
     ended = adcli("trace", *arguments)
     assert ended.code == 2 and ended.out == "" and ended.err.startswith(said), ended

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shlex
 
 import click
@@ -14,8 +15,9 @@ import pytest
 from command import adcli, succeeds
 from places import ROOT
 
+from adcli.command.usage import GROUPS
 from adcli.main import VERBS, cli
-from adcli.output.report import shortest
+from adcli.output.numbers import shortest
 
 WORKED = ROOT / "samples" / "worked.ad"
 FORMATS = ("text", "json", "csv")
@@ -300,12 +302,28 @@ def verb_help(verb: str) -> str:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_ends_with_an_example_that_runs(verb):
+def test_the_help_of_a_verb_ends_with_two_examples_that_run(verb, monkeypatch, tmp_path):
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
     lines = verb_help(verb).rstrip().splitlines()
-    assert lines[-2] == "Example:"
-    words = shlex.split(lines[-1])
-    assert words[:2] == ["adcli", verb]
-    assert succeeds(*words[1:]).out
+    assert lines[-3] == "Examples:"
+    for example in lines[-2:]:
+        words = shlex.split(example.partition(" || ")[0])
+        assert words[:2] == ["adcli", verb]
+        ended = adcli(*words[1:])
+        assert (ended.code, bool(ended.out or ended.err)) == ((1 if "||" in example else 0), True), ended
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_groups_its_options_by_purpose(verb):
+    text = verb_help(verb)
+    found = [line[:-1] for line in text.splitlines() if re.fullmatch(r"[A-Z][a-z ]+:", line)]
+    known = [*GROUPS, "Examples"]
+    assert found == sorted(found, key=known.index) and found[-1] == "Examples"
+    command = cli.get_command(click.Context(cli), verb)
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert getattr(option, "group", None) in GROUPS, option.name
+            assert getattr(option, "group", None) in found, option.name
 
 
 @pytest.mark.parametrize("verb", VERBS)

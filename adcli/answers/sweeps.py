@@ -12,38 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from adcli.answers.tensor_results import Compute, compiled
-from adcli.input.arrays import require_room
-from adcli.lang.derive.derivatives import partial_name
-from adcli.lang.ir import Program, Result, Var
+from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import Names
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
+from adcli.output.tensors import require_room
 from adcli.task.tasks import Task
 
-MOST = 1 << 27
+MOST_ENTRIES = 1 << 27
 """Entries of a Jacobian."""
+Compute = Callable[[dict[str, Any]], tuple[list[Any], int]]
+"""The results at a complete point, in order, and the status."""
 Matrices = dict[tuple[str, str], np.ndarray]
 
 
-def outline(primal: Program, wrt: Sequence[str]) -> Program:
-    """The inputs, outputs and the matrices dv_dA as results of a program that has no equations: sweeps compute them."""
-    names = Names.of(primal)
-    matrices = [Result(n := names.fresh(partial_name(r.name, (x,))), Var(n), r.name, (x,)) for r in primal.results for x in wrt]
-    return Program(primal.params, (), (*primal.results, *matrices), primal.source, primal.notes)
-
-
-def sweeps(task: Task, jobs: int | None) -> Compute:
-    """The outputs and all matrices at a point."""
-    primal, wrt = task.primal, task.wrt
+def sweeps(task: Task, compiled: Callable[[Program, Sequence[str]], Compute]) -> Compute:
+    """The outputs and all matrices at a point; `compiled` makes a derivative with respect to some inputs callable."""
+    primal, wrt = task.primal, task.derivation.wrt
     outputs = [r.name for r in primal.results]
-    value = compiled(simplify(primal), primal, (), task.slot, jobs)
+    value = compiled(simplify(primal), ())
     ways: dict[str, Compute] = {}
 
     def run(name: str, program: Program) -> Compute:
         if name not in ways:
-            ways[name] = compiled(program, primal, wrt, task.slot, jobs)
+            ways[name] = compiled(program, wrt)
         return ways[name]
 
     def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
@@ -60,7 +52,7 @@ def sweeps(task: Task, jobs: int | None) -> Compute:
 
 def require_entries(rows: int, columns: int) -> None:
     """AdError where a Jacobian is too large to be of use."""
-    if rows * columns > MOST:
+    if rows * columns > MOST_ENTRIES:
         raise AdError(f"a Jacobian of {rows:,} × {columns:,} entries is too large",
                       help="jvp and vjp give its products with vectors")
     require_room(f"a Jacobian of {rows:,} × {columns:,} entries", 8 * rows * columns)

@@ -1,19 +1,22 @@
-"""Results with tensors, written: nested lists as text and in JSON, matrices as CSV, arrays as .npy and .npz.
+"""Tensors, written: nested lists as text and in JSON, matrices as CSV, arrays as .npy and .npz.
 
 Everything is written in full, except that a terminal is shown the corners of a large tensor and told how to get all of it.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from adcli.input.arrays import Array, require_room, write_npy, write_npz
-from adcli.lang.ir import LEVELS
+from adcli.codegen.nests.runtime import SMALL, amount, available
 from adcli.lang.ir.errors import AdError
-from adcli.output.report import Layout, Number, Row, json_record, json_text, json_value, shortest
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number, shortest
+
+Array = np.ndarray
 
 WIDTH = 100
 """Characters of a line that numbers are wrapped at."""
@@ -30,29 +33,6 @@ def binary(path: str | None) -> str | None:
 
 
 # ---------------------------------------------------------------- text
-
-def text_points(layout: Layout, rows: Iterable[Row], number: Number, several: bool, cut: bool) -> Iterator[str]:
-    """A paragraph a point, in which each result begins a line."""
-    for i, row in enumerate(rows):
-        require_text_room(row.results)
-        lines = [""] * (several and i > 0) + [heading(i, row, number)] * several
-        for name, x in zip(results(layout), row.results, strict=True):
-            lines.extend(result_lines(name, x, number, cut))
-        if layout.status:
-            lines.append(f"{layout.status} = {LEVELS[row.level]}")
-        yield "\n".join(lines) + "\n"
-
-
-def results(layout: Layout) -> list[str]:
-    """The names of the results without the status."""
-    return [*layout.values, *(name for name, _ in layout.derived)]
-
-
-def heading(i: int, row: Row, number: Number) -> str:
-    """A comment that says which point this is."""
-    scalars = [f"{name} = {number(x)}" for name, x in row.at.items() if isinstance(x, float)]
-    return f"# {', '.join([f'point {i + 1}', *scalars])}"
-
 
 def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
     """One result: on one line where it fits, else a line or more for each row."""
@@ -121,21 +101,14 @@ def is_cut(rows: Sequence[Any]) -> bool:
 
 # ---------------------------------------------------------------- JSON and CSV
 
-def json_points(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
-    """One object a point, tensors as nested lists."""
-    for row in rows:
-        require_text_room([*row.at.values(), *row.results])
-        yield json_text(json_record(layout, row, number, json_tensor)) + "\n"
-
-
 def json_tensor(x: Any, number: Number) -> object:
     """A tensor as nested lists, with strings for what JSON has no number for."""
     if np.ndim(x) == 0:
-        return json_value(float(x), number) if not isinstance(x, np.ndarray) or x.dtype.kind == "f" else int(x)
+        return json_number(float(x), number) if not isinstance(x, np.ndarray) or x.dtype.kind == "f" else int(x)
     if x.dtype.kind != "f" or (number is shortest and np.isfinite(x).all()):
         return x.tolist()
     leaves = np.empty(x.size, object)
-    leaves[:] = [json_value(e, number) for e in x.reshape(-1).tolist()]
+    leaves[:] = [json_number(e, number) for e in x.reshape(-1).tolist()]
     return leaves.reshape(x.shape).tolist()
 
 
@@ -186,3 +159,21 @@ def together(name: str, values: Sequence[Any]) -> Array:
                       help="write --format json, or one file a point")
     require_room(f"'{name}' at {len(values):,} points", 8 * len(values) * math.prod(shapes[0]))
     return np.stack(values)
+
+
+def write_npy(file: Any, array: Array) -> None:
+    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
+    """An archive that NumPy's load reads; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                write_npy(entry, array)
+
+
+def require_room(what: str, size: int) -> None:
+    """AdError where so many bytes are more than the memory that is free."""
+    if size > SMALL and size > (free := available()):
+        raise AdError(f"{what} needs {amount(size)} of memory, and {amount(free)} are there")

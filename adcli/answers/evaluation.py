@@ -1,0 +1,88 @@
+"""A task evaluated at points by native code, one Row a point."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from adcli.codegen.machine.kernel import run
+from adcli.command.usage import Unfit
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
+from adcli.output.layout import Row
+from adcli.task.tasks import Task
+
+if TYPE_CHECKING:
+    from adcli.answers.sweeps import Compute
+
+AT_ONCE = 4096
+"""Points that are computed and written at a time."""
+
+
+def evaluate(task: Task, at: Iterable[dict[str, Any]], jobs: int | None = None) -> Iterator[Row]:
+    """The results at every point; `at` has the inputs without the seeds."""
+    return one_by_one(task, at, jobs) if task.signature.tensors else in_blocks(task, at)
+
+
+def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
+    """Points of scalars, block by block; the first blocks are small, so that results come soon."""
+    kernel, inputs = task.kernel, [p.name for p in task.signature.inputs]
+    at, size = iter(at), 64
+    while block := list(islice(at, size)):
+        full = [{**point, **task.seeds} for point in block] if task.seeds else block
+        columns = [[point[name] for point in full] for name in inputs]
+        *results, levels = run(kernel, columns, rows=len(block))
+        for point, level, *values in zip(full, levels, *results, strict=True):
+            yield Row(point, values, int(level))
+        size = min(2 * size, AT_ONCE)
+
+
+def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> Iterator[Row]:
+    """Points with tensors. Seeds that are zero are left out of the program before it is compiled."""
+    from adcli.input.arrays import filled, fitting
+    compute: Compute | None = None
+    for point in at:
+        full = filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
+        compute = compute or computation(task, jobs)
+        try:
+            found, level = compute(full)
+        except AdError as fault:
+            raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
+        yield Row({**point, **task.seeds}, found, level)
+
+
+def computation(task: Task, jobs: int | None) -> Compute:
+    """The results of a task with tensors as a function of a complete point."""
+    def compiled(program: Program, wrt: Sequence[str]) -> Compute:
+        return callable_program(task, program, wrt, jobs)
+
+    if task.derivation.program is None:
+        from adcli.answers.sweeps import sweeps
+        return sweeps(task, compiled)
+    return compiled(without_zeros(task), task.derivation.wrt)
+
+
+def without_zeros(task: Task) -> Program:
+    """The program without what its zero seeds would have caused."""
+    from adcli.input.arrays import is_zero
+    present = {name: float(not is_zero(x)) for name, x in task.seeds.items()}
+    if all(present.values()):
+        return task.program
+    found = task.derivation.along(task.request, present).program
+    assert found is not None
+    return found
+
+
+def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None) -> Compute:
+    """The results of a derivative, scalars as floats, and the status."""
+    import numpy as np
+
+    from adcli.lang.passes.status import with_status
+    from adcli.task.tensor_code import native
+    kernel = native(with_status(program, task.primal, wrt), task.slot)
+    names, word = [p.name for p in program.params], kernel.program.results[-1].name
+
+    def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
+        found = kernel({name: np.asarray(point[name]) for name in names}, jobs=jobs)
+        return [x if np.ndim(x := found[r.name]) else float(x) for r in program.results], int(found[word])
+    return compute

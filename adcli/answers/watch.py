@@ -1,0 +1,82 @@
+"""Watches results go by: what is said of them on standard error, and whether --strict would fail."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from adcli.command.options import PointOptions
+from adcli.lang.ir.errors import Note
+from adcli.output.layout import Row
+from adcli.output.streams import say
+from adcli.task.tasks import Task
+
+ROUGH = "results are not smooth"
+REMARKS = "remarks of this kind"
+
+
+class Watch:
+    """A note for each result that is not smooth, one for each tensor with elements that are not finite, and what else a verb
+    has to remark; `MOST` of each kind, and then how many more there are.
+
+    Nothing is said with --quiet. Where the results say themselves what they are, as in JSON, there are no notes on them.
+    """
+
+    MOST = 20
+
+    def __init__(self, task: Task, options: PointOptions, jobs: int | None = None) -> None:
+        self.task, self.jobs = task, jobs
+        self.loud, self.noting = not options.quiet, options.form != "json"
+        self.failed = False
+        self.counts: Counter[str] = Counter()
+
+    def say(self, remark: object) -> None:
+        if self.loud:
+            say(remark)
+
+    def begin(self) -> None:
+        """What there is to say of the program itself."""
+        for note in self.task.signature.notes:
+            self.say(note)
+
+    def over(self, rows: Iterable[Row]) -> Iterator[Row]:
+        tensors = self.task.signature.tensors
+        kind = f"{ROUGH} or not finite" if tensors else ROUGH
+        for row in rows:
+            yield row
+            if row.level:
+                self.failed = True
+                self.rough(row, kind)
+            if not tensors:
+                self.failed |= not all(map(math.isfinite, row.results))
+                continue
+            from adcli.answers.diagnose import not_finite
+            for note in not_finite(self.task.layout(False).results, row.results):
+                self.failed = True
+                self.note(kind, note.__str__)
+
+    def rough(self, row: Row, kind: str = ROUGH) -> None:
+        """The note on a result that is not smooth."""
+        self.note(kind, lambda: self.explained(row))
+
+    def explained(self, row: Row) -> Note:
+        from adcli.answers.diagnose import note
+        return note(self.task, row, self.jobs)
+
+    def note(self, kind: str, made: Callable[[], Any]) -> None:
+        """A note on a result, made only where it is said."""
+        if self.noting:
+            self.remark(kind, made)
+
+    def remark(self, kind: str, made: Callable[[], Any]) -> None:
+        self.counts[kind] += 1
+        if self.loud and self.counts[kind] <= self.MOST:
+            self.say(made())
+
+    def conclude(self, strict: bool = False) -> int:
+        """Say how much was not said; returns the exit code."""
+        for kind, count in self.counts.items():
+            if count > self.MOST:
+                self.say(f"note: {count - self.MOST} more {kind}")
+        return 4 if strict and self.failed else 0

@@ -1,0 +1,43 @@
+"""Numbers in the fields of a table: what a field may be, and what is wrong with one."""
+from __future__ import annotations
+
+import math
+import re
+
+NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?"
+                    rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
+"""A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
+HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
+SHOWN = 40
+"""Characters of a field that a message shows."""
+
+
+class Fault(Exception):
+    """A row is bad, and why; the help goes with the first one that is reported."""
+
+    def __init__(self, reason: str, help: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.help = reason, help
+
+
+def field_number(text: bytes) -> float:
+    """The number in a field. Fault where there is none."""
+    bare = text.strip(b" \t")
+    if NUMBER.fullmatch(bare):
+        value = float(bare)
+        if math.isinf(value) and bare[-1:] not in b"fFyY":
+            raise Fault(f"{shown(text)} is too large for a double")
+        return value
+    if HEXADECIMAL.fullmatch(bare):
+        try:
+            return float.fromhex(bare.decode())
+        except OverflowError:
+            raise Fault(f"{shown(text)} is too large for a double") from None
+    raise Fault(f"{shown(text)} is not a number")
+
+
+def shown(text: bytes | str) -> str:
+    """A field in a message: quoted, printable, not too long."""
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    words = words if len(words) <= SHOWN else words[:SHOWN - 1] + "…"
+    return "'" + "".join(c if c.isprintable() else "�" for c in words) + "'"

@@ -1,0 +1,64 @@
+"""Single numbers as people write them: on the command line, and in JSON."""
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from adcli.lang.ir.errors import AdError
+
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+"""Numbers that need no parser: plain decimals that are no overflow."""
+HEXADECIMAL = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re.ASCII)
+"""Numbers as --hex writes them."""
+
+
+def value(name: str, text: str) -> float:
+    """A number as in the language: also inf, -inf, nan, pi, and constant expressions such as pi/2."""
+    text = text.strip()
+    if DECIMAL.fullmatch(text):
+        return float(text)
+    if not text:
+        raise AdError(f"{name}= has no value", help=f"write {name}=2")
+    if text[0] in "[@":
+        raise AdError(f"{name}={text}: a tensor, where a number belongs")
+    from adcli.lang.syntax.constants import constant_text
+    try:
+        return constant_text(text)
+    except AdError as error:
+        reason = "not a constant" if error.message.startswith("a default or a bound") else error.message
+        raise AdError(f"{name}={text}: {reason}", help=error.help) from None
+
+
+def one_text(path: str, text: str) -> list[object]:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for name, x in pairs:
+            if name in found:
+                raise AdError(f"{path}: '{name}' is given twice in one object")
+            found[name] = x
+        return found
+
+    try:
+        whole = json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=str)
+    except RecursionError:
+        raise AdError(f"{path}: JSON nested too deeply") from None
+    return whole if isinstance(whole, list) else [whole]
+
+
+def malformed(path: str, line: int, error: json.JSONDecodeError) -> AdError:
+    return AdError(f"{path}:{line}:{error.colno}: not JSON: {error.msg}")
+
+
+def json_number(what: str, x: object) -> float:
+    """A JSON number, or one of the strings that stand for what JSON has no number for: NaN, infinities, --hex."""
+    names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+    if isinstance(x, str) and x in names:
+        return names[x]
+    if isinstance(x, str) and HEXADECIMAL.fullmatch(x):
+        return value(what, x)
+    if not isinstance(x, float):
+        raise AdError(f"{what} is not a number")
+    if math.isinf(x):
+        raise AdError(f"{what} is too large for a double", help='infinity is written "Infinity"')
+    return x

@@ -1,0 +1,50 @@
+"""Numbers as text and in JSON: the one place that spells them."""
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+
+from adcli.lang.ir.errors import AdError
+
+Number = Callable[[float], str]
+TEMPLATE = re.compile(r"%[-+ #0]*\d{0,3}(\.\d{1,3})?[eEfFgG]", re.ASCII)
+
+
+def number_format(template: str | None, hexadecimal: bool) -> Number:
+    """How numbers are written: the shortest decimal that reads back, hexadecimal, or by a printf template."""
+    if template is not None and hexadecimal:
+        raise AdError("--fmt and --hex cannot be used together")
+    if hexadecimal:
+        return lambda x: x.hex() if math.isfinite(x) else repr(x)
+    if template is None:
+        return shortest
+    if not TEMPLATE.fullmatch(template):
+        raise AdError(f"--fmt '{template}' is not a number format; use %e, %f or %g", help="write --fmt %.6g")
+    return lambda x: template % x if math.isfinite(x) else repr(x)
+
+
+def shortest(x: float) -> str:
+    """The shortest decimal that reads back to the same double, with a point or an exponent."""
+    return repr(float(x))
+
+
+def json_number(x: float, number: Number = shortest) -> object:
+    """A number as JSON has it: with the digits that `number` gives; a string where JSON has no number for it."""
+    if not math.isfinite(x):
+        return non_finite(x)
+    shown = number(x)
+    try:
+        return float(shown)
+    except ValueError:
+        return shown
+
+
+def non_finite(x: float) -> str:
+    """The string that stands in JSON for what it has no number for."""
+    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def json_text(record: object) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,34 @@
+"""What a user asks of a program: everything that the derivative program depends on, and nothing else."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+
+from adcli.codegen.machine import cache
+from adcli.lang.ir.errors import Source
+
+
+@dataclass(frozen=True)
+class Request:
+    """One verb about one program.
+
+    `of` and `wrt` name outputs (for grad also single partial derivatives, 'v:x,x,y') and inputs, None for the default; `order` is
+    that of grad, taylor and propagate; `zeros` says whether matrices keep entries that are zero by construction (None: as they
+    pay); `correlations` are of pairs of inputs; `fast` lets code fuse and reciprocate.
+    """
+
+    verb: str
+    source: Source
+    of: list[str] | None = None
+    wrt: list[str] | None = None
+    mode: str = "auto"
+    order: int = 1
+    fast: bool = False
+    zeros: bool | None = None
+    scaled: bool = False
+    correlations: tuple[tuple[str, str, float], ...] = ()
+
+    def key(self) -> str:
+        """The name of the cache entry, here and now."""
+        asked = json.dumps([getattr(self, f.name) for f in fields(self) if f.name != "source"])
+        return cache.key([self.source.text, self.source.name, asked, *cache.surroundings()])

@@ -1,0 +1,226 @@
+"""The verbs that evaluate a derivative: one row each.
+
+The row says how the derivative program is made, what its header calls it, where its results stand in JSON, which seeds it has,
+which options its command takes, and what its help says. Whoever makes a program, a header, a layout or a command line reads
+the row; none of them knows a verb by name. A column has no default, so a row that lacks one is no row.
+
+What makes a program is imported when it is called: a warm run from the cache calls none of it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from adcli.command.options import (
+    Decorator,
+    derivative_options,
+    grad_order_option,
+    matrix_options,
+    mode_option,
+    of_option,
+    one_output_options,
+    result_options,
+    seed_option,
+    taylor_options,
+)
+from adcli.output.layout import Path
+
+if TYPE_CHECKING:
+    from adcli.lang.derive.derivatives import Step
+    from adcli.lang.ir import Program
+    from adcli.task.request import Request
+    from adcli.task.signature import Signature
+
+TEXT = ("text", "json", "csv")
+MATRIX = ("coo", "mtx")
+"""Formats that write the entries of a matrix, those that are not zero by construction."""
+
+
+class Asked(NamedTuple):
+    """What the maker of a derivative is given: the program with the outputs asked for, and the inputs. `along` names the seeds
+    that are known not to be zero, by the input or output that they belong to; None where nothing is known of them. The
+    plans of sweeps that were chosen are left in `steps`."""
+
+    request: Request
+    primal: Program
+    wrt: list[str]
+    along: list[str] | None
+    steps: list[Step]
+
+    @property
+    def moving(self) -> list[str]:
+        """The inputs that have a tangent."""
+        return self.wrt if self.along is None else self.along
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A row.
+
+    `mode` is the mode of differentiation in words where the verb fixes it; elsewhere the plans say it. `seed` is what its seed
+    inputs are. `places` gives for each derived result where it stands in the JSON object of its point. `help` is the text of
+    the command, `options` what it takes beside PROGRAM, the options of results and their `formats`; `module` is where the command
+    stands if it is not made from the row. With `partials` --of can choose single partial derivatives.
+    """
+
+    name: str
+    short: str
+    help: str
+    examples: tuple[str, str]
+    header: str
+    mode: str | None
+    seed: Literal["tangent", "cotangent"] | None
+    derive: Callable[[Asked], Program]
+    places: Callable[[Signature], Sequence[Path]]
+    options: tuple[Decorator, ...]
+    formats: tuple[str, ...]
+    module: str | None
+    partials: bool
+
+    @property
+    def decorators(self) -> tuple[Decorator, ...]:
+        """The options of its command."""
+        return *self.options, result_options(self.formats)
+
+
+# ---------------------------------------------------------------- how programs are made
+
+def _eval(asked: Asked) -> Program:
+    from adcli.lang.passes.simplify import simplify
+    return simplify(asked.primal)
+
+
+def _grad(asked: Asked) -> Program:
+    from adcli.lang.derive.derivatives import gradient
+    request = asked.request
+    return gradient(asked.primal, asked.wrt, request.of, request.mode, request.order, asked.steps)
+
+
+def _jacobian(asked: Asked) -> Program:
+    from adcli.lang.derive.derivatives import jacobian
+    return jacobian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
+
+
+def _hessian(asked: Asked) -> Program:
+    from adcli.lang.derive.derivatives import hessian
+    return hessian(asked.primal, asked.wrt, None, asked.request.mode, asked.request.zeros, asked.steps)
+
+
+def _jvp(asked: Asked) -> Program:
+    from adcli.lang.passes.pipeline import tangents
+    from adcli.lang.passes.simplify import simplify
+    return simplify(tangents(asked.primal, asked.moving))
+
+
+def _vjp(asked: Asked) -> Program:
+    from adcli.lang.passes.pipeline import adjoints
+    from adcli.lang.passes.simplify import simplify
+    return simplify(adjoints(asked.primal, asked.wrt, asked.along))
+
+
+def _hvp(asked: Asked) -> Program:
+    from adcli.lang.derive.derivatives import hvp
+    return hvp(asked.primal, asked.wrt, None, asked.along)
+
+
+def _taylor(asked: Asked) -> Program:
+    from adcli.lang.derive.taylor import taylor
+    return taylor(asked.primal, asked.moving, None, asked.request.order, asked.request.scaled)
+
+
+def _propagate(asked: Asked) -> Program:
+    from adcli.lang.derive.uncertainty import propagation
+    from adcli.task.shapes import refuse_tensors
+    refuse_tensors(asked.primal, "propagate")
+    return propagation(asked.primal, asked.moving, asked.request.order, asked.request.correlations)
+
+
+# ---------------------------------------------------------------- where results stand in JSON
+
+def _by_input(verb: str) -> Callable[[Signature], list[Path]]:
+    """One result for each input, in the order of the program."""
+    return lambda s: [(verb, p.name) for p in s.own if p.name in s.wrt]
+
+
+def _coefficients(s: Signature) -> list[Path]:
+    orders = len(s.derived) // max(1, len(s.outputs))
+    return [("taylor", name, k) for name in s.outputs for k in range(orders)]
+
+
+VERBS = {verb.name: verb for verb in (
+    Verb(
+        name="eval", short="The outputs of a program.", help="The outputs of a program.",
+        examples=("adcli eval -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli eval -e 'x**2' --at x=0:1:5 --format csv"),
+        header="the outputs", mode="", seed=None, derive=_eval, places=lambda s: [],
+        options=(of_option("Outputs to show (default: all)."),), formats=TEXT, module=None, partials=False),
+    Verb(
+        name="grad", short="The outputs and their partial derivatives.",
+        help="""The outputs and every first partial derivative; with --order N, the higher ones too.
+
+        --of 'v:x,x,y' chooses one partial derivative, here the third of v, twice along x and once along y; several are
+        separated by semicolons.""",
+        examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
+        header="the outputs and their partial derivatives", mode=None, seed=None, derive=_grad,
+        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived],
+        options=(derivative_options, mode_option, grad_order_option), formats=TEXT, module=None, partials=True),
+    Verb(
+        name="jacobian", short="The outputs and their Jacobian, sparse where it is.",
+        help="The outputs and their Jacobian; where many entries are zero by construction, those are left out.",
+        examples=("adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0",
+                  "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
+        header="the outputs and their Jacobian", mode=None, seed=None, derive=_jacobian,
+        places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived],
+        options=(derivative_options, mode_option, matrix_options), formats=TEXT + MATRIX, module=None, partials=False),
+    Verb(
+        name="hessian", short="One output, its gradient and its Hessian, sparse where it is.",
+        help="""One output, its gradient and its Hessian, entries on and above the diagonal.
+
+        Where many entries are zero by construction, those are left out.""",
+        examples=("adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5",
+                  "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
+        header="the output, its gradient and its Hessian", mode=None, seed=None, derive=_hessian,
+        places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived],
+        options=(one_output_options, mode_option, matrix_options), formats=TEXT + MATRIX, module=None, partials=False),
+    Verb(
+        name="jvp", short="The outputs and their tangents: forward mode.",
+        help="The outputs and their tangents along a direction: forward mode.",
+        examples=("adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1", "adcli jvp -e 'v = x*sin(y)' --emit text"),
+        header="the outputs and their tangents", mode="forward", seed="tangent", derive=_jvp,
+        places=lambda s: [("jvp", name) for name in s.outputs],
+        options=(derivative_options, seed_option("tangent")), formats=TEXT, module=None, partials=False),
+    Verb(
+        name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
+        help="The outputs and the adjoints of the inputs for weights of the outputs: reverse mode.",
+        examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
+        header="the outputs and the adjoints of the inputs", mode="reverse", seed="cotangent", derive=_vjp,
+        places=_by_input("vjp"), options=(derivative_options, seed_option("cotangent")), formats=TEXT, module=None,
+        partials=False),
+    Verb(
+        name="hvp", short="One output and its Hessian times a direction.",
+        help="One output and the product of its Hessian with a direction: forward mode over reverse mode.",
+        examples=("adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1",
+                  "adcli hvp -e 'input x(N)' -e 's *=! x(i)' --at 'x=[2,3,5]' --tangent 'x=[1,0,0]'"),
+        header="the output and the product of its Hessian with a direction", mode="forward over reverse", seed="tangent",
+        derive=_hvp, places=_by_input("hvp"), options=(one_output_options, seed_option("tangent")), formats=TEXT,
+        module=None, partials=False),
+    Verb(
+        name="taylor", short="Taylor coefficients along a direction.",
+        help="Taylor coefficients v_0, v_1, … of the outputs along a direction: of v(x + s·dx) in powers of s.",
+        examples=("adcli taylor -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent y=1 --order 4",
+                  "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
+        header="the Taylor coefficients of the outputs along a direction", mode="forward", seed="tangent", derive=_taylor,
+        places=_coefficients, options=(of_option("Outputs to expand (default: all)."), taylor_options), formats=TEXT,
+        module=None, partials=False),
+    Verb(
+        name="propagate", short="Uncertainties of the outputs from those of the inputs.",
+        help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
+
+        Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. Rows have them in
+        columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
+        examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
+                  "adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2% --monte-carlo 10000"),
+        header="the outputs and their standard uncertainties", mode="", seed="tangent", derive=_propagate,
+        places=lambda s: [("propagate", c.name) for c in s.derived], options=(), formats=TEXT, module="propagate.command",
+        partials=False),
+)}

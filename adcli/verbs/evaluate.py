@@ -1,0 +1,106 @@
+"""The verbs that evaluate, each made from its row: a derivative written as a program, or computed at points or for rows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import click
+
+from adcli.answers.results import at_points
+from adcli.answers.seeding import components, seeded
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions, entries, program_options, takes, together
+from adcli.command.usage import Command
+from adcli.input.points import complete
+from adcli.lang.ir.errors import AdError
+from adcli.output.streams import destination, say
+from adcli.task.request import Request
+from adcli.task.tasks import Task, prepared
+from adcli.task.verbs import MATRIX, Verb
+
+
+def command(verb: Verb) -> click.Command:
+    """The command of a verb."""
+    @takes(ResultOptions)
+    def evaluated(options: ResultOptions) -> int:
+        return taylor(options) if verb.name == "taylor" else evaluate(verb, options)
+
+    work: Callable[..., int] = together(program_options, *verb.decorators)(evaluated)
+    make = click.command(verb.name, cls=Command, short_help=verb.short, help=verb.help, examples=verb.examples)
+    made: click.Command = make(work)
+    return made
+
+
+def evaluate(verb: Verb, options: ResultOptions) -> int:
+    """What a verb does."""
+    request = requested(verb, options)
+    if options.pattern:
+        from adcli.verbs.picture import pattern
+        return pattern(request, options)
+    task = prepared(request, options)
+    if verb.seed:
+        spec = options.tangent if verb.seed == "tangent" else options.cotangent
+        task = seeded(task, spec, emitted=options.emit is not None)
+    return carry_out(task, options)
+
+
+def requested(verb: Verb, options: ResultOptions) -> Request:
+    """What is asked of the program."""
+    of = entries(options.of) if verb.partials else options.outputs
+    zeros = False if options.form in MATRIX else options.zeros
+    return Request(verb.name, options.source, of, options.inputs, options.mode, options.order, options.fast_math, zeros,
+                   options.scaled)
+
+
+def taylor(options: ResultOptions) -> int:
+    """The inputs that move are those of the direction."""
+    from adcli.task.verbs import VERBS
+    request = requested(VERBS["taylor"], options)
+    direction = None if options.tangent is None else components(options.tangent, "tangent")
+    if direction is None:
+        task = prepared(request, options)
+        return carry_out(seeded(task, None, emitted=options.emit is not None), options)
+    task = prepared(replace(request, wrt=[x for x, dx in direction.items() if dx]), options)
+    complete([replace(p, default=0.0) for p in task.signature.own], direction)
+    moving = ",".join(f"{x}={dx!r}" for x, dx in direction.items() if dx)
+    return carry_out(seeded(task, moving, emitted=options.emit is not None), options)
+
+
+def carry_out(task: Task, options: ResultOptions) -> int:
+    """Write the task's program, or its results at points or for the rows of a table; returns the exit code."""
+    watch = Watch(task, options, options.jobs)
+    watch.begin()
+    if options.explain and explained(task, options):
+        return 0
+    if options.emit:
+        from adcli.task.emit import emit
+        emit(task, options)
+        return 0
+    options.refuse(["style", "lanes"], "is for --emit")
+    if options.form in MATRIX:
+        options.refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
+    if options.enclose and not task.signature.tensors:
+        from adcli.answers.enclose import bounds
+        return bounds(task, options, watch)
+    if options.data is not None or (not task.signature.tensors and not options.at and any(p.default is None for p in task.free)):
+        from adcli.rows.stream import source, stream
+        if table := source(task, options):
+            return stream(task, table, options, watch)
+    if options.digits and not task.signature.tensors:
+        from adcli.answers.digits import with_digits
+        return with_digits(task, options, watch)
+    return at_points(task, options, watch)
+
+
+def explained(task: Task, options: ResultOptions) -> bool:
+    """Say how the derivatives are computed; whether that is all there is to do."""
+    from adcli.task.explain_plan import explanation
+    if task.signature.tensors:
+        raise AdError("--explain counts operations on scalars, and this program has tensors")
+    text = explanation(task)
+    if options.emit or options.at or options.data:
+        say(text.rstrip("\n"))
+        return False
+    with destination(options.output) as out:
+        out.write(text.encode())
+    return True

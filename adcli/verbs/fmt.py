@@ -1,0 +1,43 @@
+"""The verb fmt: a program in canonical form."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from adcli.command.options import Options, option, output_option, program_options, takes
+from adcli.command.usage import OTHER, Command
+from adcli.output.streams import destination, say
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions(Options):
+    """What fmt is told."""
+
+    check: bool
+
+
+@click.command("fmt", cls=Command, short_help="The program in canonical form.",
+               examples=("adcli fmt -e 'v=x*(sin (y))'", "adcli fmt -e 'v=x*(sin (y))' --check || echo reformat it"))
+@program_options
+@option(OTHER, "--check", is_flag=True, help="Write nothing; exit 1 if the text is not in canonical form.")
+@output_option
+@takes(FormatOptions)
+def command(options: FormatOptions) -> int:
+    """The program in canonical form, comments kept."""
+    from adcli.lang.lower.program import lower
+    from adcli.lang.syntax.format import format_tree
+    from adcli.lang.syntax.parse import read
+    source = options.source
+    tree, faults = read(source)
+    lower(tree, faults)
+    formatted = format_tree(tree)
+    if options.check:
+        options.refuse(["output"], "is not for --check, which writes nothing")
+        if formatted != source.text:
+            say(f"{source.name}: not in canonical form")
+            return 1
+        return 0
+    with destination(options.output) as stream:
+        stream.write(formatted.encode())
+    return 0
