@@ -23,13 +23,13 @@ from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
 
-OTHERS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
+OTHER_VERBS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
           "bench": "verbs.bench", "cache": "verbs.cache"}
 """The verbs that are no rows of the table in `adcli.task.verbs`, and the module of this package that has the command."""
-VERBS = (*(name for name in ROWS if name != "propagate"), *OTHERS, "propagate")
+VERBS = (*(name for name in ROWS if name != "propagate"), *OTHER_VERBS, "propagate")
 """All verbs in the order of the help."""
 
-STACK = 256 << 20
+STACK_BYTES = 256 << 20
 COLLECT = (100_000, 20, 50)
 """When cycles are looked for: a short run makes none worth it, a long one still does."""
 
@@ -44,7 +44,7 @@ class Verbs(click.Group):
         if name not in VERBS:
             return None
         row = ROWS.get(name)
-        module = row.module if row else OTHERS[name]
+        module = row.module if row else OTHER_VERBS[name]
         if module is None:
             from adcli.verbs.evaluate import command
             return command(ROWS[name])
@@ -165,7 +165,7 @@ def leave(code: int) -> None:
 
 def _started(work: Callable[[], object]) -> threading.Thread:
     """A thread that does the work, with a deep stack where memory is not too short for one."""
-    for size in (STACK, 0):
+    for size in (STACK_BYTES, 0):
         threading.stack_size(size)
         worker = threading.Thread(target=work, daemon=True)
         with contextlib.suppress(RuntimeError):

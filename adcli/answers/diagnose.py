@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SELECT = TABLE["select"]
 OPERANDS = ("u", "v", "w")
 SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "=": "="}
-Found = Mapping[str, Any]
+Numbers = Mapping[str, Any]
 
 
 def note(task: Task, row: Row, jobs: int | None = None) -> Note:
@@ -159,7 +159,7 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
 
 
 def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping[str, Any],
-          jobs: int | None) -> tuple[Place | None, int, Found]:
+          jobs: int | None) -> tuple[Place | None, int, Numbers]:
     """The first place of the greatest level, and what is known of it: first all levels are computed, then the rest for one."""
     import numpy as np
 
@@ -171,7 +171,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     if any(p.seed for p in program.params):
         point = filled(program, {p.name: at[p.name] for p in program.params if not p.seed}, at)
 
-    def run(names: Collection[str]) -> Found:
+    def run(names: Collection[str]) -> Numbers:
         chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
         return native(chosen, task.slot)({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
 
@@ -183,7 +183,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
     return place, int(greatest), run({*place.indices, *place.values}) if place.values else levels
 
 
-def told(place: Place, found: Found, grade: int, prime: str) -> tuple[str, Any]:
+def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any]:
     """A place in words, and where it is."""
     e = place.equation
     where = [float(found[name]) for name in place.indices]

@@ -11,7 +11,7 @@ from itertools import tee
 from typing import Any
 
 from adcli.answers.evaluation import evaluate
-from adcli.answers.results import ELSEWHERE, check_options, located
+from adcli.answers.results import OTHER_SOURCES, check_options, located
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.points import require_point, several
@@ -25,7 +25,7 @@ from adcli.output.report import csv_text, json_record, text
 from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
 
-FEW = 8.0
+FEW_DIGITS = 8.0
 """Digits below which the exact value is shown."""
 
 Judged = tuple[Row, list[Digits]]
@@ -36,7 +36,7 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     if options.fast_math:
         raise AdError("--digits is about the program as it stands", help="leave out --fast-math")
     check_options(task, options)
-    require_point(task.free, options.at, ELSEWHERE)
+    require_point(task.free, options.at, OTHER_SOURCES)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
     rows = judged(drop_zero_seeds(task.program), watch.over(evaluate(task, located(task, options.at, watch))))
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
@@ -77,7 +77,7 @@ def words(d: Digits) -> str:
         return "infinite, with the sign of a zero"
     if d.count == EXACT:
         return "exact"
-    return f"{d.count:.1f} digits" + (f", exactly {exact_value(d.value)}" if d.count < FEW else "")
+    return f"{d.count:.1f} digits" + (f", exactly {exact_value(d.value)}" if d.count < FEW_DIGITS else "")
 
 
 def exact_value(value: Any) -> str:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from adcli.answers.diagnose import described, letter
 from adcli.answers.results import located
 from adcli.answers.watch import Watch
-from adcli.command.options import ROWS, ResultOptions
+from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import several
 from adcli.input.spreads import SIGN, split
 from adcli.lang.analyse.enclosure import Bounds, Enclosure, available, enclose
@@ -33,7 +33,7 @@ Found = tuple[Box, Enclosure]
 
 def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
-    options.refuse(["data", *ROWS], "is about rows; --enclose is for points and boxes")
+    options.refuse(["data", *ROW_OPTIONS], "is about rows; --enclose is for points and boxes")
     options.refuse(["digits"], "and --enclose cannot be used together")
     options.refuse(["fmt"], "would round bounds, which then bound nothing")
     options.refuse(["status"], "is not for --enclose: what is not smooth has wide bounds")

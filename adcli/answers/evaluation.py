@@ -13,9 +13,9 @@ from adcli.output.layout import Row
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.answers.sweeps import Compute
+    from adcli.answers.sweeps import Evaluator
 
-AT_ONCE = 4096
+POINTS_AT_ONCE = 4096
 """Points that are computed and written at a time."""
 
 
@@ -34,13 +34,13 @@ def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
         *results, levels = run(kernel, columns, rows=len(block))
         for point, level, *values in zip(full, levels, *results, strict=True):
             yield Row(point, values, int(level))
-        size = min(2 * size, AT_ONCE)
+        size = min(2 * size, POINTS_AT_ONCE)
 
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> Iterator[Row]:
     """Points with tensors. Seeds that are zero are left out of the program before it is compiled."""
     from adcli.input.arrays import filled, fitting
-    compute: Compute | None = None
+    compute: Evaluator | None = None
     for point in at:
         full = filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
         compute = compute or computation(task, jobs)
@@ -51,9 +51,9 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> It
         yield Row({**point, **task.seeds}, found, level)
 
 
-def computation(task: Task, jobs: int | None) -> Compute:
+def computation(task: Task, jobs: int | None) -> Evaluator:
     """The results of a task with tensors as a function of a complete point."""
-    def compiled(program: Program, wrt: Sequence[str]) -> Compute:
+    def compiled(program: Program, wrt: Sequence[str]) -> Evaluator:
         return callable_program(task, program, wrt, jobs)
 
     if task.derivation.program is None:
@@ -73,7 +73,7 @@ def without_zeros(task: Task) -> Program:
     return found
 
 
-def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None) -> Compute:
+def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None) -> Evaluator:
     """The results of a derivative, scalars as floats, and the status."""
     import numpy as np
 

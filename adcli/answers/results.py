@@ -4,29 +4,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
-from adcli.command.options import ROWS, ResultOptions
-from adcli.input.points import points, require_point, several, within
+from adcli.command.options import ROW_OPTIONS, ResultOptions
+from adcli.input.points import Point, points, require_point, several, within
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
 from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX
+from adcli.task.verbs import MATRIX_FORMATS
 
-ELSEWHERE = "; rows, --data FILE or piped in; or --emit text for the program itself"
+OTHER_SOURCES = "; rows, --data FILE or piped in; or --emit text for the program itself"
 """Where a verb that evaluates takes its numbers beside points."""
-Point = dict[str, Any]
 
 
 def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points that --at gives; returns the exit code."""
     check_options(task, options)
-    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else ELSEWHERE)
+    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
     rows = watch.over(evaluate(task, located(task, options.at, watch), options.jobs))
     with destination(options.output) as out:
         if kind := binary(task, options):
@@ -46,7 +44,7 @@ def located(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Point]:
 def check_options(task: Task, options: ResultOptions) -> None:
     """AdError for what points, or programs with tensors, have no meaning for."""
     if not task.signature.tensors:
-        options.refuse(ROWS, "is about rows, which --data gives")
+        options.refuse(ROW_OPTIONS, "is about rows, which --data gives")
         return
     options.refuse(["input_format", "on_error", "missing"], "is about rows, and a program with tensors has points only")
     options.refuse(["digits", "enclose", "fast_math"], "is for programs of scalars, and this one has tensors")
@@ -56,7 +54,7 @@ def check_options(task: Task, options: ResultOptions) -> None:
     options.refuse(["zeros"], "is for programs of scalars: Jacobians of tensors are whole")
     if arrays:
         options.refuse(["form", "fmt", "hexadecimal"], f"is about text, and {options.output} holds arrays")
-    if options.form in MATRIX:
+    if options.form in MATRIX_FORMATS:
         raise AdError(f"--format {options.form} is for programs of scalars, and this one has tensors", help="write --format json")
 
 
@@ -70,7 +68,7 @@ def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watc
     """The results in the format that is asked for, a piece a point."""
     number = number_format(options.fmt, options.hexadecimal)
     layout, headed = task.layout(options.status), several(options.at)
-    if options.form in MATRIX:
+    if options.form in MATRIX_FORMATS:
         return matrices(task, options.form, rows, number, headed)
     if task.signature.tensors:
         return with_tensors(layout, options, rows, number, watch)

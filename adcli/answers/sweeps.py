@@ -21,19 +21,19 @@ from adcli.task.tasks import Task
 
 MOST_ENTRIES = 1 << 27
 """Entries of a Jacobian."""
-Compute = Callable[[dict[str, Any]], tuple[list[Any], int]]
+Evaluator = Callable[[dict[str, Any]], tuple[list[Any], int]]
 """The results at a complete point, in order, and the status."""
 Matrices = dict[tuple[str, str], np.ndarray]
 
 
-def sweeps(task: Task, compiled: Callable[[Program, Sequence[str]], Compute]) -> Compute:
+def sweeps(task: Task, compiled: Callable[[Program, Sequence[str]], Evaluator]) -> Evaluator:
     """The outputs and all matrices at a point; `compiled` makes a derivative with respect to some inputs callable."""
     primal, wrt = task.primal, task.derivation.wrt
     outputs = [r.name for r in primal.results]
     value = compiled(simplify(primal), ())
-    ways: dict[str, Compute] = {}
+    ways: dict[str, Evaluator] = {}
 
-    def run(name: str, program: Program) -> Compute:
+    def run(name: str, program: Program) -> Evaluator:
         if name not in ways:
             ways[name] = compiled(program, wrt)
         return ways[name]
@@ -59,7 +59,7 @@ def require_entries(rows: int, columns: int) -> None:
 
 
 def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
-            compute: Callable[[str, Program], Compute], levels: list[int]) -> Matrices:
+            compute: Callable[[str, Program], Evaluator], levels: list[int]) -> Matrices:
     found = {}
     for x in wrt:
         program = simplify(tangents(primal, [x]))
@@ -76,7 +76,7 @@ def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ..
 
 
 def reverse(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
-            compute: Callable[[str, Program], Compute], levels: list[int]) -> Matrices:
+            compute: Callable[[str, Program], Evaluator], levels: list[int]) -> Matrices:
     found = {}
     wrt = [p.name for p in primal.params if p.name in wrt]   # the order of the adjoints
     for v, extents in shapes.items():

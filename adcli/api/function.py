@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from adcli.api.scientific import Solver
     from adcli.codegen.machine.kernel import Kernel
 
-Names = Sequence[str] | None
+OneOrMore = Sequence[str] | None
 """One name or several, or None for the default."""
-Matrix = tuple[str, tuple[str, ...]]
+MatrixKind = tuple[str, tuple[str, ...]]
 """What matrix a Function computes, jacobian or hessian, and the inputs that are its columns."""
 
 
@@ -59,7 +59,7 @@ class Function:
 
     __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program", "_tensors")
 
-    def __init__(self, program: Program, matrix: Matrix | None = None) -> None:
+    def __init__(self, program: Program, matrix: MatrixKind | None = None) -> None:
         self._program = program
         self._matrix = matrix
         self._inputs = tuple(p.name for p in program.params)
@@ -73,7 +73,7 @@ class Function:
         return self._program
 
     @property
-    def matrix(self) -> Matrix | None:
+    def matrix(self) -> MatrixKind | None:
         """For a Jacobian or a Hessian its name and columns."""
         return self._matrix
 
@@ -94,7 +94,7 @@ class Function:
 
     # -- derivatives
 
-    def grad(self, wrt: Names = None, of: Names = None, mode: str = "auto", order: int = 1) -> Function:
+    def grad(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", order: int = 1) -> Function:
         """The outputs and their partial derivatives, named dv_dx (d2v_dx_dy, … up to `order`).
 
         `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
@@ -102,7 +102,7 @@ class Function:
         """
         return Function(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order))
 
-    def jacobian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+    def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
 
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
@@ -111,27 +111,27 @@ class Function:
         inputs = inputs_to_differentiate(self._program, _names(wrt))
         return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), ("jacobian", tuple(inputs)))
 
-    def hessian(self, wrt: Names = None, of: Names = None, mode: str = "auto", zeros: bool | None = None) -> Function:
+    def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
         inputs = inputs_to_differentiate(self._program, _names(wrt))
         return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), ("hessian", tuple(inputs)))
 
-    def hvp(self, wrt: Names = None, of: Names = None) -> Function:
+    def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
         return Function(derivatives.hvp(self._program, _names(wrt), _names(of)))
 
-    def taylor(self, order: int, wrt: Names = None, of: Names = None, scaled: bool = False) -> Function:
+    def taylor(self, order: int, wrt: OneOrMore = None, of: OneOrMore = None, scaled: bool = False) -> Function:
         """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
         `scaled` makes them derivatives."""
         from adcli.lang.derive.taylor import taylor
         program = self._kept(of)
         return Function(taylor(program, inputs_to_differentiate(program, _names(wrt)), None, order, scaled))
 
-    def jvp(self, wrt: Names = None, of: Names = None) -> Function:
+    def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
         return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
 
-    def vjp(self, wrt: Names = None, of: Names = None) -> Function:
+    def vjp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
         return Function(simplify(pipeline.adjoints(self._kept(of), _names(wrt))))
@@ -146,7 +146,7 @@ class Function:
         from adcli.api.scientific import sparse
         return sparse(self._program, *self._matrix, list(self(at, **values).values()))
 
-    def scipy(self, order: Names = None, of: Names = None, **fixed: float) -> Solver:
+    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, **fixed: float) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
 
         The vector has the inputs in `order` (default: all that are not `param` and not `fixed`); the others keep their
@@ -159,7 +159,7 @@ class Function:
         from adcli.api.scientific import solver
         return solver(self._program, Function, _names(order), _names(of), fixed)
 
-    def _kept(self, of: Names) -> Program:
+    def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, _names(of))
 
     # -- text
@@ -243,7 +243,7 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 """For each equation its group, and the name and kind of each value it defines."""
 
 
-def _restore(text: str, name: str, matrix: Matrix | None, seeds: list[str | None],
+def _restore(text: str, name: str, matrix: MatrixKind | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
@@ -292,7 +292,7 @@ def _double(name: str, value: float) -> float:
         raise AdError(f"input '{name}' is too large for a double") from None
 
 
-def _names(names: Names) -> Names:
+def _names(names: OneOrMore) -> OneOrMore:
     return [names] if isinstance(names, str) else names
 
 

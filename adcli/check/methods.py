@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from adcli.check.subject import LONGEST, Key, Seen, Subject, spread
+from adcli.check.subject import MANY_EQUATIONS, EntryKey, Seen, Subject, spread
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
@@ -34,11 +34,11 @@ OVERHEAD = 200
 """What a point costs beside, in operations."""
 EXACTLY = 1e-15
 """Relative difference of what knows no rounding."""
-RESOLVED = 1e-3
+RESOLVED_PART = 1e-3
 """An error bar wider than this part of an entry says nothing about it."""
 TINY = 1e-25
 """A part of a number that is too small to show in a double."""
-NOTHING = 1e-60
+BELOW_ROUNDING = 1e-60
 """What multiple precision makes of a rounding error in doubles."""
 MARGIN = 2.0
 """The error bound is of first order; so many times it is allowed."""
@@ -102,23 +102,23 @@ class Check(Subject):
                 self.settle(tally, k, s, quotient)
         return [tally]
 
-    def settle(self, tally: Tally, key: Key, s: Seen, quotient: Quotient) -> None:
+    def settle(self, tally: Tally, key: EntryKey, s: Seen, quotient: Quotient) -> None:
         got, bound = s.reverse[key]
         if quotient.problem:
             tally.skip(quotient.problem)
             return
-        wide = quotient.bar > RESOLVED * max(abs(got), abs(quotient.value))
+        wide = quotient.bar > RESOLVED_PART * max(abs(got), abs(quotient.value))
         if wide and got and abs(got - quotient.value) <= quotient.bar:
             tally.skip("error bar too wide")
             return
         tally.compare(self.name(key), s.at, got, quotient.value, quotient.bar + MARGIN * bound)
 
-    def quotients(self, s: Seen, x: str) -> dict[Key, Quotient]:
+    def quotients(self, s: Seen, x: str) -> dict[EntryKey, Quotient]:
         """Differences of every output with respect to one input."""
         pairs = steps(s.at[x], self.length(s.at, x))
         *columns, sides = self.back([*stencil(s.at, x, pairs), s.at])
         spans = [a - b for a, b in pairs]
-        found: dict[Key, Quotient] = {}
+        found: dict[EntryKey, Quotient] = {}
         for r, column in zip(self.chosen.results, columns, strict=False):
             kept = masked(column[:-1], sides[:-1], sides[-1])
             found[r.name, (x,)] = extrapolated(spans, kept[::2], kept[1::2], column[-1],
@@ -156,7 +156,7 @@ class Check(Subject):
         from adcli.lang.analyse.precise_differences import derivative
         smooth = list(self.smooth(seen, tally))
         jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
-        stand: dict[int, tuple[Seen, dict[Key, tuple[Any, Any]]]] = {}
+        stand: dict[int, tuple[Seen, dict[EntryKey, tuple[Any, Any]]]] = {}
         for s, wrt in self.sampled(jobs, 8 * len(self.chosen.equations), PRECISE, tally):
             lengths = [self.length(s.at, x) for x in wrt]
             moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
@@ -178,17 +178,17 @@ class Check(Subject):
             self.rules_alone(rules, s, known)
         return [tally, rules]
 
-    def rules_alone(self, tally: Tally, s: Seen, known: dict[Key, tuple[Any, Any]]) -> None:
+    def rules_alone(self, tally: Tally, s: Seen, known: dict[EntryKey, tuple[Any, Any]]) -> None:
         """The derivative program itself in multiple precision, where nothing is lost by rounding."""
         from adcli.lang.analyse.precise_differences import same_as_program
         orders = {self.name(k): len(k[1]) for k in known}
-        wanted = {self.name(k): (want, EXACTLY * abs(want) + apart + NOTHING * tamed(s.reverse[k]))
+        wanted = {self.name(k): (want, EXACTLY * abs(want) + apart + BELOW_ROUNDING * tamed(s.reverse[k]))
                   for k, (want, apart) in known.items()}
         for name, got in same_as_program(self.reverse.program, s.at, wanted).items():
             want, allowed = wanted[name]
             tally.compare(name, s.at, float(got), float(want), float(allowed), orders[name])
 
-    def count_digits(self, tally: Tally, key: Key, s: Seen, want: Any, apart: Any) -> None:
+    def count_digits(self, tally: Tally, key: EntryKey, s: Seen, want: Any, apart: Any) -> None:
         """Compare an entry with its precise value, and count the digits it has."""
         exact, error = float(want), float(apart)
         for native, (_, bound) in zip(s.native, (s.reverse[key], s.forward[key]), strict=True):
@@ -229,12 +229,12 @@ class Check(Subject):
             return tallies
         from adcli.lang.analyse.taylor_remainder import remainders
         once = tangents(self.primal, self.wrt)
-        short = len(once.equations) <= LONGEST
+        short = len(once.equations) <= MANY_EQUATIONS
         derivatives = simplify(tangents(once, self.wrt)) if short else once
         machine = expand(self.primal)
         for s in self.sampled(list(self.smooth(seen, tallies[0])), 4 * len(derivatives.equations), PRECISE, tallies[0], "points"):
             rounding = Rounding(machine, s.at, near=True)
-            noise = {r.name: NOTHING * tamed(rounding.of(r.atom)) for r in machine.results}
+            noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}
             for name, rest in remainders(self.primal, derivatives, s.at, self.direction(s.at), noise).items():
                 if rest is None:
                     tallies[0].skip("pieces change over every step")

@@ -11,10 +11,10 @@ from adcli.output.numbers import json_text, shortest
 
 if TYPE_CHECKING:
     from adcli.check.methods import Check
-    from adcli.check.tally import Entry, Tally
+    from adcli.check.tally import Compared, Tally
     from adcli.lang.analyse.wrong_rules import Culprit
 
-HEAD = ("method", "compared", "worst", "allowed", "verdict", "")
+HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
 PREFERRED = ("multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")
 """Methods by how much they say about the entry that is wrong: first words."""
 
@@ -59,8 +59,8 @@ def counted(first: int) -> str:
 
 def table(tallies: list[Tally]) -> list[str]:
     """One line a method, columns aligned."""
-    rows = [HEAD, *[row(t) for t in tallies]]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(HEAD))]
+    rows = [HEADINGS, *[row(t) for t in tallies]]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(HEADINGS))]
     left = (0, 4, 5)
     return ["  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(r, widths, strict=True))
                       ).rstrip() for r in rows]
@@ -88,7 +88,7 @@ def digits_text(t: Tally) -> str:
     return "" if t.digits is None else f"{math.floor(t.digits * 10) / 10:.1f} right digits at least"
 
 
-def relative(w: Entry) -> tuple[str, str]:
+def relative(w: Compared) -> tuple[str, str]:
     """The worst difference and what is allowed, relative to the entry."""
     return f"{w.relative(abs(w.got - w.expected)):.1e}", f"{w.relative(w.allowed):.1e}"
 
@@ -149,7 +149,7 @@ def number(x: float | None) -> object:
     return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
 
 
-def entry(w: Entry) -> dict[str, Any]:
+def entry(w: Compared) -> dict[str, Any]:
     return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": number(w.got),
                   "expected": number(w.expected), "allowed": number(w.allowed)}
 

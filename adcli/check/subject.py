@@ -24,10 +24,10 @@ from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 
 Job = TypeVar("Job")
-Key = tuple[str, tuple[str, ...]]
+EntryKey = tuple[str, tuple[str, ...]]
 """An entry: the output, and the inputs differentiated with respect to."""
 
-LONGEST = 30_000
+MANY_EQUATIONS = 30_000
 """Equations of a derivative program before entries are sampled."""
 SECOND = 20_000
 """Estimated equations of the second derivatives before they are left to the Taylor remainder."""
@@ -51,14 +51,14 @@ class Derived:
 
     program: Program
     machine: Program
-    keys: list[Key]
+    keys: list[EntryKey]
 
     @classmethod
     def of(cls, program: Program) -> Derived:
         keys = [(r.of or r.name, r.wrt) for r in program.results]
         return cls(program, expand(program), keys)
 
-    def bounded(self, at: Point) -> dict[Key, Bounded]:
+    def bounded(self, at: Point) -> dict[EntryKey, Bounded]:
         """Every entry with its error bound, by the reference evaluator."""
         rounding = Rounding(self.machine, at)
         return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
@@ -71,9 +71,9 @@ class Seen:
     at: Point
     level: int
     values: dict[str, Bounded]
-    forward: dict[Key, Bounded]
-    reverse: dict[Key, Bounded]
-    native: list[dict[Key, float]]
+    forward: dict[EntryKey, Bounded]
+    reverse: dict[EntryKey, Bounded]
+    native: list[dict[EntryKey, float]]
 
 
 @dataclass
@@ -92,8 +92,8 @@ class Subject:
         self.random = random.Random(f"adcli check {self.seed}")
         size = max(1, len(self.primal.equations))
         of = [r.name for r in self.primal.results]
-        self.some_wrt = self._some(self.wrt, LONGEST // (2 * size))
-        self.some_of = self._some(of, LONGEST // (4 * size))
+        self.some_wrt = self._some(self.wrt, MANY_EQUATIONS // (2 * size))
+        self.some_of = self._some(of, MANY_EQUATIONS // (4 * size))
         n, m = len(self.some_wrt), len(self.some_of)
         self.order = 2 if self.whole and 6 * size * n * (n + 1) * m <= SECOND else 1
 
@@ -155,12 +155,12 @@ class Subject:
             values = {r.name: near.of(r.atom) for r in self.machine.results}
             yield Seen(at, int(level[i]), values, self.forward.bounded(at), self.reverse.bounded(at), native)
 
-    def name(self, key: Key) -> str:
+    def name(self, key: EntryKey) -> str:
         of, wrt = key
         return next(r.name for r, k in zip(self.reverse.program.results, self.reverse.keys, strict=True) if k == key) \
             if wrt else of
 
-    def entries(self, order: int | None = None) -> list[Key]:
+    def entries(self, order: int | None = None) -> list[EntryKey]:
         return [k for k in self.reverse.keys if k[1] and order in (None, len(k[1]))]
 
     # ---------------------------------------------------------------- what a method takes of it

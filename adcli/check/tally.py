@@ -9,7 +9,7 @@ from adcli.lang.analyse.taylor_remainder import ORDERS
 
 
 @dataclass(frozen=True)
-class Entry:
+class Compared:
     """One comparison: the derivative `name` of some order at a point as it is, as it should be, and the difference that
     is allowed."""
 
@@ -45,7 +45,7 @@ class Tally:
     compared: int = 0
     failed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    worst: Entry | None = None
+    worst: Compared | None = None
     digits: float | None = None
     slope: float | None = None
     note: str | None = None
@@ -59,7 +59,7 @@ class Tally:
         if not allowed < math.inf:
             self.skip("rounding leaves no digit")
             return
-        entry = Entry(name, at, got, expected, allowed, order)
+        entry = Compared(name, at, got, expected, allowed, order)
         self.compared += 1
         if self.worst is None or entry.severity > self.worst.severity:
             self.worst = entry

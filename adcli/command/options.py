@@ -21,21 +21,21 @@ from adcli.output.version import __version__
 if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Command], Command]
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Decorator = Callable[[Decorated], Decorated]
 
 TARGETS = ("text", "llvm", "asm", "object")
 """The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
-ROWS = ("input_format", "on_error", "missing", "jobs")
+ROW_OPTIONS = ("input_format", "on_error", "missing", "jobs")
 """Options about rows of tables."""
-NUMBERS = ("at", "data", *ROWS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
+NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
 
 
 # ---------------------------------------------------------------- what was said
 
-class Typed(NamedTuple):
+class TypedOption(NamedTuple):
     """A parameter that stands on the command line: its name, its spelling, and the words that give its value again."""
 
     parameter: str
@@ -48,7 +48,7 @@ class Options:
     """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help."""
 
     verb: str
-    typed: tuple[Typed, ...] = ()
+    typed: tuple[TypedOption, ...] = ()
     program: str | None = None
     expressions: tuple[str, ...] = ()
     wrt: str | None = None
@@ -135,7 +135,7 @@ def takes(kind: type[Kind]) -> Callable[[Callable[[Kind], int]], Callable[..., i
     return decorate
 
 
-def typed(context: click.Context) -> list[Typed]:
+def typed(context: click.Context) -> list[TypedOption]:
     """The parameters that the command line gives."""
     found = []
     for p in context.command.params:
@@ -146,7 +146,7 @@ def typed(context: click.Context) -> list[Typed]:
             off = flag and value is False and p.secondary_opts
             spelling = p.secondary_opts[0] if off else p.opts[0]
             words = (spelling,) if flag else tuple(word for x in values for word in (p.opts[0], str(x)))
-            found.append(Typed(p.name, p.opts[0], words if isinstance(p, click.Option) else tuple(map(str, values))))
+            found.append(TypedOption(p.name, p.opts[0], words if isinstance(p, click.Option) else tuple(map(str, values))))
     return found
 
 
@@ -159,7 +159,7 @@ def option(group: str, *declarations: str, **attributes: Any) -> Decorator:
 
 def together(*options: Decorator) -> Decorator:
     """Several decorators as one, in the order of the help."""
-    def decorate(command: Command) -> Command:
+    def decorate(command: Decorated) -> Decorated:
         for each in reversed(options):
             command = each(command)
         return command
@@ -241,7 +241,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     }
     every = {
         "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
-        "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
+        "data": option(WHERE, "--data", metavar="ROW_OPTIONS", help=said["data"]),
         "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
                                help="What the rows are (default: by suffix, then by what they look like)."),
         "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,

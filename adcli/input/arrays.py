@@ -25,20 +25,19 @@ from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.sizes import bind
 from adcli.lang.ir.sizes import number as extent
-from adcli.output.tensors import require_room
+from adcli.output.tensors import Array, require_room
 
-Array = np.ndarray
-Value = float | Array
-DEEPEST = 32
+InputValue = float | Array
+MOST_DIMENSIONS = 32
 """Dimensions that every NumPy has."""
 TOKEN = re.compile(r'\s*([\[\],]|"[^"]*"|[^\[\],"\s][^\[\],"]*)')
 NPY, ZIP = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06")
 COMPRESSED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (TokenError, ValueError, TypeError, KeyError, SyntaxError, OverflowError, EOFError, RecursionError)
 """What NumPy raises for a header that is none."""
-TEXT = 16
+BYTES_PER_CHARACTER = 16
 """Bytes of memory that a character of numbers as text takes on the way to an array, at most."""
-PLAIN = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
+PLAIN_LINE = re.compile(r"[0-9eE.+\- \t,]*", re.ASCII)
 
 
 # ---------------------------------------------------------------- lists and text
@@ -101,8 +100,8 @@ def flattened(name: str, nested: Any, where: str = "") -> tuple[tuple[int, ...],
         lengths = [len(x) if isinstance(x, list | tuple) else -1 for x in level]
         if lengths.count(lengths[0]) < len(lengths):
             raise ragged(name, shape, lengths, where)
-        if len(shape) == DEEPEST:
-            raise AdError(f"{where}'{name}' has more than {DEEPEST} dimensions")
+        if len(shape) == MOST_DIMENSIONS:
+            raise AdError(f"{where}'{name}' has more than {MOST_DIMENSIONS} dimensions")
         shape = (*shape, lengths[0])
         level = list(chain.from_iterable(level))
     return shape, level
@@ -158,7 +157,7 @@ def integers(name: str, array: Array, where: str = "") -> Array:
     return np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64)
 
 
-def given(p: Param, x: Any) -> Value:
+def given(p: Param, x: Any) -> InputValue:
     """The value of an input: a float, or an array."""
     if isinstance(x, float) and not p.var.integer and not p.var.shape:
         return x
@@ -204,7 +203,7 @@ def read_tensor(name: str, path: str, rank: int) -> Array:
                 return read_npy(file, path)
             if start.startswith(ZIP):
                 return member(name, path, read_npz(path))
-            require_room(path, TEXT * os.fstat(file.fileno()).st_size)
+            require_room(path, BYTES_PER_CHARACTER * os.fstat(file.fileno()).st_size)
             text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
@@ -282,7 +281,7 @@ def npy_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dt
         shape, by_columns, dtype = read(file)
     except BROKEN:
         raise AdError(f"{path}: not an .npy file that this NumPy can read") from None
-    if min(shape, default=0) < 0 or len(shape) > DEEPEST:
+    if min(shape, default=0) < 0 or len(shape) > MOST_DIMENSIONS:
         raise AdError(f"{path}: no array has the shape {shape}")
     return shape, by_columns, dtype
 
@@ -307,7 +306,7 @@ def read_matrix(path: str, text: str) -> Array:
 def read_row(path: str, number: int, line: str, separator: str | None) -> list[float]:
     """The numbers of one line: quickly where nothing is special about them, else as rows of tables are read."""
     fields = line.split(separator)
-    if PLAIN.fullmatch(line):
+    if PLAIN_LINE.fullmatch(line):
         try:
             found = list(map(float, fields))
             if math.inf not in found and -math.inf not in found:

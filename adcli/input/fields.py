@@ -8,7 +8,7 @@ NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\
                     rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
 """A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
 HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
-SHOWN = 40
+CHARACTERS_SHOWN = 40
 """Characters of a field that a message shows."""
 
 
@@ -39,5 +39,5 @@ def field_number(text: bytes) -> float:
 def shown(text: bytes | str) -> str:
     """A field in a message: quoted, printable, not too long."""
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    words = words if len(words) <= SHOWN else words[:SHOWN - 1] + "…"
+    words = words if len(words) <= CHARACTERS_SHOWN else words[:CHARACTERS_SHOWN - 1] + "…"
     return "'" + "".join(c if c.isprintable() else "�" for c in words) + "'"

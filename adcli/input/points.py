@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
-MARK = re.compile(r"[\[\],]")
+BRACKETS_AND_COMMAS = re.compile(r"[\[\],]")
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
 
-class Range(Sequence[Point]):
+class GridRange(Sequence[Point]):
     """Values of one input from `first` to `last`, each the double nearest to the exact value."""
 
     def __init__(self, name: str, first: Fraction, last: Fraction, count: int) -> None:
@@ -115,7 +115,7 @@ def family(name: str) -> str:
 
 def shapes(axis: Axis) -> list[tuple[str, ...]]:
     """The different sets of names that the points of an axis give."""
-    return [(axis.name,)] if isinstance(axis, Range) else list(dict.fromkeys(tuple(p) for p in axis))
+    return [(axis.name,)] if isinstance(axis, GridRange) else list(dict.fromkeys(tuple(p) for p in axis))
 
 
 def combined(grid: Sequence[Axis]) -> Iterator[Point]:
@@ -161,7 +161,7 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis
 def parts(spec: str) -> Iterator[str]:
     """What commas separate, other than those inside of brackets."""
     depth = start = 0
-    for found in MARK.finditer(spec):
+    for found in BRACKETS_AND_COMMAS.finditer(spec):
         depth += {"[": 1, "]": -1, ",": 0}[found[0]]
         if found[0] == "," and depth <= 0:
             yield spec[start:found.start()]
@@ -186,7 +186,7 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
     return span(name, text) if ":" in text else [{name: value(name, text)}]
 
 
-def span(name: str, text: str) -> Range:
+def span(name: str, text: str) -> GridRange:
     """first:last:count, both ends included."""
     fields = text.split(":")
     if len(fields) != 3:
@@ -198,7 +198,7 @@ def span(name: str, text: str) -> Range:
         raise AdError(f"{name}={text}: the ends of a range must be finite")
     if count == 1 and first != last:
         raise AdError(f"{name}={text}: one point cannot reach from {first} to {last}", help="give a count of 2 or more")
-    return Range(name, exact(fields[0], first), exact(fields[1], last), int(count))
+    return GridRange(name, exact(fields[0], first), exact(fields[1], last), int(count))
 
 
 def exact(text: str, double: float) -> Fraction:

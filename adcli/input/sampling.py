@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
+from adcli.input.points import Point
 from adcli.lang.ir import Param
 
-Point = dict[str, float]
-FAR = 1e6
-TRIES = 60
+FARTHEST = 1e6
+DRAWS_EACH = 60
 """Points drawn for each one wanted, at most."""
 SPREADS = ((1.0, 0.0), (3.0, 0.0), (1.0, 0.3), (3.0, 0.5))
 """Exponents of two, and the probability of a negative sign, taken in turn."""
@@ -37,20 +37,20 @@ def _number(r: random.Random, p: Param, spread: float, negative: float) -> float
 
 
 def ranged(low: float, high: float, place: float) -> float:
-    """A number of a range, as far out as a formula may be expected to bear: up to `FAR`, or up to `FAR` times the end that is
-    nearer to 0."""
-    low, high = max(low, min(-FAR, FAR * high)), min(high, max(FAR, FAR * low))
+    """A number of a range, as far out as a formula may be expected to bear: up to `FARTHEST`, or up to that many times the end
+    that is nearer to 0."""
+    low, high = max(low, min(-FARTHEST, FARTHEST * high)), min(high, max(FARTHEST, FARTHEST * low))
     return min(high, max(low, low * (1 - place) + high * place))
 
 
 def usable(params: Sequence[Param], count: int, seed: int, finite: Callable[[list[Point]], list[bool]],
            ) -> tuple[list[Point], int]:
-    """`count` points that are `finite`, or fewer where `TRIES` draws for each do not find them; and how many were not."""
+    """`count` points that are `finite`, or fewer where `DRAWS_EACH` draws for each do not find them; and how many were not."""
     found: list[Point] = []
     failed = drawn = 0
     source = draw(params, seed)
-    while len(found) < count and drawn < TRIES * count:
-        batch = [next(source) for _ in range(min(max(8, 2 * (count - len(found))), TRIES * count - drawn))]
+    while len(found) < count and drawn < DRAWS_EACH * count:
+        batch = [next(source) for _ in range(min(max(8, 2 * (count - len(found))), DRAWS_EACH * count - drawn))]
         drawn += len(batch)
         for point, good in zip(batch, finite(batch), strict=True):
             if len(found) == count:

@@ -9,7 +9,7 @@ from adcli.lang.ir.errors import AdError
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 """Numbers that need no parser: plain decimals that are no overflow."""
-HEXADECIMAL = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re.ASCII)
+HEXADECIMAL_TEXT = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re.ASCII)
 """Numbers as --hex writes them."""
 
 
@@ -55,7 +55,7 @@ def json_number(what: str, x: object) -> float:
     names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
     if isinstance(x, str) and x in names:
         return names[x]
-    if isinstance(x, str) and HEXADECIMAL.fullmatch(x):
+    if isinstance(x, str) and HEXADECIMAL_TEXT.fullmatch(x):
         return value(what, x)
     if not isinstance(x, float):
         raise AdError(f"{what} is not a number")

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import TextIO
 
-PATIENCE = 2.0
+SHOWN_AFTER = 2.0
 """Seconds before anything is shown."""
 EVERY = 0.5
 
@@ -21,7 +21,7 @@ class Progress:
 
     def update(self, rows: int, taken: int) -> None:
         now = time.monotonic()
-        if self.shown and now - self.start >= PATIENCE and now - self.last >= EVERY:
+        if self.shown and now - self.start >= SHOWN_AFTER and now - self.last >= EVERY:
             self.last, self.written = now, True
             self.stream.write(f"\r\x1b[K{line(rows, taken, self.size, now - self.start)}")
             self.stream.flush()

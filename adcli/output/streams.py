@@ -15,7 +15,7 @@ from adcli.lang.ir.errors import AdError
 
 ATOMIC = 4096
 """Bytes that a pipe takes whole or not at all (PIPE_BUF)."""
-AT_ONCE = 1 << 20
+BYTES_AT_ONCE = 1 << 20
 """Bytes that a file is given at a time."""
 STANDARD = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
@@ -74,7 +74,7 @@ def write_rows(stream: BinaryIO, data: bytes) -> None:
     pipe = stat.S_ISFIFO(os.fstat(target).st_mode)
     view, at = memoryview(data), 0
     while at < len(data):
-        step = room(target) if pipe else AT_ONCE
+        step = room(target) if pipe else BYTES_AT_ONCE
         end = data.rfind(b"\n", at, at + step) + 1 or data.find(b"\n", at + step) + 1 or len(data)
         with _writing:
             while at < end:

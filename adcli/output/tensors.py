@@ -18,9 +18,9 @@ from adcli.output.numbers import Number, json_number, shortest
 
 Array = np.ndarray
 
-WIDTH = 100
+TENSOR_WIDTH = 100
 """Characters of a line that numbers are wrapped at."""
-MANY = 1000
+MANY_ELEMENTS = 1000
 """Elements of a tensor beyond which a terminal is shown its corners only."""
 EDGE = 3
 CHARACTERS = 100
@@ -40,10 +40,10 @@ def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
         yield f"{name} = {number(float(x))}"
         return
     head = f"{name} = "
-    cut = cut and x.size > MANY
-    if x.size * 4 <= WIDTH:
+    cut = cut and x.size > MANY_ELEMENTS
+    if x.size * 4 <= TENSOR_WIDTH:
         short = head + " ".join(map(str.strip, nested_lines(x, number, cut)))
-        if len(short) <= WIDTH:
+        if len(short) <= TENSOR_WIDTH:
             yield short
             return
     for i, line in enumerate(nested_lines(x, number, cut)):
@@ -76,7 +76,7 @@ def wrapped(items: Sequence[str]) -> Iterator[str]:
     line = "["
     for i, item in enumerate(items):
         item += "]" if i == len(items) - 1 else ", "
-        if len(line) + len(item) > WIDTH and line.strip() != "[":
+        if len(line) + len(item) > TENSOR_WIDTH and line.strip() != "[":
             yield line.rstrip()
             line = " "
         line += item
@@ -96,7 +96,7 @@ def marked(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def is_cut(rows: Sequence[Any]) -> bool:
     """Whether a terminal is not shown all of these results."""
-    return any(np.size(x) > MANY for x in rows)
+    return any(np.size(x) > MANY_ELEMENTS for x in rows)
 
 
 # ---------------------------------------------------------------- JSON and CSV
@@ -131,7 +131,7 @@ def one(layout: Layout, row: Row, what: str) -> tuple[str, Any]:
 
 def require_text_room(values: Iterable[Any]) -> None:
     elements = sum(map(np.size, values))
-    if elements > MANY:
+    if elements > MANY_ELEMENTS:
         require_room(f"the text of {elements:,} numbers", CHARACTERS * elements)
 
 

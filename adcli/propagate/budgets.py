@@ -15,9 +15,9 @@ from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text
 
 if TYPE_CHECKING:
-    from adcli.propagate.monte_carlo import Agreement, Sampled
+    from adcli.propagate.monte_carlo import ModelVerdict, Sampled
 
-Key = tuple[str, str, tuple[str, ...]]
+FigureKey = tuple[str, str, tuple[str, ...]]
 """Kind, output and further names of a figure, as `adcli.lang.derive.uncertainty_figures.Figure` has them."""
 Correlations = Mapping[tuple[str, str], float]
 """The correlation coefficient of every two outputs."""
@@ -27,21 +27,21 @@ EXTRA = ("low", "high", "low2", "high2", "mc_mean", "mc_mean_error", "mc_u", "mc
 
 LARGEST, SMALLEST = 8, -4
 """Powers of ten between which numbers are written without an exponent."""
-RESOLVED = 15
+SURE_DIGITS = 15
 """Digits of a double that are sure to be right."""
 
 
 @dataclass(frozen=True)
-class Interval:
+class CoverageInterval:
     """A coverage interval for one output, by a linear or quadratic model, and how it compares with the sampled one."""
 
     low: float
     high: float
-    agreement: Agreement | None = None
+    agreement: ModelVerdict | None = None
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputBudget:
     """One output: its value, its figures by kind with their names, and what was asked for beside."""
 
     name: str
@@ -49,8 +49,8 @@ class Output:
     u: float
     shares: dict[str, float]
     quadratic: tuple[float, float] | None = None
-    interval: Interval | None = None
-    wider: Interval | None = None
+    interval: CoverageInterval | None = None
+    wider: CoverageInterval | None = None
     sampled: Sampled | None = None
 
 
@@ -60,11 +60,11 @@ class Budget:
 
     at: dict[str, float]
     spreads: dict[str, float]
-    outputs: Sequence[Output]
+    outputs: Sequence[OutputBudget]
     correlations: Correlations
     sampled_correlations: Correlations
     level: int
-    names: Mapping[Key, str]
+    names: Mapping[FigureKey, str]
     spread_names: Mapping[str, str]
     status: str | None
     sampling: Sampling | None = None
@@ -93,8 +93,8 @@ def rounded(value: float, u: float) -> str:
     if not (math.isfinite(value) and math.isfinite(u)):
         return f"{value!r} ± {u!r}"
     last = power(u, 1) - 1
-    top = max(power(value, RESOLVED), last + 1)
-    if top - last > RESOLVED:
+    top = max(power(value, SURE_DIGITS), last + 1)
+    if top - last > SURE_DIGITS:
         shown = f"{value!r} ± {u:.1e}"
     elif SMALLEST <= top < LARGEST:
         shown = f"{at_place(value, last)} ± {at_place(u, last)}"
@@ -141,7 +141,7 @@ def given(name: str, x: float, spread: float | None, number: Number) -> str:
     return f"{name} = {number(x)}" if spread is None else f"{name} = {number(x)} ± {number(spread)}"
 
 
-def paragraph(budget: Budget, output: Output, number: Number) -> Iterator[str]:
+def paragraph(budget: Budget, output: OutputBudget, number: Number) -> Iterator[str]:
     """One output."""
     v = output.name
     yield f"# {v} = {rounded(output.value, output.u)}"
@@ -168,7 +168,7 @@ def paragraph(budget: Budget, output: Output, number: Number) -> Iterator[str]:
             yield f"{named(budget, 'mc_bad', v)} = {sampled.bad}"
 
 
-def ends(budget: Budget, heading: str, kind: str, v: str, interval: Interval, number: Number) -> Iterator[str]:
+def ends(budget: Budget, heading: str, kind: str, v: str, interval: CoverageInterval, number: Number) -> Iterator[str]:
     """The two lines of an interval, and how it compares with the sampled one."""
     told = f"; {judged(interval.agreement)}" if interval.agreement else ""
     yield f"{heading}{told}"
@@ -176,7 +176,7 @@ def ends(budget: Budget, heading: str, kind: str, v: str, interval: Interval, nu
     yield f"{named(budget, f'high{kind}', v)} = {number(interval.high)}"
 
 
-def judged(agreement: Agreement) -> str:
+def judged(agreement: ModelVerdict) -> str:
     """An agreement in words."""
     words = {"agrees": "agrees with Monte Carlo", "differs": "differs from Monte Carlo", "unclear": "too few samples to compare"}
     return (f"{words[agreement.verdict]}: ends off by {agreement.low:.2g} and {agreement.high:.2g},"
@@ -222,7 +222,7 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
     def pairs(found: Correlations) -> dict[str, object]:
         return {f"{v}:{w}": json_number(r, number) for (v, w), r in found.items()}
 
-    def interval(of: Interval) -> dict[str, object]:
+    def interval(of: CoverageInterval) -> dict[str, object]:
         record: dict[str, object] = {"low": json_number(of.low, number), "high": json_number(of.high, number)}
         if of.agreement:
             tolerance, low, high, verdict = of.agreement

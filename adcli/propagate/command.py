@@ -27,7 +27,7 @@ from adcli.output.layout import Row
 from adcli.output.numbers import number_format
 from adcli.output.streams import destination, write_points
 from adcli.propagate import budgets
-from adcli.propagate.budgets import Budget, Correlations, Interval, Output, Sampling
+from adcli.propagate.budgets import Budget, Correlations, CoverageInterval, OutputBudget, Sampling
 from adcli.rows.stream import source, stream
 from adcli.task.emit import emit
 from adcli.task.request import Request
@@ -190,7 +190,7 @@ class Budgets:
         self.factor = cholesky(wrt, correlations)
         self.spreads = {p.seed or "": p.name for p in task.signature.seeds}
         taken = task.signature.names()
-        self.names: dict[budgets.Key, str] = dict(zip(self.figures, (c.name for c in task.signature.derived), strict=True))
+        self.names: dict[budgets.FigureKey, str] = dict(zip(self.figures, (c.name for c in task.signature.derived), strict=True))
         if sampling:
             self.names |= {(kind, v, ()): taken.fresh(f"{kind}_{v}") for v in self.outputs for kind in budgets.EXTRA}
             self.names |= {("mc_corr", v, (w,)): taken.fresh(f"mc_corr_{v}_{w}") for v, w in self.pairs}
@@ -206,7 +206,7 @@ class Budgets:
         """The budget at one point, with what there is to say about it."""
         count = len(self.outputs)
         values = dict(zip(self.outputs, row.results, strict=False))
-        found: dict[budgets.Key, float] = dict(zip(self.figures, row.results[count:], strict=True))
+        found: dict[budgets.FigureKey, float] = dict(zip(self.figures, row.results[count:], strict=True))
         spreads = {x: row.at[name] for x, name in self.spreads.items()}
         at = {p.name: row.at[p.name] for p in self.task.signature.own}
         sampled, sampled_together = self.sampled(at, spreads)
@@ -219,24 +219,24 @@ class Budgets:
         return Budget(at, spreads, outputs, correlations, sampled_together, row.level, self.names, self.spreads, self.status,
                       self.sampling)
 
-    def output(self, v: str, x: float, found: Mapping[budgets.Key, float], sampled: Sampled | None) -> Output:
+    def output(self, v: str, x: float, found: Mapping[budgets.FigureKey, float], sampled: Sampled | None) -> OutputBudget:
         u = found["u", v, ()]
         known = u < math.inf or u != u   # no share of what is infinite can be told
         shares = {":".join(f.along): found[f] if known else math.nan for f in self.figures if f.kind == "share" and f.of == v}
         quadratic = (found["mean", v, ()], found["u2", v, ()]) if self.order > 1 else None
-        return Output(v, x, u, shares, quadratic, self.interval(x, u, sampled),
+        return OutputBudget(v, x, u, shares, quadratic, self.interval(x, u, sampled),
                       self.interval(*quadratic, sampled) if quadratic else None, sampled)
 
-    def interval(self, mean: float, u: float, sampled: Sampled | None) -> Interval | None:
+    def interval(self, mean: float, u: float, sampled: Sampled | None) -> CoverageInterval | None:
         """The coverage interval of a normal distribution, and how it compares with the sampled one."""
         if self.sampling is None:
             return None
         from statistics import NormalDist
         reach = NormalDist().inv_cdf((1 + self.sampling.coverage) / 2) * u
         if sampled is None:
-            return Interval(mean - reach, mean + reach)
+            return CoverageInterval(mean - reach, mean + reach)
         from adcli.propagate.monte_carlo import compared
-        return Interval(mean - reach, mean + reach, compared(mean - reach, mean + reach, u, sampled))
+        return CoverageInterval(mean - reach, mean + reach, compared(mean - reach, mean + reach, u, sampled))
 
     def sampled(self, at: Mapping[str, float], spreads: Mapping[str, float]) -> tuple[dict[str, Sampled], Correlations]:
         """What Monte Carlo says of every output and of every two of them."""
@@ -257,7 +257,7 @@ class Budgets:
         return (dict(zip(self.outputs, found, strict=True)),
                 {(v, w): float(matrix[place[v], place[w]]) for v, w in self.pairs})
 
-    def remark(self, output: Output, uncertain: bool, smooth: bool) -> None:
+    def remark(self, output: OutputBudget, uncertain: bool, smooth: bool) -> None:
         """Say what a reader of the figures must know."""
         v, sampled = output.name, output.sampled
         if sampled and sampled.bad and self.sampling:

@@ -23,9 +23,9 @@ from adcli.lang.derive.uncertainty_figures import Factor
 
 HELD = 1 << 22
 """Doubles of one block, inputs and outputs together."""
-ROWS = 1 << 16
+BLOCK_SAMPLES = 1 << 16
 """Samples of one block at most."""
-KEPT = 1 << 23
+KEPT_DOUBLES = 1 << 23
 """Doubles that are kept around the ends of all outputs together, before the bounds of the ends are drawn closer."""
 DEVIATIONS = 10.0
 """How many standard deviations the bounds of an end lie from where it is expected; beyond them with probability 1e-23."""
@@ -47,7 +47,7 @@ class Experiment(NamedTuple):
     def rows(self) -> int:
         """Samples of a block."""
         held = len(self.values) + len(self.spreads) + self.kernel.entry.outputs
-        return max(256, min(ROWS, HELD // held))
+        return max(256, min(BLOCK_SAMPLES, HELD // held))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def sample(experiment: Experiment, samples: int, seed: int, coverage: float, job
     size = experiment.rows
     blocks = ((i, min(size, samples - at)) for i, at in enumerate(range(0, samples, size)))
     first = drawn(experiment, seed, (0, min(size, samples)))
-    tallies = [Tally(column, coverage, KEPT // len(first)) for column in first]
+    tallies = [SampleTally(column, coverage, KEPT_DOUBLES // len(first)) for column in first]
 
     def reduced(block: tuple[int, int]) -> tuple[list[Block], np.ndarray]:
         outputs = drawn(experiment, seed, block)
@@ -138,7 +138,7 @@ class Around(NamedTuple):
     between: np.ndarray
 
 
-class End:
+class SampledEnd:
     """One end of a coverage interval: the quantile p of all samples, exactly.
 
     Values between `low` and `high` are kept, those on `low` and below it are counted. The bounds are drawn closer as more
@@ -194,7 +194,7 @@ class End:
         return value(rank), (value(rank + reach) - value(rank - reach)) / 2
 
 
-class Tally:
+class SampleTally:
     """The samples of one output, so far: sums of powers, and both ends.
 
     Powers are those of (v − shift)/scale, taken from the `first` samples, so that sums neither cancel nor overflow. `most`
@@ -207,7 +207,7 @@ class Tally:
         self.scale = float(finite[-1] / 2 - finite[0] / 2) if len(finite) else 0.0
         self.scale = self.scale or 1.0
         self.bad, self.powers, self.coverage = 0, np.zeros(5), coverage
-        self.ends = tuple(End(p, max(most // 2, 1 << 12)) for p in ((1 - coverage) / 2, (1 + coverage) / 2))
+        self.ends = tuple(SampledEnd(p, max(most // 2, 1 << 12)) for p in ((1 - coverage) / 2, (1 + coverage) / 2))
 
     def reduced(self, column: np.ndarray) -> Block:
         """What is kept of these samples."""
@@ -246,7 +246,7 @@ class Tally:
                        self.bad)
 
 
-def products(tallies: Sequence[Tally], outputs: np.ndarray) -> np.ndarray:
+def products(tallies: Sequence[SampleTally], outputs: np.ndarray) -> np.ndarray:
     """Sums over the samples that are finite in every output: how many, of the scaled outputs, and of their products."""
     good = outputs[:, np.isfinite(outputs).all(axis=0)]
     shift, scale = (np.array([[getattr(t, name)] for t in tallies]) for name in ("shift", "scale"))
@@ -275,7 +275,7 @@ def central(powers: np.ndarray) -> tuple[float, float, float]:
 
 # ---------------------------------------------------------------- is the linear model good enough?
 
-class Agreement(NamedTuple):
+class ModelVerdict(NamedTuple):
     """How an interval compares with the one by Monte Carlo (JCGM 101, 8.1): the numerical tolerance, the differences of the two
     ends, and the verdict: agrees, differs, or unclear where there are too few samples to tell."""
 
@@ -292,7 +292,7 @@ def tolerance(u: float) -> float:
     return 0.5 * 10.0 ** (int(f"{u:.1e}".partition("e")[2]) - 1)
 
 
-def compared(low: float, high: float, u: float, sampled: Sampled) -> Agreement:
+def compared(low: float, high: float, u: float, sampled: Sampled) -> ModelVerdict:
     """An interval for an output of standard uncertainty u against the sampled one."""
     allowed = tolerance(u)
     ends = [(abs(low - sampled.low), sampled.low_error), (abs(high - sampled.high), sampled.high_error)]
@@ -300,10 +300,10 @@ def compared(low: float, high: float, u: float, sampled: Sampled) -> Agreement:
         verdict = "differs"
     else:
         verdict = "agrees" if all(d + SURE * e <= allowed for d, e in ends) else "unclear"
-    return Agreement(allowed, ends[0][0], ends[1][0], verdict)
+    return ModelVerdict(allowed, ends[0][0], ends[1][0], verdict)
 
 
-def samples_wanted(samples: int, agreement: Agreement, sampled: Sampled) -> Iterator[int]:
+def samples_wanted(samples: int, agreement: ModelVerdict, sampled: Sampled) -> Iterator[int]:
     """How many samples may tell, a power of ten for each end: with them its standard error is small beside half the tolerance,
     or beside the distance of the difference from the tolerance where that is known already."""
     allowed = agreement.tolerance

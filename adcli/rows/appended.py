@@ -19,14 +19,14 @@ from adcli.rows.rows import Table
 from adcli.rows.tables import SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-QUOTES = re.compile(rb'[",\t\r\n]')
+QUOTED_IF = re.compile(rb'[",\t\r\n]')
 
 Texts = Callable[[Sequence[float]], list[str]]
 """The texts of a column of numbers."""
 Columns = Sequence[Sequence[float]]
 
 
-class Form:
+class RowFormat:
     """One format for the rows of a table: the header, and the bytes of rows with their results and status words.
 
     `keeps`: rows keep their bytes; `new` are the names that are appended.
@@ -130,7 +130,7 @@ def raw_fields(row: bytes, separator: bytes) -> list[bytes]:
 
 def quoted(field: bytes) -> bytes:
     """A field of a CSV or TSV table, in quotes where it needs them."""
-    return b'"' + field.replace(b'"', b'""') + b'"' if QUOTES.search(field) else field
+    return b'"' + field.replace(b'"', b'""') + b'"' if QUOTED_IF.search(field) else field
 
 
 def json_string(text: str) -> str:

@@ -17,7 +17,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import LEVELS
 from adcli.output.numbers import number_format, shortest
-from adcli.rows.appended import Form, repaired
+from adcli.rows.appended import RowFormat, repaired
 from adcli.rows.rows import Rows, Table
 from adcli.task.tasks import Task
 
@@ -49,7 +49,7 @@ class Work:
         number = number_format(options.fmt, options.hexadecimal)
         self.shortest = number is shortest
         form = options.form if options.given("form") else None
-        self.form = Form(table, form, task.layout(self.words), self.texts, number)
+        self.form = RowFormat(table, form, task.layout(self.words), self.texts, number)
         self.new = self.form.new if self.form.kind != "text" else []
         table.new = self.new if self.form.kind == "ndjson" else []
         self.ranges = {p.name: (p.low, p.high) for p in table.inputs if p.low is not None and p.high is not None}

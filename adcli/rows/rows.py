@@ -19,7 +19,7 @@ from adcli.rows.tables import SEPARATORS, field_pattern, row_pattern
 UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
 """What the plain reader leaves to the careful one: quotes, stray carriage returns, blank lines, what float() takes otherwise."""
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
-NAMED = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+JSON_NAMES = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 @dataclass(slots=True)
 class Rows:
     """Rows as they were written, without line ends; the inputs, one column each; the faults by row, with their lines
@@ -169,8 +169,8 @@ class Table:
             if math.isinf(value):
                 raise Fault(f"'{p.name}' is too large for a double")
             return value
-        if isinstance(value, str) and value in NAMED:
-            return NAMED[value]
+        if isinstance(value, str) and value in JSON_NAMES:
+            return JSON_NAMES[value]
         raise Fault(f"'{p.name}': {shown(json.dumps(value, ensure_ascii=False))} is not a number")
 
     # ------------------------------------------------------------ block by block

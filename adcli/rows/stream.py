@@ -25,7 +25,7 @@ from adcli.rows.blocks import Done, Work, fast_tables
 from adcli.rows.rows import Table, plural
 from adcli.rows.tables import BadTable, Input, blocks, kind_of, without_mark
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX
+from adcli.task.verbs import MATRIX_FORMATS
 
 
 def source(task: Task, options: ResultOptions) -> Input | None:
@@ -60,7 +60,7 @@ def piped() -> bool:
 def stream(task: Task, table: Input, options: ResultOptions, watch: Watch) -> int:
     """Write the results for the rows of a table; returns the exit code."""
     refuse(task, options)
-    run = Run(task, table, options, watch)
+    run = TableRun(task, table, options, watch)
     try:
         with destination(options.output) as out:
             run.write(out)
@@ -78,13 +78,13 @@ def refuse(task: Task, options: ResultOptions) -> None:
     """AdError for what is known at points only."""
     if task.signature.tensors:
         raise AdError("rows are of scalars, and this program has tensors", help="give points: --at A=@matrix.npy")
-    if options.form in MATRIX:
+    if options.form in MATRIX_FORMATS:
         raise AdError(f"--format {options.form} writes the matrix of a point, and these are rows",
                       help="give a point with --at, or --format csv")
     options.refuse(["digits"], "is for points, which --at gives")
 
 
-class Run:
+class TableRun:
     """One table on its way through a program."""
 
     def __init__(self, task: Task, source: Input, options: ResultOptions, watch: Watch) -> None:

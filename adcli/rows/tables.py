@@ -24,10 +24,10 @@ PIECE = 2 << 20
 """Bytes asked for at a time."""
 BLOCK = 1 << 20
 """Bytes of a block, at least, where they can be had at once."""
-LONGEST = 32 << 20
+LONGEST_ROW = 32 << 20
 """Bytes of a row. A longer one is a quote that nothing closes, or not a table."""
 
-PATIENCE = 0.02
+BLOCK_WAIT = 0.02
 """Seconds after which what is there is worked on, although it is less than a block."""
 
 KINDS = ("csv", "tsv", "ndjson", "parquet")
@@ -90,7 +90,7 @@ class Input:
 
     def _ready(self) -> bool:
         with suppress(OSError, ValueError):
-            return bool(select.select([self.file], [], [], PATIENCE)[0])
+            return bool(select.select([self.file], [], [], BLOCK_WAIT)[0])
         return True
 
 
@@ -210,8 +210,8 @@ def blocks(pieces: Pieces, separator: bytes | None, name: str) -> Iterator[bytes
         end = end_of_rows(text, separator)
         held, size = [text[end:]], len(text) - end
         wanted = size + BLOCK
-        if size > LONGEST:
-            raise BadTable(f"{name}: a row longer than {LONGEST >> 20} MiB", "is a quote not closed?")
+        if size > LONGEST_ROW:
+            raise BadTable(f"{name}: a row longer than {LONGEST_ROW >> 20} MiB", "is a quote not closed?")
         if end:
             yield text[:end]
         if piece is None:

@@ -18,7 +18,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.rows.rows import Table
 from adcli.rows.tables import Pieces
 
-MARK = "\x01"
+NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
 PARQUET_ROWS = 1 << 16
 
@@ -40,7 +40,7 @@ def read(table: Table, block: bytes) -> Lines | None:
     if not rows or table.separator is None:
         return None
     try:
-        texts = parsed(text, MARK, {"column_1": pl.String}, [0], None).to_series()
+        texts = parsed(text, NO_SEPARATOR, {"column_1": pl.String}, [0], None).to_series()
         places = [p for p in table.places if p is not None]
         types = {f"column_{i + 1}": pl.Float64 if i in places else pl.String for i in range(len(table.names))}
         found = parsed(text, table.separator.decode(), types, sorted(set(places)), '"' if b'"' in text else None)

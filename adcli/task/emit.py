@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from adcli.codegen.targets import TARGETS
 from adcli.codegen.targets import Options as Target
-from adcli.command.options import NUMBERS, ResultOptions
+from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import simplify
@@ -22,7 +22,7 @@ from adcli.output.version import __version__
 from adcli.task.shapes import shaped
 from adcli.task.tasks import Task
 
-ELSEWHERE = ("program", "output", "quiet", "no_cache", "explain")
+NOT_EMITTED = ("program", "output", "quiet", "no_cache", "explain")
 """Parameters that do not change a byte of what is emitted, and the program, which has its own place."""
 
 
@@ -42,7 +42,7 @@ def emit(task: Task, options: ResultOptions) -> None:
 
 
 def check_options(options: ResultOptions, target: str) -> None:
-    options.refuse(NUMBERS, "is about numbers, and --emit writes a program")
+    options.refuse(NUMBER_OPTIONS, "is about numbers, and --emit writes a program")
     if target == "text":
         options.refuse(["lanes", "fast_math"], "is not for --emit text")
     else:
@@ -83,7 +83,7 @@ def command(options: ResultOptions) -> Iterator[str]:
     if program is not None and not program.startswith("-"):
         yield program
     for given in options.typed:
-        if given.parameter not in ELSEWHERE:
+        if given.parameter not in NOT_EMITTED:
             yield from given.words
     if program is not None and program.startswith("-"):
         yield from (program,) if program == "-" else ("--", program)

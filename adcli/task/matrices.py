@@ -20,10 +20,10 @@ from adcli.task.signature import Column
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
 
-Point = tuple[Mapping[str, float], Sequence[float]]
+MatrixPoint = tuple[Mapping[str, float], Sequence[float]]
 """The inputs, and a value for each entry of a matrix there."""
 
-WIDTH = 100
+COMMENT_WIDTH = 100
 """Characters in a line of a comment; the format allows 1024."""
 
 
@@ -63,7 +63,7 @@ def matrix_among(results: Sequence[Column], wrt: Sequence[str], verb: str) -> tu
     return Matrix(name, tuple(rows), tuple(wrt), i, j, order == 2), places
 
 
-def coo(matrix: Matrix, points: Iterable[Point], number: Number = shortest, several: bool = False) -> Iterator[str]:
+def coo(matrix: Matrix, points: Iterable[MatrixPoint], number: Number = shortest, several: bool = False) -> Iterator[str]:
     """The entries as CSV, a piece for the header and one for each point: row and column number from 0, their names, and the
     value. Where there may be `several` points, the number of the point comes first."""
     places = [(i, j, matrix.rows[i], matrix.columns[j], k) for i, j, k in matrix.places()]
@@ -75,7 +75,7 @@ def coo(matrix: Matrix, points: Iterable[Point], number: Number = shortest, seve
         yield csv_text(*[[*first, i, j, row, column, written[k]] for i, j, row, column, k in places])
 
 
-def matrix_market(matrix: Matrix, points: Iterable[Point], number: Number = shortest) -> Iterator[str]:
+def matrix_market(matrix: Matrix, points: Iterable[MatrixPoint], number: Number = shortest) -> Iterator[str]:
     """The one point as a Matrix Market file, with comments that name the rows, the columns and the point.
 
     Of a symmetric matrix the lower triangle. AdError for a second point: a file holds one matrix.
@@ -84,7 +84,7 @@ def matrix_market(matrix: Matrix, points: Iterable[Point], number: Number = shor
     yield from written
 
 
-def _one(points: Iterable[Point]) -> Iterator[Point]:
+def _one(points: Iterable[MatrixPoint]) -> Iterator[MatrixPoint]:
     """The points, of which there may be one."""
     for p, point in enumerate(points):
         if p:
@@ -117,7 +117,7 @@ def _lower(matrix: Matrix) -> tuple[list[int], list[int]]:
 
 def _comment(text: str) -> list[str]:
     """The text as lines that begin with %, none if it is empty; names stay whole."""
-    return textwrap.wrap(text, WIDTH, initial_indent="% ", subsequent_indent="%   ", break_long_words=False,
+    return textwrap.wrap(text, COMMENT_WIDTH, initial_indent="% ", subsequent_indent="%   ", break_long_words=False,
                          break_on_hyphens=False)
 
 

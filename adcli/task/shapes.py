@@ -10,7 +10,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.sizes import shape_text
 
-WIDTH = 100
+LIST_WIDTH = 100
 
 
 def shaped(name: str, atom: Atom) -> str:
@@ -34,7 +34,7 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
     placed = []
     for item in items:
         at += len(item) + 2
-        placed.append((at // WIDTH, item))
+        placed.append((at // LIST_WIDTH, item))
     for line, group in groupby(placed, key=lambda pair: pair[0]):
         yield f"{title if line == 0 else ' ' * len(title)}{':' if line == 0 else ' '} {', '.join(item for _, item in group)}"
 

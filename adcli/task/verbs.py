@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from adcli.task.request import Request
     from adcli.task.signature import Signature
 
-TEXT = ("text", "json", "csv")
-MATRIX = ("coo", "mtx")
+TEXT_FORMATS = ("text", "json", "csv")
+MATRIX_FORMATS = ("coo", "mtx")
 """Formats that write the entries of a matrix, those that are not zero by construction."""
 
 
@@ -153,7 +153,7 @@ VERBS = {verb.name: verb for verb in (
         name="eval", short="The outputs of a program.", help="The outputs of a program.",
         examples=("adcli eval -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli eval -e 'x**2' --at x=0:1:5 --format csv"),
         header="the outputs", mode="", seed=None, derive=_eval, places=lambda s: [],
-        options=(of_option("Outputs to show (default: all)."),), formats=TEXT, module=None, partials=False),
+        options=(of_option("Outputs to show (default: all)."),), formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
         help="""The outputs and every first partial derivative; with --order N, the higher ones too.
@@ -163,7 +163,7 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their partial derivatives", mode=None, seed=None, derive=_grad,
         places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived],
-        options=(derivative_options, mode_option, grad_order_option), formats=TEXT, module=None, partials=True),
+        options=(derivative_options, mode_option, grad_order_option), formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, sparse where it is.",
         help="The outputs and their Jacobian; where many entries are zero by construction, those are left out.",
@@ -171,7 +171,8 @@ VERBS = {verb.name: verb for verb in (
                   "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
         header="the outputs and their Jacobian", mode=None, seed=None, derive=_jacobian,
         places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived],
-        options=(derivative_options, mode_option, matrix_options), formats=TEXT + MATRIX, module=None, partials=False),
+        options=(derivative_options, mode_option, matrix_options), formats=TEXT_FORMATS + MATRIX_FORMATS, module=None,
+        partials=False),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, sparse where it is.",
         help="""One output, its gradient and its Hessian, entries on and above the diagonal.
@@ -181,20 +182,21 @@ VERBS = {verb.name: verb for verb in (
                   "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
         header="the output, its gradient and its Hessian", mode=None, seed=None, derive=_hessian,
         places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived],
-        options=(one_output_options, mode_option, matrix_options), formats=TEXT + MATRIX, module=None, partials=False),
+        options=(one_output_options, mode_option, matrix_options), formats=TEXT_FORMATS + MATRIX_FORMATS, module=None,
+        partials=False),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
         help="The outputs and their tangents along a direction: forward mode.",
         examples=("adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1", "adcli jvp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their tangents", mode="forward", seed="tangent", derive=_jvp,
         places=lambda s: [("jvp", name) for name in s.outputs],
-        options=(derivative_options, seed_option("tangent")), formats=TEXT, module=None, partials=False),
+        options=(derivative_options, seed_option("tangent")), formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
         help="The outputs and the adjoints of the inputs for weights of the outputs: reverse mode.",
         examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and the adjoints of the inputs", mode="reverse", seed="cotangent", derive=_vjp,
-        places=_by_input("vjp"), options=(derivative_options, seed_option("cotangent")), formats=TEXT, module=None,
+        places=_by_input("vjp"), options=(derivative_options, seed_option("cotangent")), formats=TEXT_FORMATS, module=None,
         partials=False),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
@@ -202,7 +204,7 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1",
                   "adcli hvp -e 'input x(N)' -e 's *=! x(i)' --at 'x=[2,3,5]' --tangent 'x=[1,0,0]'"),
         header="the output and the product of its Hessian with a direction", mode="forward over reverse", seed="tangent",
-        derive=_hvp, places=_by_input("hvp"), options=(one_output_options, seed_option("tangent")), formats=TEXT,
+        derive=_hvp, places=_by_input("hvp"), options=(one_output_options, seed_option("tangent")), formats=TEXT_FORMATS,
         module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
@@ -210,7 +212,7 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli taylor -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent y=1 --order 4",
                   "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
         header="the Taylor coefficients of the outputs along a direction", mode="forward", seed="tangent", derive=_taylor,
-        places=_coefficients, options=(of_option("Outputs to expand (default: all)."), taylor_options), formats=TEXT,
+        places=_coefficients, options=(of_option("Outputs to expand (default: all)."), taylor_options), formats=TEXT_FORMATS,
         module=None, partials=False),
     Verb(
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
@@ -221,6 +223,6 @@ VERBS = {verb.name: verb for verb in (
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2% --monte-carlo 10000"),
         header="the outputs and their standard uncertainties", mode="", seed="tangent", derive=_propagate,
-        places=lambda s: [("propagate", c.name) for c in s.derived], options=(), formats=TEXT, module="propagate.command",
+        places=lambda s: [("propagate", c.name) for c in s.derived], options=(), formats=TEXT_FORMATS, module="propagate.command",
         partials=False),
 )}

@@ -16,7 +16,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.streams import destination, say
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
-from adcli.task.verbs import MATRIX, Verb
+from adcli.task.verbs import MATRIX_FORMATS, Verb
 
 
 def command(verb: Verb) -> click.Command:
@@ -47,7 +47,7 @@ def evaluate(verb: Verb, options: ResultOptions) -> int:
 def requested(verb: Verb, options: ResultOptions) -> Request:
     """What is asked of the program."""
     of = entries(options.of) if verb.partials else options.outputs
-    zeros = False if options.form in MATRIX else options.zeros
+    zeros = False if options.form in MATRIX_FORMATS else options.zeros
     return Request(verb.name, options.source, of, options.inputs, options.mode, options.order, options.fast_math, zeros,
                    options.scaled)
 
@@ -77,7 +77,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         emit(task, options)
         return 0
     options.refuse(["style", "lanes"], "is for --emit")
-    if options.form in MATRIX:
+    if options.form in MATRIX_FORMATS:
         options.refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adcli.command.options import NUMBERS, ResultOptions
+from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.output.streams import destination
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ENTRY, NOTHING = "×", "·"
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The bits of the dots of a braille character, by row and column in it (Unicode 15, section 21.1)."""
-FEWEST = 16
+FEWEST_DOTS = 16
 """Dots that a side keeps, if it has as many rows or columns, however long the other side is."""
 LONGEST_NAME = 24
 """Characters that the name of a row may take."""
@@ -35,7 +35,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.lang.passes.simplify import simplify
     from adcli.lang.syntax.parse import parse_source
     from adcli.task.derive import chosen
-    options.refuse(NUMBERS, "is about numbers, and --pattern shows none")
+    options.refuse(NUMBER_OPTIONS, "is about numbers, and --pattern shows none")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
     options.refuse(["style", "lanes"], "is for --emit")
     primal = simplify(chosen(parse_source(request.source), request.of))
@@ -135,4 +135,4 @@ def _blocks(rows: int, columns: int, most_down: int, most_across: int) -> tuple[
     """Rows and columns of a block, so that no more dots are needed than there are."""
     least_down, least_across = math.ceil(rows / most_down), math.ceil(columns / most_across)
     square = max(least_down, least_across)
-    return (max(least_down, min(square, rows // FEWEST)) or 1, max(least_across, min(square, columns // FEWEST)) or 1)
+    return (max(least_down, min(square, rows // FEWEST_DOTS)) or 1, max(least_across, min(square, columns // FEWEST_DOTS)) or 1)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from adcli.why.causes import Words
 
 SWEEPS = ("reverse", "forward")
-NAMED = 6
+NAMES_LISTED = 6
 """Names that a heading lists before it counts."""
-SHOWN = 3
+CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
 COMPARED = 2_000_000
 """Operations that may be spent on asking the other mode."""
@@ -76,14 +76,14 @@ def command(options: WhyOptions) -> int:
         remark(note)
     require_point(primal.params, options.at)
     at = within(primal.params, points(primal.params, options.at, remark), remark, primal.source)
-    asked = Asked(primal, inputs, options.mode == "forward", options.order, options.limit)
+    asked = Question(primal, inputs, options.mode == "forward", options.order, options.limit)
     headed = several(options.at)
     with destination(options.output) as stream:
         write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
     return 0
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """What is to be explained at every point."""
 
     primal: Program
@@ -93,7 +93,7 @@ class Asked(NamedTuple):
     limit: bool
 
 
-class Group(NamedTuple):
+class Explanation(NamedTuple):
     """Findings with the same cause, and the words for it."""
 
     findings: list[Finding]
@@ -103,20 +103,20 @@ class Group(NamedTuple):
     other: dict[str, float]
 
 
-def groups(asked: Asked, at: Mapping[str, float]) -> list[Group]:
+def groups(asked: Question, at: Mapping[str, float]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
     from adcli.lang.analyse.findings import explained, other_mode
     from adcli.lang.analyse.limits import limits_of
     from adcli.lang.analyse.rewrites import mended
     from adcli.why.causes import Words
-    found: list[Group] = []
+    found: list[Explanation] = []
     for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order):
         words = Words(explainer)
         other = other_mode(explainer, findings, not asked.forward, COMPARED)
         together: dict[tuple[Cause, ...], list[Finding]] = {}
         for f in findings:
             together.setdefault(f.causes, []).append(f)
-        found += [Group(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
+        found += [Explanation(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
                   for same in together.values()]
     found.sort(key=lambda g: rank(g.findings[0].value))
     rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
@@ -132,7 +132,7 @@ def rank(x: float) -> int:
 
 # ---------------------------------------------------------------- text
 
-def as_text(asked: Asked, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
+def as_text(asked: Question, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
         told: set[str] = set()
@@ -143,15 +143,15 @@ def as_text(asked: Asked, at: Iterable[Mapping[str, float]], headed: bool) -> It
         yield head + "\n\n".join(paragraphs) + "\n"
 
 
-def paragraph(group: Group, told: set[str]) -> Iterator[str]:
+def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
     """What a group says: the numbers, the operation with its place, where its operands came from, what helps. `told` holds
     the rewrites that were shown before."""
     yield heading(group.findings)
     causes = group.findings[0].causes
-    for cause in causes[:SHOWN]:
+    for cause in causes[:CAUSES_SHOWN]:
         yield from reported(group.words, cause)
-    if len(causes) > SHOWN:
-        yield f"and {len(causes) - SHOWN} more such places"
+    if len(causes) > CAUSES_SHOWN:
+        yield f"and {len(causes) - CAUSES_SHOWN} more such places"
     if group.other:
         mode = "reverse" if "tangent" in {c.sweep for c in causes} else "forward"
         there = listed([f"{name} is {shortest(x)}" for name, x in group.other.items()])
@@ -174,8 +174,8 @@ def heading(findings: Sequence[Finding]) -> str:
 
 
 def listed(found: Sequence[str]) -> str:
-    if len(found) > NAMED + 1:
-        return f"{', '.join(found[:NAMED])} and {len(found) - NAMED} more"
+    if len(found) > NAMES_LISTED + 1:
+        return f"{', '.join(found[:NAMES_LISTED])} and {len(found) - NAMES_LISTED} more"
     return " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
 
 
@@ -193,14 +193,14 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
 
 # ---------------------------------------------------------------- JSON
 
-def as_json(asked: Asked, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
+def as_json(asked: Question, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
     for point in at:
         at_point = {k: json_number(x) for k, x in point.items()}
         yield json_text({"at": at_point, "why": [record(g) for g in groups(asked, point)]}) + "\n"
 
 
-def record(group: Group) -> dict[str, Any]:
+def record(group: Explanation) -> dict[str, Any]:
     """A group as an object: the numbers, their causes, and what else is known."""
     made: dict[str, Any] = {"results": {f.name: json_number(f.value) for f in group.findings},
                             "causes": [one(group.words, c) for c in group.findings[0].causes]}

@@ -115,7 +115,7 @@ def test_wrt_and_of_choose_the_entries():
 
 
 def test_a_long_program_is_looked_at_in_part_and_the_table_says_so(monkeypatch):
-    monkeypatch.setattr(check_subject, "LONGEST", 1000)
+    monkeypatch.setattr(check_subject, "MANY_EQUATIONS", 1000)
     lines = "\n".join(f"t{i} = sin(t{i - 1})*x{i % 8} + 0.5*t{i - 1}" for i in range(1, 50))
     text = f"input {', '.join(f'x{i}' for i in range(8))}, t0\n{lines}\n"
     ended = succeeds("check", "-e", text, "--at", ",".join([*(f"x{i}=0.{i + 1}" for i in range(8)), "t0=0.3"]))

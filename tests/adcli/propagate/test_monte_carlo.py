@@ -14,11 +14,11 @@ from places import ROOT
 
 from adcli.propagate import monte_carlo
 from adcli.propagate.monte_carlo import (
-    Agreement,
-    End,
     Experiment,
+    ModelVerdict,
     Sampled,
-    Tally,
+    SampledEnd,
+    SampleTally,
     compared,
     drawn,
     sample,
@@ -80,8 +80,8 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
                                   "v = sqrt(x)"])
 def test_ends_are_exact_order_statistics_however_few_values_are_kept(text, monkeypatch):
     """With bounds drawn closer again and again the figures are those of all samples sorted."""
-    monkeypatch.setattr(monte_carlo, "ROWS", 1 << 12)
-    monkeypatch.setattr(monte_carlo, "KEPT", 1 << 13)
+    monkeypatch.setattr(monte_carlo, "BLOCK_SAMPLES", 1 << 12)
+    monkeypatch.setattr(monte_carlo, "KEPT_DOUBLES", 1 << 13)
     of, samples = experiment(text, [0.0], {0: 1.0}), 300_000
     ((got,), _) = run(of, samples, coverage=0.9, jobs=1)
     every = np.concatenate([drawn(of, 1, (i, min(1 << 12, samples - at)))[0] for i, at in enumerate(range(0, samples, 1 << 12))])
@@ -95,7 +95,7 @@ def test_ends_are_exact_order_statistics_however_few_values_are_kept(text, monke
 
 
 def test_what_is_kept_does_not_grow_with_the_samples():
-    end, r, held = End(0.025, 1 << 12), np.random.default_rng(0), []
+    end, r, held = SampledEnd(0.025, 1 << 12), np.random.default_rng(0), []
     for i in range(1, 401):
         end.take(end.around(r.standard_normal(10_000)))
         end.tighten(10_000 * i)
@@ -104,7 +104,7 @@ def test_what_is_kept_does_not_grow_with_the_samples():
 
 
 def test_no_finite_sample_at_all():
-    tally = Tally(np.array([math.nan, math.inf]), 0.95, 100)
+    tally = SampleTally(np.array([math.nan, math.inf]), 0.95, 100)
     tally.take(tally.reduced(np.array([math.nan, math.inf, -math.inf])))
     got = tally.figures()
     assert got.bad == 3
@@ -148,7 +148,7 @@ def test_as_many_samples_as_are_said_to_tell_do():
         verdicts.append(agreement.verdict)
         samples = max(samples_wanted(samples, agreement, got))
     assert (verdicts[0], verdicts[-1]) == ("unclear", "agrees")
-    assert list(samples_wanted(10, Agreement(0.0, 0.0, 0.0, "unclear"), got)) == []
+    assert list(samples_wanted(10, ModelVerdict(0.0, 0.0, 0.0, "unclear"), got)) == []
 
 
 def test_a_nearly_linear_program_agrees():
