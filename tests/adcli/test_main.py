@@ -10,9 +10,8 @@ import sys
 import time
 
 import pytest
-from places import ROOT
+from places import ROOT, WORKED
 
-WORKED = str(ROOT / "samples" / "worked.ad")
 ADCLI = f"{sys.executable} -m adcli"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C"}
 

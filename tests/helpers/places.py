@@ -4,3 +4,4 @@ import pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 HELPERS = ROOT / "tests" / "helpers"
+WORKED = ROOT / "samples" / "worked.ad"

@@ -15,13 +15,11 @@ from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import STYLES
 from back_ends import same
 from hypothesis import given
-from places import ROOT
+from places import WORKED
 from random_programs import Sample, choices, law, point, samples
 
 import adcli
 from adcli.api.function import Function
-
-WORKED = ROOT / "samples" / "worked.ad"
 
 
 def bits(x: float) -> bytes:

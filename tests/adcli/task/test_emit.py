@@ -9,11 +9,10 @@ import subprocess
 
 import pytest
 from command import adcli, succeeds
-from places import ROOT
+from places import WORKED
 
 from adcli.main import VERBS
 
-WORKED = str(ROOT / "samples" / "worked.ad")
 MARKS = {"text": "#", "llvm": ";", "asm": "#"}
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
@@ -34,7 +33,7 @@ int main(void) {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    (tmp_path / "f.ad").write_text(pathlib.Path(WORKED).read_text())
+    (tmp_path / "f.ad").write_text(WORKED.read_text())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

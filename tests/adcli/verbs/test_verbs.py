@@ -4,8 +4,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
-import os
 import pathlib
 import re
 import shlex
@@ -13,20 +11,12 @@ import shlex
 import click
 import pytest
 from command import adcli, succeeds
-from places import ROOT
+from places import WORKED
 
 from adcli.command.usage import GROUPS
 from adcli.main import VERBS, cli
-from adcli.output.numbers import shortest
 
-WORKED = ROOT / "samples" / "worked.ad"
-FORMATS = ("text", "json", "csv")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
 # ---------------------------------------------------------------- the verbs
@@ -117,46 +107,6 @@ def test_defaults_need_no_point():
 
 # ---------------------------------------------------------------- points
 
-def column(form: list[str], program: str = "x + y") -> list[list[float]]:
-    """The inputs and the value at every point."""
-    rows = list(csv.reader(io.StringIO(succeeds("eval", "-e", program, *form, "--format", "csv").out)))
-    return [[float(x) for x in row] for row in rows[1:]]
-
-
-def test_several_points():
-    assert column(["--at", "x=1,y=2", "--at", "x=3,y=4"]) == [[1, 2, 3], [3, 4, 7]]
-    assert succeeds("eval", "-e", "x + y", "--at", "x=1,y=2", "--at", "y=4,x=3").out == \
-        "# x = 1.0, y = 2.0\nf = 3.0\n\n# x = 3.0, y = 4.0\nf = 7.0\n"
-
-
-def test_ranges_and_grids():
-    assert column(["--at", "x=0:1:3,y=0"]) == [[0, 0, 0], [0.5, 0, 0.5], [1, 0, 1]]
-    assert column(["--at", "x=0:1:2,y=10:30:3"]) == [[x, y, x + y] for x in (0, 1) for y in (10, 20, 30)]
-    assert column(["--at", "x=1:-1:3,y=2:2:1"]) == [[1, 2, 3], [0, 2, 2], [-1, 2, 1]]
-
-
-def test_every_point_of_a_range_is_the_nearest_double():
-    assert [x for x, *_ in column(["--at", "x=0:0.3:4"], "x")] == [0.0, 0.1, 0.2, 0.3]
-    assert [x for x, *_ in column(["--at", "x=1:10:10"], "x")] == [float(i) for i in range(1, 11)]
-    assert [x for x, *_ in column(["--at", "x=0:pi:2"], "x")] == [0.0, math.pi]
-    assert [x for x, *_ in column(["--at", "x=-1e308:1e308:3"], "x")] == [-1e308, 0.0, 1e308]
-
-
-def test_numbers_as_in_the_language():
-    for text, number in (("pi/2", math.pi / 2), (".5", 0.5), ("1_000", 1000.0), ("0x1.8p-2", 0.375), ("-2**2", -4.0),
-                        ("inf", math.inf)):
-        assert column(["-q", "--at", f"x={text}"], "x")[0] == [number, number]
-
-
-def test_points_from_a_file():
-    for content in ('{"x": 1, "y": 2}', '[{"x": 1, "y": 2}]', '\ufeff{"y": 2, "x": 1}\n'):
-        pathlib.Path("p.json").write_text(content)
-        assert column(["--at", "@p.json"]) == [[1, 2, 3]]
-    pathlib.Path("p.json").write_text('{"x": 1}\n\n{"x": 2}\n')
-    assert column(["--at", "y=0:1:2,@p.json"]) == [[1, 0, 1], [2, 0, 2], [1, 1, 2], [2, 1, 3]]
-    pathlib.Path("p.json").write_text("[]")
-    assert column(["--at", "@p.json"]) == []
-
 
 @pytest.mark.parametrize("options", [[], ["--hex"]])
 def test_results_are_points_again(options):
@@ -170,30 +120,6 @@ def test_results_are_points_again(options):
 
 # ---------------------------------------------------------------- formats
 
-AWKWARD = ["grad", "-e", "v = x/y", "-e", "w = log(x)", "--at", "x=-1:1:3,y=-0.0", "--at", "x=1e-320,y=3", "--at", "x=nan,y=inf"]
-
-
-def test_json_is_always_valid():
-    records = adcli(*AWKWARD, "--format", "json").records
-    assert len(records) == 5
-    assert records[1]["value"] == {"v": "NaN", "w": "-Infinity"}
-    assert records[0]["value"]["v"] == "Infinity"
-    assert records[4]["at"] == {"x": "NaN", "y": "Infinity"}
-
-
-def test_csv_has_the_same_numbers_as_json():
-    def flat(record):
-        partials = [x for of in record["grad"].values() for x in of.values()]
-        return [float(x) for x in (*record["at"].values(), *record["value"].values(), *partials)]
-    rows = list(csv.reader(io.StringIO(adcli(*AWKWARD, "--format", "csv").out)))
-    assert rows[0] == ["x", "y", "v", "w", "dv_dx", "dv_dy", "dw_dx", "dw_dy"]
-    for row, record in zip(rows[1:], adcli(*AWKWARD, "--format", "json").records, strict=True):
-        assert list(map(repr, map(float, row))) == list(map(repr, flat(record)))
-
-
-def test_csv_ends_its_lines_with_a_line_feed():
-    assert succeeds("eval", "-e", "x", "--at", "x=1", "--format", "csv").data == b"x,f\n1.0,1.0\n"
-
 
 @pytest.mark.parametrize("verb", ["eval", "grad"])
 @pytest.mark.parametrize("options", [[], ["--hex"], ["--fmt", "%.3e"]])
@@ -201,15 +127,6 @@ def test_text_is_a_program_that_prints_itself(verb, options):
     for point in ("x=2,y=5", "x=0,y=0", "x=-1,y=-0.0", "x=1e-310,y=1e300", "x=inf,y=3"):
         text = adcli(verb, "-e", "v = x/y", "-e", "w = x*y", "--at", point, *options).out
         assert adcli("eval", "-", *options, stdin=text.encode()).out == text
-
-
-def test_numbers_are_the_shortest_that_read_back():
-    for x in (0.1, 3.0, 1e-300, 5e-324, 1e16, 1e22, -0.0, 1 / 3, 2.0**53, math.inf):
-        text = adcli("eval", "-e", "x", "-q", "--at", f"x={x!r}").out
-        assert text == f"f = {shortest(x)}\n"
-        assert any(c in shortest(x) for c in ".en")
-        assert math.copysign(1, float(shortest(x))) == math.copysign(1, x)
-        assert float(shortest(x)) == x
 
 
 def test_templates_and_hexadecimal():
@@ -239,60 +156,8 @@ def test_no_cache_is_accepted():
 
 # ---------------------------------------------------------------- files
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_file_has_what_standard_output_has(form):
-    line = ["grad", WORKED, "--at", "x=0:1:3,y=2", "--format", form]
-    shown = succeeds(*line).data
-    for name in ("r", "-"):
-        ended = succeeds(*line, "-o", name)
-        assert ended.data == (b"" if name == "r" else shown)
-    assert pathlib.Path("r").read_bytes() == shown
-
-
-def test_a_replaced_file_keeps_its_permissions_and_its_links():
-    real, link = pathlib.Path("real"), pathlib.Path("link")
-    real.write_text("old")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    succeeds("eval", "-e", "1", "-o", link)
-    assert link.is_symlink()
-    assert real.read_text() == "f = 1.0\n"
-    assert real.stat().st_mode & 0o777 == 0o640
-    assert sorted(os.listdir()) == ["link", "real"]
-
-
-def test_a_new_file_has_the_usual_permissions():
-    before = os.umask(0o027)
-    try:
-        succeeds("eval", "-e", "1", "-o", "new")
-    finally:
-        os.umask(before)
-    assert pathlib.Path("new").stat().st_mode & 0o777 == 0o640
-
-
-def test_a_program_may_be_formatted_in_place():
-    pathlib.Path("p.ad").write_text("v=x*(y+1)  # product\n")
-    succeeds("fmt", "p.ad", "-o", "p.ad")
-    assert pathlib.Path("p.ad").read_text() == "v = x * (y + 1)  # product\n"
-    assert succeeds("fmt", "--check", "p.ad").out == ""
-
 
 # ---------------------------------------------------------------- show
-
-@pytest.mark.parametrize("stage", ["parsed", "anf", "ssa", "dup", "forward", "reverse", "simplified"])
-@pytest.mark.parametrize("style", [None, "nested", "anf", "prefix"])
-def test_every_stage_is_a_program(stage, style):
-    if (stage, style) in (("parsed", "anf"), ("anf", "nested")):
-        assert adcli("show", WORKED, "--stage", stage, "--style", style).code == 2
-        return
-    text = succeeds("show", WORKED, "--stage", stage, *(["--style", style] if style else [])).out
-    at = "x=2,y=5" + {"forward": ",dx=1,dy=0", "reverse": ",d_dv=1"}.get(stage, "")
-    assert succeeds("eval", "-", "--at", at, stdin=text.encode()).out.startswith("v = 3920.6\n")
-
-
-def test_show_takes_wrt_and_of():
-    text = succeeds("show", "-e", "v = x*y; w = x", "--stage", "reverse", "--wrt", "y", "--of", "v").out
-    assert succeeds("eval", "-", "--at", "x=2,y=5,d_dv=1", stdin=text.encode()).out == "v = 10.0\nw = 2.0\nd_dy = 2.0\n"
 
 
 # ---------------------------------------------------------------- help
