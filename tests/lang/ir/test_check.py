@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adcli.lang.ir import Equation, Lit, Var, check
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, check
 from adcli.lang.ir.affine import Index, affine
 from adcli.lang.ir.check import CheckError
 from adcli.lang.ir.comprehension import Read
+from adcli.lang.ir.primitives import TABLE
 from comprehension_samples import convolution, with_op
 
 
@@ -41,3 +42,58 @@ def test_the_checker_refuses_what_is_not_complete_by_itself() -> None:
     for wrong, message in faults:
         with pytest.raises(CheckError, match=message):
             check.check(wrong)
+
+
+# ---------------------------------------------------------------- scalars
+
+X, Y, T = Var("x"), Var("y"), Var("t", truth=True)
+INPUT = Param(X, "x")
+
+
+def sine(out: Var, arg: Atom) -> Equation:
+    return Equation((out,), TABLE["sin"], (arg,))
+
+
+@pytest.mark.parametrize(("params", "equations", "results", "said"), [
+    ((INPUT, INPUT), (), (), "input x is bound twice"),
+    ((INPUT, Param(Y, "x")), (), (), "two inputs of one name"),
+    ((INPUT,), (sine(Y, X), sine(Y, X)), (), "equation 1: y is bound twice"),
+    ((INPUT,), (sine(X, X),), (), "x is bound twice"),
+    ((INPUT,), (sine(Y, Var("z")),), (), "z is used before it is bound"),
+    ((INPUT,), (sine(T, X),), (), "t has the wrong kind"),
+    ((INPUT,), (Equation((Y,), TABLE["lt"], (X, X)),), (), "y has the wrong kind"),
+    ((INPUT,), (Equation((T,), TABLE["lt"], (X, X)), sine(Y, T)), (), "t has the wrong kind"),
+    ((INPUT,), (Equation((Y,), TABLE["select"], (Lit(1.0), X, X)),), (), "a constant where a truth value belongs"),
+    ((INPUT,), (Equation((Y,), TABLE["add"], (X,)),), (), "wrong number of arguments"),
+    ((INPUT,), (Equation((Y,), TABLE["max"], (X,)),), (), "wrong number of arguments"),
+    ((INPUT,), (Equation((Y, Var("z")), TABLE["sin"], (X,)),), (), "wrong number of results"),
+    ((INPUT,), (Equation((Y,), TABLE["dup"], (X,)),), (), "wrong number of results"),
+    ((INPUT,), (Equation((Y,), TABLE["pown"], (X, X)),), (), "an argument that must be constant"),
+    ((INPUT,), (Equation((Y,), TABLE["pown"], (X, Lit(0.5))),), (), "a constant that is no integer"),
+    ((INPUT,), (), (Result("v", Y),), "result v is not a bound real value"),
+    ((INPUT,), (Equation((T,), TABLE["lt"], (X, X)),), (Result("v", T),), "result v is not a bound real value"),
+    ((INPUT,), (), (Result("v", X), Result("v", X)), "two results of one name")])
+def test_what_no_program_may_be(params: tuple[Param, ...], equations: tuple[Equation, ...], results: tuple[Result, ...],
+                                said: str) -> None:
+    with pytest.raises(CheckError, match=said):
+        check.check(Program(params, equations, results))
+
+
+def test_a_value_used_twice_is_not_in_explicit_duplication_form() -> None:
+    first, second = Var("a"), Var("b")
+    copied = (Equation((first, second), TABLE["dup"], (X,)), Equation((Y,), TABLE["mul"], (first, second)))
+    check.check_linear(Program((INPUT,), copied, (Result("y", Y),)))
+    for wrong in (Program((INPUT,), (Equation((Y,), TABLE["mul"], (X, X)),), (Result("y", Y),)),
+                  Program((INPUT,), (sine(Y, X),), (Result("y", Y), Result("x", X)))):
+        with pytest.raises(CheckError, match="a value is used more than once"):
+            check.check_linear(wrong)
+
+
+def test_the_fault_is_shown_among_its_neighbours() -> None:
+    values = [Var(f"v{i}") for i in range(9)]
+    lines = [sine(new, old) for old, new in zip((X, *values[:3], Var("lost"), *values[4:7]), values[:8], strict=True)]
+    with pytest.raises(CheckError) as fault:
+        check.check(Program((INPUT,), tuple(lines), ()))
+    assert str(fault.value).splitlines() == [
+        "equation 4: lost is used before it is bound", "  v1 = sin(v0)", "  v2 = sin(v1)", "  v3 = sin(v2)", "> v4 = sin(lost)",
+        "  v5 = sin(v4)", "  v6 = sin(v5)", "  v7 = sin(v6)"]

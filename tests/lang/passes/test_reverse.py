@@ -4,8 +4,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from adcli.lang.passes import reverse
+from adcli.lang.passes import pipeline, reverse
+from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.syntax.parse import parse
+from adcli.lang.syntax.printer import print_program
 from hypothesis import given
 from laws import check_modes_agree, check_transposes
 from planted_faults import caught
@@ -13,6 +15,28 @@ from random_programs import Sample, choices, extreme, law, mixed_points
 
 SHARED = parse("s = x*y\nt = sin(s)*s\nv = t*s + x/t\nw = t - y")
 POINTS = [{"x": 1.25, "y": -0.5}, {"x": 0.0, "y": 2.0}, {"x": 3.0, "y": 0.1}]
+
+
+@pytest.mark.parametrize(("line", "adjoints"), [
+    ("y = x1 + x2", ["(d_dx1, d_dx2) = dup(d_dy)"]),
+    ("y = x1*x2", ["(d_dx1, d_dx2) = (mul(d_dy, x2), mul(x1, d_dy))"]),
+    ("y = x1/x2", ["d_dx1 = div(d_dy, x2)", "d_dx2 = mul(neg(div(d_dy, x2)), y)"]),
+    ("(y, z) = dup(x)", ["d_dx = add(d_dy, d_dz)"]),
+    ("y = 3*x", ["d_dx = mul(3, d_dy)"]),
+    ("y = sin(x)", ["d_dx = mul(d_dy, cos(x))"])])
+def test_a_line_and_its_adjoints(line: str, adjoints: list[str]) -> None:
+    lines = print_program(pipeline.adjoints(parse(line)), "prefix").splitlines()
+    assert lines[-len(adjoints):] == adjoints
+
+
+def test_the_program_stands_first_and_its_adjoints_in_reverse_order() -> None:
+    program = parse("p = 7*x\nr = 1/y\nq = p*x*5\nv = 2*p*q + 3*r")
+    copied, derived = duplicate(program), pipeline.adjoints(program)
+    lines, sweep = derived.equations[:len(copied.equations)], derived.equations[len(copied.equations):]
+    assert [[o.name for o in e.outs] for e in lines] == [[o.name for o in e.outs] for e in copied.equations]
+    adjoints = [out.name for e in sweep for out in e.outs if out.name]
+    assert adjoints == [
+        "d_di3", "d_di4", "d_dr", "d_di2", "d_dq", "d_dp2", "d_di1", "d_dp1", "d_dx2", "d_dy", "d_dp", "d_dx1", "d_dx"]
 
 
 def test_a_sweep_in_the_wrong_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,63 @@
+"""IR in the notation of mathematics: what each operator emits, in which order, and how values get their names."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.build import Builder, Expr, composed
+from adcli.lang.ir.check import check
+from adcli.lang.ir.primitives import TABLE, sin
+
+X, Y = Var("x"), Var("y")
+
+
+def emitted(formula: Callable[[Expr, Expr], Expr]) -> list[str]:
+    b = Builder()
+    formula(b.expr(X), b.expr(Y))
+    return [e.op.name for e in b.equations]
+
+
+@pytest.mark.parametrize(("formula", "want"), [
+    (lambda x, y: x + y, ["add"]), (lambda x, y: 1 + x, ["add"]), (lambda x, y: x - 2, ["sub"]), (lambda x, y: 2 - x, ["sub"]),
+    (lambda x, y: x * y, ["mul"]), (lambda x, y: 3 * x, ["mul"]), (lambda x, y: x / y, ["div"]), (lambda x, y: 1 / x, ["div"]),
+    (lambda x, y: -x, ["neg"]), (lambda x, y: (x < y) & ~(x >= 0), ["lt", "ge", "not", "and"]),
+    (lambda x, y: (x == y) | (x != 0) | (x <= y) | (x > y), ["eq", "ne", "or", "le", "or", "gt", "or"]),
+    (lambda x, y: x * sin(y + 1), ["add", "sin", "mul"])])
+def test_operators_emit_their_rows_inner_ones_first(formula: Callable[[Expr, Expr], Expr], want: list[str]) -> None:
+    assert emitted(formula) == want
+
+
+@pytest.mark.parametrize("formula", [lambda x, y: 2 - x, lambda x, y: 1 / x, lambda x, y: x - y, lambda x, y: y / x])
+def test_sides_are_not_exchanged(formula: Callable[[object, object], object]) -> None:
+    b = Builder()
+    out = formula(b.expr(X), b.expr(Y))
+    assert isinstance(out, Expr)
+    program = check(Program((Param(X, "x"), Param(Y, "y")), tuple(b.equations), (Result("z", out.atom),)))
+    assert evaluate(program, {"x": 4.0, "y": 8.0})["z"] == formula(4.0, 8.0)
+
+
+def test_an_expression_is_no_truth_value_and_no_key() -> None:
+    x = Builder().expr(X)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x)
+    with pytest.raises(TypeError, match="not a constant"):
+        _ = x.literal
+    assert Builder().expr(Lit(2.0)).literal.value == 2.0
+
+
+def test_only_what_the_last_line_made_is_renamed() -> None:
+    b = Builder()
+    first, second = b.emit(TABLE["sin"], X), b.emit(TABLE["cos"], X)
+    assert b.rename(first, "a", False, 0) is first                    # not the last line
+    assert b.rename(second, "b", False, 2) is second                  # emitted before the start
+    renamed = b.rename(second, "b", False, 0)
+    assert isinstance(renamed, Var) and renamed.name == "b" and b.equations[-1].outs == (renamed,)
+
+
+@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.value is not None], ids=lambda op: op.name)
+def test_every_composition_is_a_whole_program(op) -> None:
+    static = {i: Lit(2.0) for i in op.static}
+    program = check(composed(op, static))
+    assert len(program.params) == op.arity - len(static) and len(program.results) == 1
