@@ -76,6 +76,19 @@ class Primitive:
     commutes: bool = False
     hides_nan: bool = False
     spelled: str | None = None
+    about: str = ""
+    args: str = ""
+    defined: str = ""
+    c: str | None = None
+    latex: str | None = None
+    unicode: str | None = None
+    pieces: str | None = None
+    vanishes: bool = False
+    saturates: bool = False
+    factored: bool = False
+    periodic: bool = False
+    ulps: float | None = None
+    absolute: bool = False
 
     @property
     def arity(self) -> int:

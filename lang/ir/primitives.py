@@ -9,10 +9,37 @@ and reverse mode to the adjoint of the result; the two modes cannot drift apart.
 is the map m where c holds and zero by construction elsewhere. The forms are chosen for what they give at the awkward
 points of SEMANTICS.md (a `+ 0` turns −0 into +0, `(1 - x) * (1 + x)` keeps the digits of 1 − x²).
 
-Other columns: `status`, where the operation is not smooth; `value`, a definition by other rows for operations that no
-machine has; `llvm` (instruction or intrinsic) and `libm` (symbol) for those it has; `domain`, where tests sample; `commutes`;
-`hides_nan`, true where a NaN argument can give a result that is a number; `static`, the arguments that are integer
-constants; `spelled`, the name in the text where it differs. Adding an operation edits one row and nothing else.
+Other columns, inert data all of them:
+
+    status      where the operation is not smooth
+    value       a definition by other rows, for operations that no machine has
+    llvm, libm  an instruction or intrinsic, or the symbol of a mathematics library, for operations that a machine has
+    c           the operator or C99 function; None where C has to write the operation out
+    ulps        how far the result of a machine may be off, in units in the last place: 0 rounds nothing, 0.5 rounds correctly.
+                None where other rows define the operation, whose errors add up; `absolute`: the units are those of the larger
+                of 1 and the argument, since digits are lost beside the zeros
+    static      the arguments that are integer constants
+    commutes    its arguments, all of them, can stand in any order
+    hides_nan   a NaN among the arguments can give a result that is a number
+    pieces      how a piecewise function is put together: "step" (constant on each piece), "hinge" (flat on one side),
+                "largest" or "smallest" (of its arguments), "sign" (an argument or its negative), "sawtooth" (it rises, falls
+                back and starts again)
+    vanishes    0 where its first argument is 0, or where all are (a sum, a length)
+    saturates   far out, on one side at least, it levels off: its derivative falls to 0
+    factored    its derivative with respect to one argument has another argument as a factor
+    periodic    it repeats without end, so there is no limit at infinity
+    about       what it is, in a phrase
+    args        what its arguments are called in writing; x, or x and y, if nothing is said
+    defined     the condition, in terms of these, under which finite arguments have a finite value if it is not too large for
+                a double; empty where that is everywhere
+    domain      where tests sample
+    spelled     the name in the text where it differs
+    latex, unicode
+                how mathematics writes it: a function's name, an operator, or a form in which #1 and #2 stand for operands.
+                The name in the text, if nothing is said
+
+Adding an operation edits one row and nothing else; only an operation that is not defined by others (`value`) needs, beyond it, an
+entry in each arithmetic of lang/evaluate that is to know it.
 """
 from __future__ import annotations
 
@@ -32,13 +59,22 @@ PER_LN2, PER_LN10 = (Rounded(1 / math.log(base), ("div", 1.0, ("log", base))) fo
 TWO_OVER_ROOT_PI = Rounded(2 / math.sqrt(math.pi), ("div", 1.0, ("sqrt", ("atan", 1.0))))
 ANY, POSITIVE, UNIT = (-3.0, 3.0), (0.1, 4.0), (-0.95, 0.95)
 
+ARGUMENTS = "x, y, z"
+ROUNDED = 0.5
+"""Units in the last place that a correctly rounded result is off by at most."""
+FUNCTION = 6.0
+"""Units in the last place that a function of a mathematics library may be off by, where nothing else is known of it."""
+
 TABLE: dict[str, Primitive] = {}
 Fn = Callable[..., Expr]
 
 
 def row(name: str, signature: str, *maps: Callable[..., Any] | None, **columns: Any) -> Fn:
     """Enter a row; returns the operation as a function of Exprs, for the rows below it."""
-    columns.setdefault("domain", (ANY,) * signature.index(">"))
+    count = signature.index(">")
+    machine = "value" not in columns and signature.endswith("r")
+    columns = {"domain": (ANY,) * count, "args": ARGUMENTS[:3 * count - 2], "c": columns.get("libm"),
+               "ulps": FUNCTION if machine else None, **columns}
     primitive = TABLE[name] = Primitive(name, signature, maps, **columns)
     return lambda *args: apply(primitive, *args)
 
@@ -49,30 +85,37 @@ def at(level: int, condition: Callable[..., Any], **marks: Any) -> Status:
 
 # --- Truth: comparisons carry no derivative; a tie of what they compare is where a select may jump.
 
-def comparison(name: str, predicate: str, **columns: Any) -> Fn:
-    return row(name, "rr>t", llvm=f"fcmp {predicate}", hides_nan=True,
+def comparison(name: str, predicate: str, c: str, about: str, **columns: Any) -> Fn:
+    return row(name, "rr>t", llvm=f"fcmp {predicate}", c=c, about=f"whether x is {about} y", hides_nan=True,
                status=(at(JUMP, lambda z, x, y: x == y),), **columns)
 
 
-lt, le, gt, ge = (comparison(n, p) for n, p in (("lt", "olt"), ("le", "ole"), ("gt", "ogt"), ("ge", "oge")))
-eq, ne = comparison("eq", "oeq", commutes=True), comparison("ne", "une", commutes=True)
-and_ = row("and", "tt>t", llvm="and", commutes=True)
-or_ = row("or", "tt>t", llvm="or", commutes=True)
-not_ = row("not", "t>t", llvm="xor true")
+lt, le = comparison("lt", "olt", "<", "less than"), comparison("le", "ole", "<=", "at most", latex=r"\le")
+gt, ge = comparison("gt", "ogt", ">", "greater than"), comparison("ge", "oge", ">=", "at least", latex=r"\ge")
+eq = comparison("eq", "oeq", "==", "equal to", latex="=", commutes=True)
+ne = comparison("ne", "une", "!=", "different from", latex=r"\ne", commutes=True)
+and_ = row("and", "tt>t", llvm="and", c="&&", latex=r"\wedge", commutes=True, about="whether both are true")
+or_ = row("or", "tt>t", llvm="or", c="||", latex=r"\vee", commutes=True, about="whether one of two is true")
+not_ = row("not", "t>t", llvm="xor true", c="!", latex=r"\neg", about="whether it is false")
 select = row("select", "trr>r", None, lambda t, z, c, x, y: When(c, t), lambda t, z, c, x, y: When(~c, t),
-             llvm="select", hides_nan=True)
+             llvm="select", c="?:", hides_nan=True, args="c, x, y", latex=r"#2 \text{ if } #1 \text{ else } #3", ulps=0.0,
+             about="x where c is true, else y")
 
 # --- Arithmetic. `dup` copies a value; its adjoint is the one sum of reverse mode.
 
-row("dup", "r>rr", lambda t, z, x: t)
-add = row("add", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: t, llvm="fadd", commutes=True)
-sub = row("sub", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: -t, llvm="fsub")
-mul = row("mul", "rr>r", lambda t, z, x, y: t * y, lambda t, z, x, y: x * t, llvm="fmul", commutes=True)
-div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) * z, llvm="fdiv",
-          status=(at(POLE, lambda z, x, y: y == 0),), domain=(ANY, POSITIVE))
-neg = row("neg", "r>r", lambda t, z, x: -t, llvm="fneg")
+row("dup", "r>rr", lambda t, z, x: t, vanishes=True, ulps=0.0, about="two copies")
+add = row("add", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: t, llvm="fadd", c="+", ulps=ROUNDED, commutes=True,
+          vanishes=True, about="sum")
+sub = row("sub", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: -t, llvm="fsub", c="-", ulps=ROUNDED, vanishes=True,
+          about="difference")
+mul = row("mul", "rr>r", lambda t, z, x, y: t * y, lambda t, z, x, y: x * t, llvm="fmul", c="*", ulps=ROUNDED, commutes=True,
+          vanishes=True, factored=True, latex=r"\cdot", unicode="×", about="product")
+div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) * z, llvm="fdiv", c="/", ulps=ROUNDED,
+          status=(at(POLE, lambda z, x, y: y == 0),), domain=(ANY, POSITIVE), vanishes=True, factored=True,
+          latex=r"\frac{#1}{#2}", about="quotient", defined="y != 0")
+neg = row("neg", "r>r", lambda t, z, x: -t, llvm="fneg", c="-", ulps=0.0, vanishes=True, about="the number with the other sign")
 fma = row("fma", "rrr>r", lambda t, z, a, b, c: t * b, lambda t, z, a, b, c: a * t, lambda t, z, a, b, c: t,
-          llvm="llvm.fma")
+          llvm="llvm.fma", c="fma", ulps=ROUNDED, factored=True, args="a, b, c", about="a*b + c, rounded once")
 
 # --- Powers. An integer constant as exponent never meets a logarithm: `pown` is multiplications.
 
@@ -110,14 +153,16 @@ def pown_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr | None:
 
 
 pown = row("pown", "rr>r", pown_map, None, static=(1,), spelled="pow", value=pown_value, hides_nan=True,
-           status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, (2.0, 3.0)))
+           status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, (2.0, 3.0)), vanishes=True, factored=True,
+           about="x to the power n, a constant whole number", args="x, n", defined="x != 0 or n >= 0")
 SMALLEST = 2.0 ** -1022
 """From here on 1/x is finite, so y·x**(y − 1) is 0 for y = 0, and its derivative with respect to y is 1/x."""
 pow_: Fn = row(
     "pow", "rr>r",
     lambda t, z, x, y: t * select((y == 0) & ~(abs_(x) >= SMALLEST), 0, y * pow_(x, y - 1)),
     lambda t, z, x, y: t * select(x < 0, z * log(x), select((x == 0) & (y < 0), z - z, select(z == 0, 0, z * log(x)))),
-    libm="pow", hides_nan=True, domain=(POSITIVE, ANY),
+    libm="pow", hides_nan=True, domain=(POSITIVE, ANY), vanishes=True, factored=True,
+    about="x to the power y", defined="x > 0 or x == 0 and y >= 0 or x < 0 and y == trunc(y)",
     status=(
         at(JUMP, lambda z, x, y: (x == 0) & (y == 0), needs=1),
         at(SINGULAR, lambda z, x, y: (x == 0) & (y > 0) & (y < 1), needs=0),
@@ -126,40 +171,49 @@ pow_: Fn = row(
         at(DOMAIN, lambda z, x, y: x < 0, needs=1, nan=True),
         at(SINGULAR, lambda z, x, y: (abs_(y) == INF) | ((x == INF) & (y == 0))),
     ))
-sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", domain=(POSITIVE,),
-           status=(at(SINGULAR, lambda z, x: x == 0),))
+sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", c="sqrt", ulps=ROUNDED, domain=(POSITIVE,),
+           status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True,
+           latex=r"\sqrt{#1}", unicode="√#1", about="square root", defined="x >= 0")
 cbrt = row("cbrt", "r>r", lambda t, z, x: t / (3 * (z * z)), libm="cbrt", domain=(POSITIVE,),
-           status=(at(SINGULAR, lambda z, x: x == 0),))
+           status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True, about="cube root")
 hypot = row("hypot", "rr>r", lambda t, z, u, *xs: t * select(z == 0, 0, u / z), variadic=True, libm="hypot",
-            commutes=True, hides_nan=True, status=(at(KINK, lambda z, *xs: z == 0),))
+            commutes=True, hides_nan=True, status=(at(KINK, lambda z, *xs: z == 0),), vanishes=True,
+            about="length of a vector: the root of the sum of squares", args="x, y, …")
 
 # --- Exponentials and logarithms. Outside the domain a derivative is NaN, as the value is.
 
-exp = row("exp", "r>r", lambda t, z, x: t * z, libm="exp")
-exp2 = row("exp2", "r>r", lambda t, z, x: t * (z * LN2), libm="exp2")
-expm1 = row("expm1", "r>r", lambda t, z, x: t * exp(x), libm="expm1")
+exp = row("exp", "r>r", lambda t, z, x: t * z, libm="exp", saturates=True, latex=r"\exp", about="exponential function")
+exp2 = row("exp2", "r>r", lambda t, z, x: t * (z * LN2), libm="exp2", saturates=True, about="2 to the power x")
+expm1 = row("expm1", "r>r", lambda t, z, x: t * exp(x), libm="expm1", vanishes=True, saturates=True,
+            about="exp(x) - 1, accurate near 0")
 
 
-def logarithm(name: str, scale: float) -> Fn:
+def logarithm(name: str, scale: float, about: str, **columns: Any) -> Fn:
     """A logarithm whose derivative is scale/x."""
     return row(name, "r>r", lambda t, z, x: t * select(x < 0, z, scale / (x + 0)), libm=name, domain=(POSITIVE,),
-               status=(at(SINGULAR, lambda z, x: x == 0),))
+               status=(at(SINGULAR, lambda z, x: x == 0),), saturates=True, about=about, defined="x > 0", **columns)
 
 
-log: Fn = logarithm("log", 1)
-log2, log10 = logarithm("log2", PER_LN2), logarithm("log10", PER_LN10)
+log: Fn = logarithm("log", 1, "natural logarithm", latex=r"\ln", unicode="ln")
+log2 = logarithm("log2", PER_LN2, "logarithm to the base 2", latex=r"\log_2")
+log10 = logarithm("log10", PER_LN10, "logarithm to the base 10", latex=r"\log_{10}")
 log1p = row("log1p", "r>r", lambda t, z, x: t * select(x < -1, z, 1 / (1 + x)), libm="log1p",
-            domain=((-0.9, 3.0),), status=(at(SINGULAR, lambda z, x: x == -1),))
+            domain=((-0.9, 3.0),), status=(at(SINGULAR, lambda z, x: x == -1),), vanishes=True, saturates=True,
+            about="log(1 + x), accurate near 0", defined="x > -1")
 
 # --- Circular and hyperbolic functions.
 
-sin = row("sin", "r>r", lambda t, z, x: t * cos(x), libm="sin")
-cos: Fn = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos")
-tan = row("tan", "r>r", lambda t, z, x: t * (1 + z * z), libm="tan", domain=((-1.4, 1.4),))
+sin = row("sin", "r>r", lambda t, z, x: t * cos(x), libm="sin", vanishes=True, periodic=True, latex=r"\sin", about="sine")
+cos: Fn = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos", periodic=True, latex=r"\cos", about="cosine")
+tan = row("tan", "r>r", lambda t, z, x: t * (1 + z * z), libm="tan", domain=((-1.4, 1.4),), vanishes=True, periodic=True,
+          latex=r"\tan", about="tangent")
 at_one = (at(SINGULAR, lambda z, x: abs_(x) == 1),)
-asin = row("asin", "r>r", lambda t, z, x: t / sqrt((1 - x) * (1 + x)), libm="asin", domain=(UNIT,), status=at_one)
-acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt((1 - x) * (1 + x))), libm="acos", domain=(UNIT,), status=at_one)
-atan = row("atan", "r>r", lambda t, z, x: t / (1 + x * x), libm="atan")
+asin = row("asin", "r>r", lambda t, z, x: t / sqrt((1 - x) * (1 + x)), libm="asin", domain=(UNIT,), status=at_one,
+           vanishes=True, latex=r"\arcsin", about="arc sine", defined="abs(x) <= 1")
+acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt((1 - x) * (1 + x))), libm="acos", domain=(UNIT,), status=at_one,
+           latex=r"\arccos", about="arc cosine", defined="abs(x) <= 1")
+atan = row("atan", "r>r", lambda t, z, x: t / (1 + x * x), libm="atan", vanishes=True, saturates=True, latex=r"\arctan",
+           about="arc tangent")
 
 
 def atan2_map(t: Expr, z: Expr, u: Expr, y: Expr, x: Expr) -> Expr:
@@ -169,15 +223,19 @@ def atan2_map(t: Expr, z: Expr, u: Expr, y: Expr, x: Expr) -> Expr:
 
 
 atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y, x), lambda t, z, y, x: -atan2_map(t, z, y, y, x),
-            libm="atan2", domain=(POSITIVE, ANY), status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),))
-sinh = row("sinh", "r>r", lambda t, z, x: t * cosh(x), libm="sinh")
-cosh: Fn = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh")
-tanh = row("tanh", "r>r", lambda t, z, x: t * ((1 - z) * (1 + z)), libm="tanh")
-asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh")
+            libm="atan2", domain=(POSITIVE, ANY), status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),),
+            vanishes=True, saturates=True, factored=True, about="angle of the point (x, y), from -pi to pi", args="y, x")
+sinh = row("sinh", "r>r", lambda t, z, x: t * cosh(x), libm="sinh", vanishes=True, latex=r"\sinh", about="hyperbolic sine")
+cosh: Fn = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh", latex=r"\cosh", about="hyperbolic cosine")
+tanh = row("tanh", "r>r", lambda t, z, x: t * ((1 - z) * (1 + z)), libm="tanh", vanishes=True, saturates=True, latex=r"\tanh",
+           about="hyperbolic tangent")
+asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh", vanishes=True, saturates=True,
+            about="inverse of the hyperbolic sine")
 acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", domain=((1.1, 4.0),),
-            status=(at(SINGULAR, lambda z, x: x == 1),))
+            status=(at(SINGULAR, lambda z, x: x == 1),), saturates=True, about="inverse of the hyperbolic cosine",
+            defined="x >= 1")
 atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / ((1 - x) * (1 + x))), libm="atanh",
-            domain=(UNIT,), status=at_one)
+            domain=(UNIT,), status=at_one, vanishes=True, about="inverse of the hyperbolic tangent", defined="abs(x) < 1")
 
 # --- Pieces. A piece that is not taken contributes nothing, by construction; where the value is NaN so is a partial.
 
@@ -216,10 +274,12 @@ def tied(z: Expr, *xs: Expr) -> Expr:
     return tie
 
 
-max_ = row("max", "rr>r", extremum_map(lambda x, y: x > y), variadic=True, llvm="llvm.maximum", commutes=True,
-           status=(at(KINK, tied),))
-min_ = row("min", "rr>r", extremum_map(lambda x, y: x < y), variadic=True, llvm="llvm.minimum", commutes=True,
-           status=(at(KINK, tied),))
+max_ = row("max", "rr>r", extremum_map(lambda x, y: x > y), variadic=True, llvm="llvm.maximum", ulps=0.0, commutes=True,
+           status=(at(KINK, tied),), pieces="largest", vanishes=True, latex=r"\max", about="the largest; NaN where one is NaN",
+           args="x, y, …")
+min_ = row("min", "rr>r", extremum_map(lambda x, y: x < y), variadic=True, llvm="llvm.minimum", ulps=0.0, commutes=True,
+           status=(at(KINK, tied),), pieces="smallest", vanishes=True, latex=r"\min", about="the smallest; NaN where one is NaN",
+           args="x, y, …")
 
 
 def number_map(before: Callable[[Expr, Expr], Expr]) -> tuple[Callable[..., When], Callable[..., When]]:
@@ -231,46 +291,62 @@ def number_map(before: Callable[[Expr, Expr], Expr]) -> tuple[Callable[..., When
 
 
 nan_argument = at(DOMAIN, lambda z, x, y: (x != x) | (y != y))
-fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", commutes=True, hides_nan=True,
-           status=(at(KINK, lambda z, x, y: x == y), nan_argument))
-fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", commutes=True, hides_nan=True,
-           status=(at(KINK, lambda z, x, y: x == y), nan_argument))
-abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", status=(at(KINK, lambda z, x: x == 0),))
-sign: Fn = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, lambda z, x: x == 0),),
-           value=lambda x: select(x > 0, 1, select(x < 0, -1, x)))
-relu = row("relu", "r>r", lambda t, z, x: When(~(x <= 0), or_nan(t, x > 0)),
-           value=lambda x: select(x <= 0, 0, x), status=(at(KINK, lambda z, x: x == 0),))
+fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", ulps=0.0, commutes=True, hides_nan=True,
+           status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="largest", vanishes=True,
+           about="the larger; of a number and NaN the number")
+fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", ulps=0.0, commutes=True, hides_nan=True,
+           status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="smallest", vanishes=True,
+           about="the smaller; of a number and NaN the number")
+abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", c="fabs", ulps=0.0,
+               status=(at(KINK, lambda z, x: x == 0),), pieces="sign", vanishes=True, latex=r"\lvert #1 \rvert", unicode="|#1|",
+               about="absolute value")
+sign: Fn = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, lambda z, x: x == 0),), pieces="step",
+               vanishes=True, value=lambda x: select(x > 0, 1, select(x < 0, -1, x)), about="-1, 0 or 1")
+relu = row("relu", "r>r", lambda t, z, x: When(~(x <= 0), or_nan(t, x > 0)), pieces="hinge", vanishes=True,
+           value=lambda x: select(x <= 0, 0, x), status=(at(KINK, lambda z, x: x == 0),), about="x where it is positive, else 0")
 clamp = row("clamp", "rrr>r",
             lambda t, z, x, lo, hi: When(~(((x < lo) | (x > hi)) & (z == z)), or_nan(t, z == z)),
             lambda t, z, x, lo, hi: When(~(((lo <= x) | (lo > hi)) & (z == z)), or_nan(t, z == z)),
             lambda t, z, x, lo, hi: When(~((x <= hi) & (lo <= hi) & (z == z)), or_nan(t, z == z)),
-            value=lambda x, lo, hi: min_(max_(x, lo), hi), domain=(ANY, (-2.0, -1.0), (1.0, 2.0)),
-            status=(at(KINK, lambda z, x, lo, hi: (x == lo) | (x == hi)),))
-floor = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor",
-            status=(at(JUMP, lambda z, x: z == x),))
-ceil = row("ceil", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.ceil", status=(at(JUMP, lambda z, x: z == x),))
-trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc",
-            status=(at(JUMP, lambda z, x: (z == x) & (x != 0)),))
-round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round",
-             status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),))
+            value=lambda x, lo, hi: min_(max_(x, lo), hi), domain=(ANY, (-2.0, -1.0), (1.0, 2.0)), pieces="hinge",
+            vanishes=True, status=(at(KINK, lambda z, x, lo, hi: (x == lo) | (x == hi)),), args="x, lo, hi",
+            about="x, or the bound that it is beyond")
+floor = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor", c="floor", ulps=0.0, pieces="step",
+            vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the largest whole number not above x")
+ceil = row("ceil", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.ceil", c="ceil", ulps=0.0, pieces="step",
+           vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the smallest whole number not below x")
+trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc", c="trunc", ulps=0.0, pieces="step",
+            vanishes=True, status=(at(JUMP, lambda z, x: (z == x) & (x != 0)),), about="the whole part: rounded towards 0")
+round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round", c="round", ulps=0.0, pieces="step",
+             vanishes=True, status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),),
+             about="the nearest whole number, halves away from 0")
 fmod = row("fmod", "rr>r", lambda t, z, x, y: or_nan(t, z == z), lambda t, z, x, y: -(t * round_((x - z) / y)),
-           libm="fmod", domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),))
+           libm="fmod", ulps=0.0, domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),),
+           pieces="sawtooth", vanishes=True, about="remainder of x/y, with the sign of x", defined="y != 0")
 fdim = row("fdim", "rr>r", lambda t, z, x, y: When(~(x <= y), or_nan(t, x > y)),
-           lambda t, z, x, y: When(~(x <= y), -or_nan(t, x > y)),
-           value=lambda x, y: select(x <= y, 0, x - y), status=(at(KINK, lambda z, x, y: x == y),))
+           lambda t, z, x, y: When(~(x <= y), -or_nan(t, x > y)), pieces="hinge", vanishes=True, c="fdim",
+           value=lambda x, y: select(x <= y, 0, x - y), status=(at(KINK, lambda z, x, y: x == y),),
+           about="x - y where that is positive, else 0")
 copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysign(1, y)), None, llvm="llvm.copysign",
-               hides_nan=True,
-               status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: y == 0, needs=1)))
+                   c="copysign", ulps=0.0, hides_nan=True, pieces="sign", vanishes=True,
+                   status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: y == 0, needs=1)),
+                   about="x with the sign of y")
 
 # --- Special functions.
 
-erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * exp(-(x * x))), libm="erf")
-erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)))), libm="erfc")
+erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * exp(-(x * x))), libm="erf", vanishes=True, saturates=True,
+          about="error function")
+erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)))), libm="erfc", saturates=True,
+           about="1 - erf(x), accurate in the tail")
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
-gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", domain=(POSITIVE,), status=at_poles)
-lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", domain=(POSITIVE,), status=at_poles)
+beside_poles = "x > 0 or x != floor(x)"
+gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", ulps=16.0, domain=(POSITIVE,), status=at_poles,
+            about="gamma function", defined=beside_poles)
+lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", ulps=16.0, absolute=True, domain=(POSITIVE,),
+             status=at_poles, about="logarithm of abs(gamma(x))", defined=beside_poles)
 digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
-              value=lambda x: polygamma_value(0, x))
+                  value=lambda x: polygamma_value(0, x), saturates=True, about="derivative of log(gamma(x))",
+                  defined=beside_poles)
 
 
 def polygamma_map(t: Expr, z: Expr, n: Expr, x: Expr) -> Expr:
@@ -282,13 +358,16 @@ def polygamma_map(t: Expr, z: Expr, n: Expr, x: Expr) -> Expr:
 
 polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
                 domain=((0.0, 2.0), POSITIVE), status=at_poles,
-                value=lambda n, x: polygamma_value(n.literal.integer, x))
+                value=lambda n, x: polygamma_value(n.literal.integer, x),
+                saturates=True, about="derivative n of digamma, n a constant whole number", args="n, x",
+                defined=beside_poles)
 
 # --- Functions of learning, whose compositions would overflow or lose their tails.
 
-sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (z * sigmoid(-x)), value=lambda x: 1 / (1 + exp(-x)))
-softplus = row("softplus", "r>r", lambda t, z, x: t * sigmoid(x),
-               value=lambda x: max_(x, 0) + log1p(exp(-abs_(x))))
+sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (z * sigmoid(-x)), value=lambda x: 1 / (1 + exp(-x)),
+                  saturates=True, about="logistic function, 1/(1 + exp(-x))")
+softplus = row("softplus", "r>r", lambda t, z, x: t * sigmoid(x), saturates=True,
+               value=lambda x: max_(x, 0) + log1p(exp(-abs_(x))), about="log(1 + exp(x)) without overflow")
 
 
 def logaddexp_map(t: Expr, x: Expr, y: Expr) -> Expr:
@@ -297,12 +376,13 @@ def logaddexp_map(t: Expr, x: Expr, y: Expr) -> Expr:
 
 
 logaddexp = row("logaddexp", "rr>r", lambda t, z, x, y: logaddexp_map(t, x, y), lambda t, z, x, y: logaddexp_map(t, y, x),
-                commutes=True,
+                commutes=True, saturates=True, about="log(exp(x) + exp(y)) without overflow",
                 value=lambda x, y: max_(x, y) + log1p(exp(-select((x == y) & (abs_(x) == INF), 0, abs_(x - y)))))
 xlogy = row("xlogy", "rr>r", lambda t, z, x, y: t * log(y),
             lambda t, z, x, y: t * select((x == 0) & (y == 0), 0, select((y < 0) & (x != 0), z, x / (y + 0))),
             value=lambda x, y: select((x == 0) & (y == y), 0, x * log(y)), hides_nan=True, domain=(POSITIVE, POSITIVE),
-            status=(at(SINGULAR, lambda z, x, y: (y == 0) | ((x == 0) & (y == INF))),))
+            status=(at(SINGULAR, lambda z, x, y: (y == 0) | ((x == 0) & (y == INF))),), vanishes=True, factored=True,
+            about="x*log(y), and 0 where x is 0", defined="x == 0 or y > 0")
 
 OPERATORS.update({name: TABLE[name] for name in
                   ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not")})
