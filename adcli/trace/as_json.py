@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adcli.lang.analyse.trace import ADJOINT, TANGENT, Derivative, Line, Step, Term
+from adcli.lang.analyse.numeric_sweeps import Derivative
+from adcli.lang.analyse.trace import ADJOINT, TANGENT, AdjointStep, TracedLine, TracedTerm
 from adcli.lang.ir import LEVELS, Atom, Lit, Var
 from adcli.lang.ir.errors import Span
 from adcli.output.numbers import json_number, json_text
@@ -38,7 +39,7 @@ class _Object:
         }
         return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
 
-    def lines(self, line: Line) -> list[dict[str, object]]:
+    def lines(self, line: TracedLine) -> list[dict[str, object]]:
         e = line.equation
         place = self.place(e.span)
         return [{"name": self.name(out), **place, "op": e.op.spelled or e.op.name, "operands": [self.name(a) for a in e.args],
@@ -58,13 +59,13 @@ class _Object:
             TANGENT: self.trace.tangents.get(atom), ADJOINT: self.trace.adjoints.get(atom)}
         return {"value": self.number(value), **{kind: self.number(d.value) for kind, d in found.items() if d is not None}}
 
-    def term(self, term: Term) -> dict[str, object]:
+    def term(self, term: TracedTerm) -> dict[str, object]:
         """One contribution; the reason where it is zero by construction."""
         absent = {"absent": term.derivative.absent} if term.derivative.absent else {}
         return {"operand": self.name(term.operand), "formula": self.writer.notation.polished(self.writer.term(term, False)[0]),
                 "value": self.number(term.derivative.value), **absent}
 
-    def step(self, step: Step) -> dict[str, object]:
+    def step(self, step: AdjointStep) -> dict[str, object]:
         return {**self.term(step.term), "adjoint": self.number(step.after.value)}
 
     def name(self, atom: Atom) -> object:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
     ADJOINT,
@@ -21,14 +22,13 @@ from adcli.lang.analyse.trace import (
     SUB,
     TANGENT,
     VALUE,
+    AdjointStep,
     Apply,
-    Derivative,
+    Formula,
     Leaf,
-    Line,
-    Node,
-    Step,
-    Term,
     Trace,
+    TracedLine,
+    TracedTerm,
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
@@ -118,7 +118,7 @@ class Writer:
             [self.notation.number(x.value) for x in (step.before, step.term.derivative)])]
         return Cell(own, sums[0][0], sums[1][0], self.number(step.after.value))
 
-    def primal(self, line: Line, out: Var) -> Cell:
+    def primal(self, line: TracedLine, out: Var) -> Cell:
         e = line.equation
         name = e.op.spelled or e.op.name
         values = [Leaf(VALUE, a, a.value if isinstance(a, Lit) else self.trace.values[a]) for a in e.args]
@@ -126,25 +126,25 @@ class Writer:
         formula, numbers = (parts[0] if name == "dup" else self.notation.operation(name, parts) for parts in pieces)
         return self.cell(self.label(out), formula, numbers, self.trace.values[out], name == "dup")
 
-    def forward(self, line: Line) -> Iterator[Row]:
+    def forward(self, line: TracedLine) -> Iterator[Row]:
         for out in line.equation.outs:
             derivative = self.trace.tangents.get(out) if line.terms else None
             yield Row(self.primal(line, out), NOTHING if derivative is None else self.tangent(line, out, derivative))
 
-    def tangent(self, line: Line, out: Var, derivative: Derivative) -> Cell:
+    def tangent(self, line: TracedLine, out: Var, derivative: Derivative) -> Cell:
         whole, numbers = self.term(line.terms[0], False), self.term(line.terms[0], True)
         for t in line.terms[1:]:
             whole, numbers = self.plus(whole, t, False), self.plus(numbers, t, True)
         single = len(line.terms) == 1 and not isinstance(line.terms[0].formula, Apply)
         return self.cell(self.label(out, TANGENT), whole, numbers, derivative.value, single)
 
-    def reverse(self, line: Line) -> Iterator[Row]:
+    def reverse(self, line: TracedLine) -> Iterator[Row]:
         """The steps of the sweep upwards, the primal cell beside the uppermost."""
         primal = [self.primal(line, out) for out in line.equation.outs]
         for left, step in zip_longest(primal, reversed(line.steps)):
             yield Row(left or NOTHING, self.adjoint(step) if step else NOTHING)
 
-    def adjoint(self, step: Step) -> Cell:
+    def adjoint(self, step: AdjointStep) -> Cell:
         target, term = self.label(step.term.operand, ADJOINT), step.term
         if step.before is None:
             whole, numbers = self.term(term, False), self.term(term, True)
@@ -161,19 +161,19 @@ class Writer:
 
     # ------------------------------------------------------------ formulas
 
-    def term(self, term: Term, numbers: bool) -> Piece:
+    def term(self, term: TracedTerm, numbers: bool) -> Piece:
         if term.formula is not None:
             return self.piece(term.formula, numbers)
         zero = self.notation.number(0.0)
         return zero if numbers else (f"{zero[0]} {self.notation.remark(term.derivative.absent)}", ATOM)
 
-    def plus(self, whole: Piece, term: Term, numbers: bool) -> Piece:
+    def plus(self, whole: Piece, term: TracedTerm, numbers: bool) -> Piece:
         """The sum with one more term; a term with a minus in front is subtracted."""
         if term.formula is not None and (less := without_minus(term.formula)) is not None:
             return self.notation.operation(SUB.name, [whole, self.piece(less, numbers)])
         return self.notation.operation(ADD.name, [whole, self.term(term, numbers)])
 
-    def piece(self, node: Node, numbers: bool) -> Piece:
+    def piece(self, node: Formula, numbers: bool) -> Piece:
         """A formula in names, or with its numbers put in."""
         if isinstance(node, Lit):
             return self.notation.number(node.value)
@@ -195,7 +195,7 @@ class Writer:
         return self.notation.number(x)[0]
 
 
-def without_minus(node: Node) -> Node | None:
+def without_minus(node: Formula) -> Formula | None:
     """A formula that begins with a minus, without it; None for any other."""
     if not isinstance(node, Apply) or node.op not in (NEG, MUL, DIV):
         return None

@@ -16,7 +16,6 @@ DEEPEST = 3
 """How often `since` is asked in one line."""
 
 SELECT, DIV, ADD, CLAMP = (TABLE[n] for n in ("select", "div", "add", "clamp"))
-SYMMETRIC = {TABLE["max"]: "largest", TABLE["min"]: "smallest", TABLE["fmax"]: "largest", TABLE["fmin"]: "smallest"}
 
 
 class Words:
@@ -98,7 +97,7 @@ class Words:
         if cause.kind == "pole" and e.op is DIV:
             how = "division by zero"
         if cause.kind == "domain" and cause.because:
-            how = "there is no limit at infinity" if e.op.name in ("sin", "cos", "tan") else how
+            how = "there is no limit at infinity" if e.op.periodic else how
         if cause.kind == "cancellation" and e.args[0] is e.args[-1]:
             how = "a value less itself"
         return f"{how} = {result}" if cause.kind in ("0·inf", "0/0", "inf/inf", "inf-inf") else f"{result}: {how}"
@@ -200,7 +199,7 @@ def _tail(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
     if c.because:
         why = "its limit there"
-    elif e.op.name in ("exp", "exp2"):
+    elif w.explainer.number(e.outs[0]) == 0:
         why = "underflow, smaller than any double"
     else:
         why = "saturation, flat to the last digit"
@@ -229,7 +228,7 @@ def _loser(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
     if w.explainer.number(e.args[c.position]) != w.explainer.number(e.args[c.position]):
         return f"{described(e, '')} {w.at(e)} passes over the nan of {letter(c.position)}"
-    return f"{letter(c.position)} of {described(e, '')} is not the {SYMMETRIC[e.op]} {w.at(e)}"
+    return f"{letter(c.position)} of {described(e, '')} is not the {e.op.pieces} {w.at(e)}"
 
 
 def _hinge(w: Words, c: Cause, e: Equation) -> str:

@@ -40,8 +40,8 @@ TRIES = 40
 """Bisections for the sake of an infinite bound, which may be the truth."""
 GOOD = 1.001
 """Bounds wider than the inner ones by this factor at most need no more work."""
-STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "fmod", "copysign", "atan2"))
-"""Operations that may jump; they do not where their value is one and the same over a piece."""
+PARTLY_CONTINUOUS = frozenset(("fmod", "copysign", "atan2"))
+"""Operations that jump here and there; those whose pieces are steps (the table's column) jump wherever they change."""
 
 
 @dataclass
@@ -350,13 +350,14 @@ def jumps(program: Program, values: Mapping[Any, Any]) -> bool:
             return True
         if out is True or out is False:
             continue
-        if not out.bounded or (e.op.name in STEPS and not out.thin and not _continuous(e, values)):
+        if not out.bounded or (not out.thin and (
+                e.op.pieces == "step" or (e.op.name in PARTLY_CONTINUOUS and not _continuous(e, values)))):
             return True
     return False
 
 
 def _continuous(e: Equation, values: Mapping[Any, Any]) -> bool:
-    """Whether a step operation whose value varies over a piece is continuous there all the same."""
+    """Whether an operation that jumps here and there does not on a piece over which its value varies."""
     from adcli.lang.evaluate.interval_arithmetic import div, interval_arithmetic, trunc
     args = [read(values, a, interval_arithmetic()) for a in e.args]
     match e.op.name:

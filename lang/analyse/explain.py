@@ -14,27 +14,18 @@ from functools import cached_property
 from typing import Any
 
 from adcli.lang.analyse.numeric_rules import contribution, met
-from adcli.lang.analyse.numeric_sweeps import Part, Sweep, dependent, forward_sweep, reverse_sweep
+from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.passes.reverse import active_values
 
 SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
     TABLE[n] for n in ("select", "add", "sub", "mul", "div", "fma", "clamp", "fdim"))
 PRODUCTS = {MUL, FMA}
-FACTORED = {MUL, FMA, DIV} | {TABLE[n] for n in ("pow", "xlogy", "atan2")}
-"""Operations with a partial derivative that has another operand as a factor."""
-EXTREMA = {TABLE[n] for n in ("max", "min", "fmax", "fmin")}
-HINGES = {TABLE[n] for n in ("relu", "clamp", "fdim")}
-SATURATING = {TABLE[n] for n in ("tanh", "sigmoid", "softplus", "erf", "erfc", "logaddexp", "atan", "asinh", "log", "log2",
-                                 "log10", "log1p", "sqrt", "cbrt", "atan2")}
-EXPONENTIALS = {TABLE[n] for n in ("exp", "exp2", "expm1", "sigmoid", "softplus", "erfc")}
-ODD = frozenset({"mul", "div", "neg", "abs", "sqrt", "cbrt", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh",
-                 "expm1", "log1p", "erf", "add", "sub", "hypot", "copysign", "fmod", "atan2", "xlogy"})
-"""Operations that are 0 where their first operand is."""
-FAR = 3.0
+EXTREMA = ("largest", "smallest")
+"""Kinds of pieces (the table's column) of which one operand wins."""
+TAIL = 3.0
 """Beyond this operand a derivative that vanishes is a tail and not a stationary point."""
 
 
@@ -126,11 +117,11 @@ class Explainer:
         if forward:
             for x in wrt:
                 var = self.program.param(x).var
-                sweep = forward_sweep(self.program, self.values, var)
+                sweep = forward_sweep(self.program, self.values, [(var, 1.0)])
                 yield from ((r, x, sweep.numbers.get(r.atom, 0.0), Question(r.atom, sweep)) for r in results)
         else:
             for r in results:
-                sweep = reverse_sweep(self.program, self.values, r.atom, self.depends, self.active)
+                sweep = reverse_sweep(self.program, self.values, [(r.atom, 1.0)], self.depends, self.active)
                 for x in wrt:
                     atom = self.program.param(x).var
                     yield r, x, sweep.numbers.get(atom, 0.0), Question(atom, sweep)
@@ -210,26 +201,24 @@ class Explainer:
             return Cause("cancellation", e)
         if e.op is FMA:
             return Cause("cancellation", e) if numbers[2] != 0 else Question(zero[0]) if len(zero) > 1 else Cause("underflow", e)
-        if e.op in HINGES or is_step(e.op):
+        if e.op.pieces in ("hinge", "step"):
             if zero and e.op is not FDIM and (zero[0] is args[0] or e.op is CLAMP):
                 return Question(zero[0])
-            return Cause("hinge" if e.op in HINGES else "step", e)
+            return Cause(e.op.pieces, e)
         if e.op is DIV and not zero:
             endless = [a for a in args if math.isinf(self.number(a))]
             return Cause("tail", e, because=(Question(endless[0]),)) if endless else Cause("underflow", e)
         if zero and self.follows_zero(e, args, zero[0]):
             made = [a for a in zero if (a in self.given or isinstance(a, Lit)) == (e.op is MUL)]
             return Question(made[0] if made and e.op in (ADD, SUB, MUL) else zero[0])
-        if e.op is MUL or (e.op in EXPONENTIALS and abs(numbers[0]) > FAR):
+        if e.op is MUL or (e.op.saturates and self.magnitude(e) > TAIL):
             infinite = tuple(Question(a) for a, x in zip(args, numbers, strict=True) if math.isinf(x))
             return Cause("tail" if infinite else "underflow", e, because=infinite)
         return Cause("underflow" if e.op.name in ("pow", "pown") else "root", e, because=tuple(Question(a) for a in zero[:1]))
 
     def follows_zero(self, e: Equation, args: list[Atom], zero: Atom) -> bool:
-        """Whether the result is 0 because this argument is: an odd function, a product, a winner of max or min."""
-        if e.op.name in ODD:
-            return zero is args[0] or e.op in (MUL, ADD, SUB)
-        return e.op in EXTREMA or (e.op.name in ("pow", "pown") and zero is args[0])
+        """Whether the result is 0 because this argument, the first zero, is: a sine, a product, a winner of max or min."""
+        return e.op.vanishes and (zero is args[0] or e.op.commutes)
 
     # -- the tangent or adjoint sweep
 
@@ -247,11 +236,11 @@ class Explainer:
             return self.part_inf(sweep, guilty[0]) if guilty else self.cause("overflow", sweep, parts[-1])
         return self.linear_zero(sweep, parts)
 
-    def cause(self, kind: str, sweep: Sweep, p: Part, because: tuple[Question, ...] = (), others: int = 0) -> Cause:
+    def cause(self, kind: str, sweep: Sweep, p: Contribution, because: tuple[Question, ...] = (), others: int = 0) -> Cause:
         partial = contribution(p.equation, p.position, self.values, 1.0)
         return Cause(kind, p.equation, p.position, None, sweep.word, sweep.numbers[p.source], partial, because, others)
 
-    def linear_nan(self, sweep: Sweep, parts: list[Part]) -> Question | Cause:
+    def linear_nan(self, sweep: Sweep, parts: list[Contribution]) -> Question | Cause:
         guilty = [p for p in parts if p.value != p.value]
         if not guilty:
             infinite = [p for p in parts if math.isinf(p.value)]
@@ -271,13 +260,13 @@ class Explainer:
             return self.cause("inf·0", sweep, p, (Question(p.source, sweep), *self.operand_zero(e, p.position)))
         return self.cause("undefined", sweep, p, (Question(p.source, sweep),) if math.isinf(seed) else ())
 
-    def product_inf(self, sweep: Sweep, p: Part) -> tuple[Question, ...]:
+    def product_inf(self, sweep: Sweep, p: Contribution) -> tuple[Question, ...]:
         """Where the infinity of a contribution comes from."""
         if math.isinf(sweep.numbers[p.source]):
             return (Question(p.source, sweep),)
         return self.operand_inf(p.equation, p.position)
 
-    def part_inf(self, sweep: Sweep, p: Part) -> Question | Cause:
+    def part_inf(self, sweep: Sweep, p: Contribution) -> Question | Cause:
         e = p.equation
         if math.isinf(sweep.numbers[p.source]):
             return Question(p.source, sweep)
@@ -307,7 +296,7 @@ class Explainer:
             order = [e.args[1], e.args[0]]
         return tuple(Question(a) for a in order if not isinstance(self.number(a), bool) and holds(self.number(a)))[:1]
 
-    def linear_zero(self, sweep: Sweep, parts: list[Part]) -> Question | Cause | tuple[Cause, ...]:
+    def linear_zero(self, sweep: Sweep, parts: list[Contribution]) -> Question | Cause | tuple[Cause, ...]:
         if any(p.value != 0 for p in parts):
             return self.cause("cancellation", sweep, parts[0], (), len(parts) - 1)
         if len(parts) == 1:
@@ -334,7 +323,7 @@ class Explainer:
             step = onward
         return (step,)
 
-    def part_zero(self, sweep: Sweep, p: Part) -> Question | Cause:
+    def part_zero(self, sweep: Sweep, p: Contribution) -> Question | Cause:
         e = p.equation
         seed = sweep.numbers[p.source]
         partial = contribution(e, p.position, self.values, 1.0)
@@ -345,9 +334,9 @@ class Explainer:
         if any(s.level == KINK for s in met(e, self.values)):
             return self.cause("kink", sweep, p)
         others = self.operand_zero(e, p.position)
-        if e.op in FACTORED and others and (others[0].atom is not e.args[p.position] or e.op is MUL):
+        if e.op.factored and others and (others[0].atom is not e.args[p.position] or e.op is MUL):
             return self.cause("zero factor", sweep, p, others)
-        if (e.op in SATURATING and self.magnitude(e) > FAR) or e.op in EXPONENTIALS or e.op is DIV:
+        if (e.op.saturates and self.magnitude(e) > TAIL) or e.op is DIV:
             return self.cause("tail", sweep, p, self.first(e, p.position, math.isinf))
         return self.cause("stationary", sweep, p, others)
 
@@ -361,17 +350,17 @@ class Explainer:
         found = [Cause(self.ending(e, i), e, i, None, sweep.word) for e, i in sweep.blocked.get(atom, ())]
         if found:
             return tuple(found)
-        x = sweep.seed if sweep.forward else atom
+        x = sweep.seeds[0][0] if sweep.forward else atom
         name = self.names.get(x) if isinstance(x, Var) else None
         return (Cause("absent", name=name),)
 
     def ending(self, e: Equation, position: int) -> str:
-        if e.op not in EXTREMA and any(s.level == KINK for s in met(e, self.values)):
+        if e.op.pieces not in EXTREMA and any(s.level == KINK for s in met(e, self.values)):
             return "kink"
         if e.op is SELECT and position:
             return "not taken"
         if e.op.truth or e.op is SELECT:
             return "comparison"
-        if e.op in EXTREMA:
+        if e.op.pieces in EXTREMA:
             return "not the winner"
-        return "hinge" if e.op in HINGES else "step"
+        return "hinge" if e.op.pieces == "hinge" else "step"

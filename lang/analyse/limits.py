@@ -21,7 +21,6 @@ from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, OSCILLATES, 
 from adcli.lang.evaluate.exact_reals import Undecided, number
 from adcli.lang.ir import Equation, Program, Result, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import prune, simplify
 
 TERMS = (6, 12, 24)
@@ -34,7 +33,6 @@ MOST = 60
 """Limits that are looked for at one point."""
 RIGHT, LEFT = 1, -1
 WORDS = {RIGHT: "right", LEFT: "left"}
-CIRCULAR = {TABLE[n] for n in ("sin", "cos", "tan")}
 INTERESTING = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
 """Kinds of zeros whose one-sided limits say more than the zero does."""
 
@@ -202,7 +200,7 @@ def limit(f: Series) -> float:
 def oscillation(program: Program, values: Mapping[Var, Value]) -> str | None:
     """The sine or cosine of an argument that grows without end, where there is one."""
     for e in program.equations:
-        if e.op in CIRCULAR:
+        if e.op.periodic:
             z = values[e.outs[0]]
             if isinstance(z, Series) and not z.terms and z.error == ZERO:
                 return f"{e.op.name}(u){place(program, e)} {OSCILLATES}"

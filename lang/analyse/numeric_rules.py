@@ -11,26 +11,37 @@ from adcli.lang.ir.rule_programs import Rule, map_rule, statics, status_rule
 
 Values = Mapping[Var, Any]
 
-FEW = 16
+ARGUMENTS_KEPT = 16
 """Arguments up to which rules are kept; the maps of one `max` of n arguments have some n² equations together."""
 _map, _status = lru_cache(maxsize=4096)(map_rule), lru_cache(maxsize=4096)(status_rule)
 
 
 def rule_of(e: Equation, position: int) -> Rule | None:
     """The map of one argument of an operation; None where it is zero by construction."""
-    kept = _map if len(e.args) <= FEW else map_rule
+    kept = _map if len(e.args) <= ARGUMENTS_KEPT else map_rule
     return kept(e.op, position, statics(e), len(e.args))
 
 
 def run(rule: Rule, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
     """The value of a rule at the seed, the result and the arguments of its operation; None where its condition fails."""
-    env: dict[Var, Any] = {rule.t: seed, rule.z: out}
-    env.update((a, x) for a, x in zip(rule.args, args, strict=True) if isinstance(a, Var))
-    for e in rule.equations:
-        env[e.outs[0]] = numbers.apply(e.op, [read(env, a, numbers) for a in e.args], e.args)
-    if rule.condition is not None and not read(env, rule.condition, numbers):
+    values = every_number(rule, seed, out, args, numbers)
+    if rule.condition is not None and not read(values, rule.condition, numbers):
         return None
-    return read(env, rule.value, numbers)
+    return read(values, rule.value, numbers)
+
+
+def every_number(rule: Rule, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> dict[Var, Any]:
+    """The value of everything in a rule."""
+    values: dict[Var, Any] = {rule.t: seed, rule.z: out}
+    values.update((a, x) for a, x in zip(rule.args, args, strict=True) if isinstance(a, Var))
+    for e in rule.equations:
+        values[e.outs[0]] = numbers.apply(e.op, [read(values, a, numbers) for a in e.args], e.args)
+    return values
+
+
+def arguments(e: Equation, values: Values) -> list[Any]:
+    """The values of the arguments of an operation."""
+    return [read(values, a, FLOAT) for a in e.args]
 
 
 def contribution(e: Equation, position: int, values: Values, seed: float) -> float | None:
@@ -38,13 +49,13 @@ def contribution(e: Equation, position: int, values: Values, seed: float) -> flo
     rule = rule_of(e, position)
     if rule is None:
         return None
-    found: float | None = run(rule, seed, values[e.outs[0]], [read(values, a, FLOAT) for a in e.args])
+    found: float | None = run(rule, seed, values[e.outs[0]], arguments(e, values))
     return found
 
 
 def met(e: Equation, values: Values) -> Iterator[Status]:
     """The entries of the row's `status` that hold at these values."""
-    args = [read(values, a, FLOAT) for a in e.args]
+    args = arguments(e, values)
     for number, status in enumerate(e.op.status):
         if run(_status(e.op, number, statics(e), len(e.args)), 0.0, values[e.outs[0]], args):
             yield status

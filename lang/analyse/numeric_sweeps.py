@@ -1,83 +1,164 @@
 """The two sweeps of differentiation carried out on numbers at one point, with every contribution kept.
 
-`forward.py` and `reverse.py` write a sweep down as a program; here it is run, on the same rows and in the same order, so that
-one can ask of every tangent or adjoint what it was made of. A value that has no number is zero by construction; `blocked`
-then names the operations where its paths end.
+`forward.py` and `reverse.py` write a sweep down as a program; here it is run, on the same rows and in the same order, so the
+totals are theirs to the bit, and one can ask of every tangent or adjoint what it was made of. Since the point is known, so is
+every condition: a derivative exists or it does not. That is what the guards of the derivative programs come to at this
+point. `Derivative.absent` says why one is zero by construction, and `Sweep.blocked` names the operations where its paths end.
 """
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from adcli.lang.analyse.numeric_rules import Values, contribution
+from adcli.lang.analyse.numeric_rules import Values, arguments, rule_of, run
 from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir.primitives import TABLE
 
+DUP = TABLE["dup"]
 Use = tuple[Equation, int]
 """An operation and the position of one of its arguments."""
-MOST = 4
+ENDS_KEPT = 4
 """Ends of paths that are remembered for one value."""
+NO_SEED, ARM, STEP = "zero seed", "arm not taken", "flat step"
+"""Why a derivative is zero by construction."""
 
 
-class Part(NamedTuple):
-    """One contribution: what the map of an operation at one argument makes of the number of `source`."""
+class Derivative(NamedTuple):
+    """A tangent or an adjoint; where it is zero by construction, `absent` says why."""
+
+    value: float
+    absent: str = ""
+
+
+class Contribution(NamedTuple):
+    """What the map of an operation at one argument makes of the number of `source`, and the derivative that receives it `before`
+    and `after`."""
 
     equation: Equation
     position: int
     source: Atom
-    value: float
+    derivative: Derivative
+    before: Derivative | None
+    after: Derivative
+
+    @property
+    def value(self) -> float:
+        return self.derivative.value
 
 
 class Sweep:
-    """The tangents (adjoints, in a reverse sweep) of a program at a point: `numbers` with the `parts` each is the sum of."""
+    """The tangents (adjoints, in a reverse sweep) of a program at a point.
 
-    def __init__(self, forward: bool, seed: Atom) -> None:
-        self.forward, self.seed = forward, seed
-        self.numbers: dict[Atom, float] = {seed: 1.0}
-        self.parts: dict[Atom, list[Part]] = {}
+    `derivatives` has them all, `numbers` those that exist, with the `parts` each is the sum of. `lines` has the contributions of
+    every equation in the order of the sweep, and `sown` the seeds one after another, each with the derivative that received it
+    before and after.
+    """
+
+    def __init__(self, forward: bool, seeds: Iterable[tuple[Atom, float]], values: Values, lines: int) -> None:
+        self.forward, self.values = forward, values
+        self.derivatives: dict[Atom, Derivative] = {}
+        self.numbers: dict[Atom, float] = {}
+        self.parts: dict[Atom, list[Contribution]] = {}
         self.blocked: dict[Atom, tuple[Use, ...]] = {}
+        self.lines: list[list[Contribution]] = [[] for _ in range(lines)]
+        self.seeds = list(seeds)
+        self.sown = [(d := seed(number), self.derivatives.get(atom), self.receive(atom, d)) for atom, number in self.seeds]
 
     @property
     def word(self) -> str:
         return "tangent" if self.forward else "adjoint"
 
-    def step(self, e: Equation, position: int, source: Atom, target: Atom, values: Values, active: bool) -> None:
-        """Carry the number of `source` through one argument of an operation to `target`."""
-        if source in self.numbers:
-            made = contribution(e, position, values, self.numbers[source]) if active else None
-            if made is None:
-                self.block(target, ((e, position),))
-            else:
-                self.parts.setdefault(target, []).append(Part(e, position, source, made))
-                self.numbers[target] = self.numbers[target] + made if target in self.numbers else made
-        elif source in self.blocked:
-            self.block(target, self.blocked[source])
+    def receive(self, target: Atom, derivative: Derivative) -> Derivative:
+        """Add to the derivative of `target`; returns the sum."""
+        before = self.derivatives.get(target)
+        after = self.derivatives[target] = derivative if before is None else plus(derivative, before)
+        if not after.absent:
+            self.numbers[target] = after.value
+        return after
+
+    def carry(self, line: int, use: Use, source: Atom, targets: Sequence[Atom], active: bool = True) -> None:
+        """Take the derivative of `source` through one argument of an operation to the `targets`, which are two where the
+        operation copies."""
+        given = self.derivatives.get(source)
+        made = self.mapped(use, given) if active and given is not None else None
+        for target in targets:
+            if made is not None:
+                part = Contribution(*use, source, made, self.derivatives.get(target), self.receive(target, made))
+                if target is targets[0]:
+                    self.lines[line].append(part)
+                if not made.absent:
+                    self.parts.setdefault(target, []).append(part)
+            if source not in self.numbers:
+                self.block(target, self.blocked.get(source, ()))
+            elif made is None or made.absent:
+                self.block(target, (use,))
+
+    def mapped(self, use: Use, given: Derivative) -> Derivative | None:
+        """What the rule of an operation makes of a derivative; None where it has nothing for that argument."""
+        e, position = use
+        rule = rule_of(e, position)
+        if rule is None:
+            return None
+        value = run(rule, given.value, self.values[e.outs[0]], arguments(e, self.values))
+        if value is None:
+            return Derivative(0.0, STEP if e.op.pieces == "step" else ARM)
+        return Derivative(0.0, given.absent) if given.absent else Derivative(value)
 
     def block(self, target: Atom, uses: tuple[Use, ...]) -> None:
         known = self.blocked.get(target, ())
-        if known is not uses and len(known) < MOST:
-            self.blocked[target] = (*known, *[u for u in uses if u not in known])[:MOST]
+        if known is not uses and len(known) < ENDS_KEPT:
+            self.blocked[target] = (*known, *[u for u in uses if u not in known])[:ENDS_KEPT]
 
 
-def forward_sweep(program: Program, values: Values, x: Var) -> Sweep:
-    """The tangents along one input."""
-    sweep = Sweep(True, x)
-    for e in program.equations:
+def seed(number: float) -> Derivative:
+    """A tangent or cotangent that is given: an exact zero drops what it would have caused (SEMANTICS, the zero rule)."""
+    return Derivative(number, "" if number != 0 else NO_SEED)
+
+
+def plus(x: Derivative, y: Derivative) -> Derivative:
+    """The sum of what exists."""
+    return Derivative(x.value + y.value) if not (x.absent or y.absent) else y if x.absent else x
+
+
+def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]]) -> Sweep:
+    """The tangents, from those of some inputs."""
+    sweep = Sweep(True, seeds, values, len(program.equations))
+    for line, e in enumerate(program.equations):
         for i, a in enumerate(e.args):
-            if a in sweep.numbers or a in sweep.blocked:
-                sweep.step(e, i, a, e.outs[0], values, not e.op.truth)
+            if a in sweep.derivatives or a in sweep.blocked:
+                sweep.carry(line, (e, i), a, e.outs)
     return sweep
 
 
-def reverse_sweep(program: Program, values: Values, result: Atom, depends: Collection[Atom], active: Collection[Atom]) -> Sweep:
-    """The adjoints of one result, for the values in `depends`; those not in `active` can only be reached by truth values."""
-    sweep = Sweep(False, result)
-    for e in reversed(program.equations):
-        out = e.outs[0]
-        if out in sweep.numbers or out in sweep.blocked:
-            for i in reversed(range(len(e.args))):
-                if e.args[i] in depends:
-                    sweep.step(e, i, out, e.args[i], values, e.args[i] in active)
+def reverse_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]], depends: Collection[Atom],
+                  active: Collection[Atom]) -> Sweep:
+    """The adjoints, from those of some results, for the values in `depends`; those not in `active` can only be reached by
+    truth values. Of an argument that occurs twice the last occurrence comes first, as its copies do in `reverse.py`."""
+    sweep = Sweep(False, seeds, values, len(program.equations))
+    for line in reversed(range(len(program.equations))):
+        e = program.equations[line]
+        out = joined(sweep, e.outs) if e.op is DUP else e.outs[0]
+        if out not in sweep.derivatives and out not in sweep.blocked:
+            continue
+        places: dict[Atom, list[int]] = {}
+        for i, a in enumerate(e.args):
+            if a in depends:
+                places.setdefault(a, []).insert(0, i)
+        for a, positions in places.items():
+            for i in positions:
+                sweep.carry(line, (e, i), out, (a,), a in active)
     return sweep
+
+
+def joined(sweep: Sweep, copies: Sequence[Var]) -> Var:
+    """A copy of a value that has the adjoints of all copies as its own: their sum is the one that the value receives."""
+    first, *others = [c for c in copies if c in sweep.derivatives] or copies
+    out = Var(first.name)
+    for c in (first, *others):
+        if c in sweep.derivatives:
+            sweep.receive(out, sweep.derivatives[c])
+        sweep.block(out, sweep.blocked.get(c, ()))
+    return out
 
 
 def dependent(program: Program, wrt: Collection[str]) -> set[Atom]:

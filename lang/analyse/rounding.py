@@ -4,8 +4,8 @@ Each operation adds the rounding of its own result to what the errors of its ope
 analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 3.3). What an operand's
 error does is found by moving the operand that far, so no derivative rule has a part in it and a check of the rules can rely
 on it. A comparison whose operands are closer than their errors is undecided, and a select on it can be off by the whole
-difference of its arms. The bound holds for native code as for the reference: a function may be wrong by `FUNCTION` units in
-the last place in either.
+difference of its arms. The bound holds for native code as for the reference: a function may be off by its `ulps` (a column of
+the table of primitives) in either.
 """
 from __future__ import annotations
 
@@ -19,18 +19,11 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
 
 ULP = 2.0 ** -52
-FUNCTION = 6.0
-"""Units in the last place that a function of a mathematics library may be wrong by."""
-LOOSE = {"gamma": 16.0, "lgamma": 16.0}
-"""Functions that the libraries promise less of."""
 LEAST_MOVE = 2.0 ** -22
 """An operand is moved by this part of itself at least; a smaller error counts in proportion."""
-STEPS = frozenset(("floor", "ceil", "round", "trunc", "fmod"))
-"""Operations that jump: their operands are moved by their errors and no further."""
-EXACT = frozenset(("neg", "abs", "max", "min", "fmax", "fmin", "floor", "ceil", "round", "trunc", "copysign", "fmod"))
-"""Operations that round nothing."""
-
-LEAST = 5e-324
+JUMPING = ("step", "sawtooth")
+"""Kinds of pieces (the table's column) between which an operation jumps: operands are moved by their errors and no further."""
+LEAST_DOUBLE = 5e-324
 
 Bounded = tuple[float, float]
 
@@ -91,13 +84,14 @@ class Rounding:
                 if e.args[0] in self.undecided:
                     return max(errors[1:]) + abs(args[1] - args[2])
                 return errors[1 if args[0] else 2]
-        own = 0.0 if e.op.name in EXACT else LOOSE.get(e.op.name, FUNCTION) * math.ulp(out)
-        if e.op.name == "lgamma":                              # its libraries lose digits beside the zeros 1 and 2
-            own += LOOSE["lgamma"] * ULP * max(1.0, abs(args[0]))
+        assert e.op.ulps is not None, f"{e.op.name} is not an operation of a machine"
+        own = e.op.ulps * (math.ulp(out) if e.op.ulps else 0.0)
+        if e.op.absolute:
+            own += e.op.ulps * ULP * max(1.0, abs(args[0]))
         function = moved(e, args)
         for i, error in enumerate(errors):
             if error:
-                own += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.name in STEPS)  # type: ignore[misc]
+                own += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.pieces in JUMPING)  # type: ignore[misc]
         return own
 
 
@@ -113,7 +107,7 @@ def meaning_error(value: float, what: Meaning) -> float:
         exact = mpmath_arithmetic(40)
     except ImportError:
         return 4 * math.ulp(value)
-    return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST
+    return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST_DOUBLE
 
 
 def moved(e: Equation, args: Sequence[Any]) -> Callable[[int, float], float]:

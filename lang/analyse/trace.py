@@ -2,10 +2,8 @@
 
 The numbers of the tables that textbooks write by hand (Griewank and Walther, Evaluating Derivatives, 2nd ed. 2008, chapter
 2; Baydin, Pearlmutter, Radul and Siskind, Automatic differentiation in machine learning: a survey, 2018, tables 2 and 3).
-The derivative formulas are the maps of `adcli.lang.ir.primitives`, emitted as IR and evaluated; there is no second table.
-Since the point is known, so is every condition: a derivative exists or it does not, and where it does not
-`Derivative.absent` says why. That is what the guards of the derivative programs come to at this point, and sums are taken in
-the order of those programs, so the totals are theirs to the bit.
+The numbers are those of the sweeps (lang/analyse/numeric_sweeps.py), the formulas the maps of the primitive table, emitted
+as IR; there is no second table.
 
 A formula is kept for reading: of a `select` in a rule it has the arm taken, and what a rule does for roundings and signs of
 zero alone is left out (`x + 0`, a factor 1; `t * (1 / x)` reads t / x). Numbers are always those of the rule itself.
@@ -15,20 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import rule_of
+from adcli.lang.analyse.numeric_rules import arguments, every_number, rule_of
+from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.passes.reverse import active_values
 
 ADD, SUB, MUL, DIV, NEG, DUP, SELECT = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg", "dup", "select"))
 
 VALUE, TANGENT, ADJOINT = "value", "tangent", "adjoint"
 """What a leaf of a formula stands for."""
-
-NO_SEED, ARM, STEP = "zero seed", "arm not taken", "flat step"
-"""Why a derivative is zero by construction."""
 
 
 class Leaf(NamedTuple):
@@ -43,41 +38,34 @@ class Apply(NamedTuple):
     """An operation of a formula."""
 
     op: Primitive
-    args: tuple[Node, ...]
+    args: tuple[Formula, ...]
 
 
-Node = Leaf | Lit | Apply
+Formula = Leaf | Lit | Apply
 
 
-class Derivative(NamedTuple):
-    """A tangent or an adjoint; where it is zero by construction, `absent` says why."""
-
-    value: float
-    absent: str = ""
-
-
-class Term(NamedTuple):
+class TracedTerm(NamedTuple):
     """What a rule makes of a seed at one argument, `operand`. The formula is None where nothing but the reason can be shown."""
 
     operand: Var
-    formula: Node | None
+    formula: Formula | None
     derivative: Derivative
 
 
-class Step(NamedTuple):
+class AdjointStep(NamedTuple):
     """One line of the reverse sweep: the adjoint of the term's operand receives the term."""
 
-    term: Term
+    term: TracedTerm
     before: Derivative | None
     after: Derivative
 
 
-class Line(NamedTuple):
+class TracedLine(NamedTuple):
     """An equation with the terms of its tangent, and the steps of its adjoint line in the order of the sweep."""
 
     equation: Equation
-    terms: Sequence[Term]
-    steps: Sequence[Step]
+    terms: Sequence[TracedTerm]
+    steps: Sequence[AdjointStep]
 
 
 class Trace(NamedTuple):
@@ -86,8 +74,8 @@ class Trace(NamedTuple):
 
     program: Program
     values: Mapping[Var, float]
-    lines: Sequence[Line]
-    seeds: Mapping[str, Step]
+    lines: Sequence[TracedLine]
+    seeds: Mapping[str, AdjointStep]
     tangents: Mapping[Atom, Derivative]
     adjoints: Mapping[Atom, Derivative]
 
@@ -97,108 +85,51 @@ def traced(program: Program, at: Mapping[str, float], wrt: Sequence[str], tangen
     """The trace at a point: `tangent` has a number for every input in `wrt`, `cotangent` one for every output; either may
     be left out. Time is linear in the number of equations."""
     values = every_value(program, at, FLOAT)
-    tangents: dict[Atom, Derivative] = {}
-    terms: Sequence[Sequence[Term]] = [()] * len(program.equations)
-    if tangent is not None:
-        tangents.update((program.param(x).var, seed(tangent[x])) for x in wrt)
-        terms = [tangent_line(e, values, tangents) for e in program.equations]
-    adjoints: dict[Atom, Derivative] = {}
-    seeds: dict[str, Step] = {}
-    steps: list[list[Step]] = [[] for _ in program.equations]
-    if cotangent is not None:
-        for r in reversed(program.results):
-            if isinstance(r.atom, Var):
-                seeds[r.name] = receive(Term(r.atom, None, seed(cotangent[r.name])), adjoints)
-        active = active_values(program, wrt)
-        steps = [adjoint_line(e, values, adjoints, active) for e in reversed(program.equations)][::-1]
-    lines = [Line(*parts) for parts in zip(program.equations, terms, steps, strict=True)]
-    return Trace(program, values, lines, seeds, tangents, adjoints)
+    seeded = [(program.param(x).var, tangent[x]) for x in wrt] if tangent is not None else []
+    forward = forward_sweep(program, values, seeded)
+    sown = [(r.name, r.atom) for r in reversed(program.results) if cotangent is not None and isinstance(r.atom, Var)]
+    active = active_values(program, wrt)
+    backward = reverse_sweep(program, values, [(atom, cotangent[name]) for name, atom in sown if cotangent], active, active)
+    seeds = {name: AdjointStep(TracedTerm(atom, None, seed), before, after)
+             for (name, atom), (seed, before, after) in zip(sown, backward.sown, strict=True)}
+    lines = [TracedLine(e, [term(part, forward) for part in terms],
+                        [AdjointStep(term(part, backward), part.before, part.after) for part in steps])
+             for e, terms, steps in zip(program.equations, forward.lines, backward.lines, strict=True)]
+    return Trace(program, values, lines, seeds, forward.derivatives, backward.derivatives)
 
 
-def seed(number: float) -> Derivative:
-    """A tangent or cotangent that the user gives: an exact zero drops what it would have caused (SEMANTICS, the zero rule)."""
-    return Derivative(number, "" if number != 0 else NO_SEED)
+# ---------------------------------------------------------------- formulas
+
+def term(part: Contribution, sweep: Sweep) -> TracedTerm:
+    """A contribution with its formula, which is None where nothing but the reason why it is zero can be shown."""
+    e, kind = part.equation, TANGENT if sweep.forward else ADJOINT
+    shown: Formula | None
+    if e.op is DUP and not sweep.forward:
+        leaves = [Leaf(kind, o, sweep.derivatives[o].value) for o in e.outs if o in sweep.derivatives]
+        shown = leaves[0] if len(leaves) == 1 else Apply(ADD, tuple(leaves))
+    else:
+        shown = formula(part, Leaf(kind, part.source, sweep.derivatives[part.source].value), sweep)
+    return TracedTerm(_variable(e.args[part.position]), shown, part.derivative)
 
 
-def tangent_line(e: Equation, values: Mapping[Var, float], tangents: dict[Atom, Derivative]) -> Sequence[Term]:
-    """The terms of the tangent of what `e` defines, whose sum is entered. As `forward.push_forward`."""
-    active = [] if e.op.truth else [i for i, a in enumerate(e.args) if a in tangents]
-    seeds = [(i, Leaf(TANGENT, e.args[i], tangents[e.args[i]].value), tangents[e.args[i]]) for i in active]
-    terms = [t for i, leaf, given in seeds if (t := contribution(e, i, leaf, given, values)) is not None]
-    if terms:
-        whole = terms[0].derivative
-        for t in terms[1:]:
-            whole = plus(whole, t.derivative)
-        tangents.update(dict.fromkeys(e.outs, whole))
-    return terms
-
-
-def adjoint_line(e: Equation, values: Mapping[Var, float], adjoints: dict[Atom, Derivative], active: set[Atom]) -> list[Step]:
-    """The adjoints of the arguments of `e` receive their terms. As `reverse.adjoint_line`, in the order in which the copies of
-    a value are added there: of an argument that occurs twice the last occurrence comes first."""
-    outs = [o for o in e.outs if o in adjoints]
-    if not outs:
-        return []
-    if e.op is DUP:
-        return [receive(copied(e, outs, adjoints), adjoints)] if e.args[0] in active else []
-    given = adjoints[outs[0]]
-    leaf = Leaf(ADJOINT, outs[0], given.value)
-    places: dict[Atom, list[int]] = {}
-    for i, a in enumerate(e.args):
-        if a in active:
-            places.setdefault(a, []).insert(0, i)
-    found = [contribution(e, i, leaf, given, values) for occurrences in places.values() for i in occurrences]
-    return [receive(t, adjoints) for t in found if t is not None]
-
-
-def copied(e: Equation, outs: Sequence[Var], adjoints: Mapping[Atom, Derivative]) -> Term:
-    """The rule of `dup` backwards: the sum of the adjoints of the copies."""
-    leaves = [Leaf(ADJOINT, o, adjoints[o].value) for o in outs]
-    derivative = adjoints[outs[0]] if len(outs) == 1 else plus(adjoints[outs[0]], adjoints[outs[1]])
-    return Term(_variable(e.args[0]), leaves[0] if len(outs) == 1 else Apply(ADD, tuple(leaves)), derivative)
-
-
-def receive(term: Term, adjoints: dict[Atom, Derivative]) -> Step:
-    before = adjoints.get(term.operand)
-    after = term.derivative if before is None else plus(term.derivative, before)
-    adjoints[term.operand] = after
-    return Step(term, before, after)
-
-
-def plus(x: Derivative, y: Derivative) -> Derivative:
-    """The sum of what exists."""
-    return Derivative(x.value + y.value) if not (x.absent or y.absent) else y if x.absent else x
-
-
-# ---------------------------------------------------------------- one contribution
-
-def contribution(e: Equation, position: int, leaf: Leaf, given: Derivative, values: Mapping[Var, float]) -> Term | None:
-    """What the rule of `e` makes of a derivative `given`, which `leaf` shows, at one argument; None where the rule has nothing
-    for that argument."""
-    found = rule_of(e, position)
-    if found is None:
+def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
+    """What the rule makes of the derivative that `leaf` shows; None where it is zero for another reason than this formula's."""
+    e, rule = part.equation, rule_of(part.equation, part.position)
+    assert rule is not None
+    args = arguments(e, sweep.values)
+    numbers = every_number(rule, leaf.number, sweep.values[e.outs[0]], args)
+    value = read(numbers, rule.value, FLOAT)
+    if (rule.condition is not None and not read(numbers, rule.condition, FLOAT)) or (part.derivative.absent and value != 0):
         return None
-    numbers: dict[Var, Any] = {found.t: given.value, found.z: values[e.outs[0]]}
-    nodes: dict[Var, Node] = {found.t: leaf, found.z: Leaf(VALUE, e.outs[0], values[e.outs[0]])}
-    for x, a in zip(found.args, e.args, strict=True):
-        if isinstance(x, Var):
-            numbers[x] = read(values, a, FLOAT)
-            nodes[x] = Leaf(VALUE, a, numbers[x])
-    for step in found.equations:
-        args = [read(numbers, a, FLOAT) for a in step.args]
-        numbers[step.outs[0]] = FLOAT.apply(step.op, args, step.args)
-        nodes[step.outs[0]] = tidy(step.op, args, tuple([a if isinstance(a, Lit) else nodes[a] for a in step.args]))
-    value = read(numbers, found.value, FLOAT)
-    formula = found.value if isinstance(found.value, Lit) else nodes[found.value]
-    operand = _variable(e.args[position])
-    if found.condition is not None and not read(numbers, found.condition, FLOAT):
-        return Term(operand, None, Derivative(0.0, STEP if is_step(e.op) else ARM))
-    if given.absent:
-        return Term(operand, formula if value == 0 else None, Derivative(0.0, given.absent))
-    return Term(operand, formula, Derivative(value))
+    shown: dict[Var, Formula] = {rule.t: leaf, rule.z: Leaf(VALUE, e.outs[0], sweep.values[e.outs[0]])}
+    shown.update((x, Leaf(VALUE, a, y)) for x, a, y in zip(rule.args, e.args, args, strict=True) if isinstance(x, Var))
+    for made in rule.equations:
+        operands = tuple([a if isinstance(a, Lit) else shown[a] for a in made.args])
+        shown[made.outs[0]] = tidy(made.op, [read(numbers, a, FLOAT) for a in made.args], operands)
+    return rule.value if isinstance(rule.value, Lit) else shown[rule.value]
 
 
-def tidy(op: Primitive, numbers: Sequence[Any], args: tuple[Node, ...]) -> Node:
+def tidy(op: Primitive, numbers: Sequence[Any], args: tuple[Formula, ...]) -> Formula:
     """The operation as a reader wants it, where the rule's constants make it simpler at this point."""
     if op is SELECT:
         return args[1] if numbers[0] else args[2]

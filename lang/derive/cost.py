@@ -30,7 +30,7 @@ class Price(NamedTuple):
 def weight(op: Primitive) -> int:
     if op is DUP:
         return 0
-    if op.name in ("div", "sqrt"):
+    if op.llvm in ("fdiv", "llvm.sqrt"):
         return DIVISION
     return FUNCTION if op.libm or op.value else 1
 

@@ -19,7 +19,6 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import Builder, Expr, When
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import LONGEST_CHAIN, NAN, TABLE
-from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.passes.guards import Guard, Term, restrict, result, total
 from adcli.lang.passes.simplify import CONSTANT, identity
 
@@ -148,7 +147,7 @@ class Expansion:
         s = s or self.known.get(key)
         if s is None:
             active = not op.truth and any(a.active for a in args)
-            flat = is_step(op) or all(a.flat or op.map(i) is None for i, a in enumerate(args))
+            flat = op.pieces == "step" or all(a.flat or op.map(i) is None for i, a in enumerate(args))
             s = self.known[key] = Series(op, tuple(args), active, flat)
         return s
 
@@ -240,7 +239,7 @@ class Expansion:
             yield s.origin, k + 1
         elif k and s.flat and s.op is not None and s.op not in self.compute:
             for i, a in enumerate(s.args):
-                yield a, 0 if is_step(s.op) or s.op.map(i) is None else 1
+                yield a, 0 if s.op.pieces == "step" or s.op.map(i) is None else 1
         elif k == 0 or s.op in self.compute:
             for a in s.args:
                 yield a, 0 if a.op is not None and a.op.truth else k
@@ -291,7 +290,7 @@ class Expansion:
 
     def lost(self, s: Series, op: Primitive) -> Term | None:
         """A further coefficient of a flat series: NaN where one of an argument is, and none else."""
-        if not is_step(op):
+        if op.pieces != "step":
             found = [a.term(1) for i, a in enumerate(s.args) if op.map(i) is not None]
             return self.sum([Term(self.outside.value, term.guard) for term in found if term is not None])
         missing = self.series_of(NE, [s.args[0], s.args[0]])
