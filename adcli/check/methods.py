@@ -19,7 +19,7 @@ from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
 from adcli.lang.analyse.differences import Quotient, extrapolated, masked, stencil, steps
-from adcli.lang.analyse.rounding import LEAST, ULP, Bounded, Rounding
+from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
 from adcli.lang.evaluate.complex import complex_step, continues, step
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
@@ -139,7 +139,7 @@ class Check(Subject):
             found, again = (complex_step(self.machine, s.at, x, size) for size in (h, h / 4))
             for name in self.some_of:
                 key = name, (x,)
-                want, apart = found[name], 2 * abs(found[name] - again[name]) + len(self.machine.equations) * LEAST / h
+                want, apart = found[name], 2 * abs(found[name] - again[name]) + len(self.machine.equations) * LEAST_DOUBLE / h
                 allowed = COMPLEX_MARGIN * (s.forward[key][1] + s.reverse[key][1] + math.ulp(want))
                 tally.compare(self.name(key), s.at, s.reverse[key][0], want if abs(want) > apart else 0.0, allowed + apart)
         return [tally]

@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, enclosed, infix
+from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix
+from adcli.lang.ir.primitives import TABLE
 
 Number = Callable[[float], str]
 SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
@@ -102,14 +103,15 @@ class Unicode:
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
         if name == "pow" and re.fullmatch(r"-?\d{1,3}", parts[1][0]):
             return enclosed(parts[0], ATOM) + parts[1][0].translate(SUPERSCRIPTS), POWER
-        if name == "abs":
-            return f"|{parts[0][0]}|", ATOM
-        if name == "sqrt":
-            return f"√{enclosed(parts[0], ATOM)}", POWER
         if name == "neg":
             return f"-{enclosed(parts[0], POWER)}", UNARY
-        text, level = infix({"log": "ln"}.get(name, name), parts)
-        return text.replace(" * ", " × ") if name == "mul" else text, level
+        spelling = TABLE[name].unicode
+        if spelling and "#" in spelling:
+            return filled(spelling, parts)
+        if spelling and name in INFIX:
+            text, level = infix(name, parts)
+            return text.replace(f" {INFIX[name][0]} ", f" {spelling} "), level
+        return infix(spelling or name, parts)
 
     def remark(self, reason: str) -> str:
         return f"({reason})"
@@ -122,10 +124,7 @@ LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta",
            "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
 CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
 GREEK = frozenset(LETTERS + CAPITALS)
-KNOWN = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "max", "min")
-RENAMED = {"log": r"\ln", "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "log2": r"\log_2", "log10": r"\log_{10}"}
 SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
-SYMBOLS = {"*": r"\cdot", "<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne", "and": r"\wedge", "or": r"\vee"}
 
 
 class Latex:
@@ -152,25 +151,18 @@ class Latex:
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if power else text, level
 
     def operation(self, name: str, parts: Sequence[Piece]) -> Piece:
-        if name == "div":
-            return rf"\frac{{{parts[0][0]}}}{{{parts[1][0]}}}", POWER
         if name == "pow":
             return f"{enclosed(parts[0], ATOM)}^{{{parts[1][0]}}}", POWER
-        if name == "sqrt":
-            return rf"\sqrt{{{parts[0][0]}}}", ATOM
-        if name == "abs":
-            return rf"\lvert {parts[0][0]} \rvert", ATOM
-        if name == "select":
-            return rf"{parts[1][0]} \text{{ if }} {parts[0][0]} \text{{ else }} {parts[2][0]}", TERNARY
         if name == "neg":
             return f"-{enclosed(parts[0], POWER)}", UNARY
+        spelling = TABLE[name].latex
+        if spelling and "#" in spelling:
+            return filled(spelling, parts)
         text, level = infix(name, parts)
         if level == ATOM:
-            return f"{latex_function(name)}({', '.join(p[0] for p in parts)})", ATOM
-        if name == "not":
-            return text.replace("not ", r"\neg ", 1), level
-        symbol = INFIX[name][0]
-        return text.replace(f" {symbol} ", f" {SYMBOLS.get(symbol, symbol)} "), level
+            return call(spelling or rf"\operatorname{{{name}}}".replace("_", r"\_"), parts)
+        symbol = "not" if name == "not" else INFIX[name][0]
+        return f" {text} ".replace(f" {symbol} ", f" {spelling or symbol} ", 1).strip(), level
 
     def remark(self, reason: str) -> str:
         return rf"\text{{({reason})}}"
@@ -179,10 +171,16 @@ class Latex:
         return re.sub(r"(\\[a-z]+(?:_\{?\d+\}?)?|\\operatorname\{\w+\})\(([^-()\s][^()\s]*)\)$", r"\1 \2", formula)
 
 
-def latex_function(name: str) -> str:
-    if name in KNOWN:
-        return f"\\{name}"
-    return RENAMED.get(name) or rf"\operatorname{{{name}}}".replace("_", r"\_")
+def filled(form: str, parts: Sequence[Piece]) -> Piece:
+    """A form of the table with its operands. One that begins with an operand is a clause, one that only ends with one (√#1) binds
+    it like a power, and so does a fraction its own parts together; all others close their operands in."""
+    if form.startswith("#"):
+        level, inner = TERNARY, TERNARY
+    elif form[-2:-1] == "#":
+        level, inner = POWER, ATOM
+    else:
+        level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
+    return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
 
 
 def typeset_all(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from adcli.lang.ir import Equation, Lit, Program, Result, Var
+from adcli.lang.analyse.decisions import DIV, decisions
+from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.passes.simplify import simplify
 
 LONGEST, LEVELS = 2.0 ** -3, 30
@@ -63,21 +63,17 @@ def sided(program: Program) -> Program:
     b = Builder()
     b.equations.extend(program.equations)
     total, weight = b.expr(Lit(0.0)), 1.0
-    for e in _decisions(program):
+    for e in decisions(program):
         weight = math.fmod(weight * 1.6180339887498949 + 0.7548776662466927, 1.0) + 0.5
         out = b.expr(e.outs[0])
         if e.op.truth:
             total = total + apply(TABLE["select"], out, weight, 0.0)
-        elif is_step(e.op):
+        elif e.op.pieces == "step":
             total = total + weight * out
-        elif isinstance(e.args[1], Var):
+        elif e.op is DIV and isinstance(e.args[1], Var):
             total = total + apply(TABLE["select"], b.expr(e.args[1]) < 0, weight, 0.0)
     side = Result(Names.of(program).fresh("side"), total.atom)
     return simplify(Program(program.params, tuple(b.equations), (*program.results, side), program.source))
-
-
-def _decisions(program: Program) -> list[Equation]:
-    return [e for e in program.equations if e.op.truth or is_step(e.op) or e.op.name == "div"]
 
 
 def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float) -> Quotient:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adcli.lang.analyse.decisions import decisions
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program
-from adcli.lang.ir.rule_programs import is_step
 
 DIGITS = 90
 STEPS = (1e-10, 1e-14, 1e-18)
@@ -46,13 +46,13 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     names = [p.name for p in derivatives.params[len(program.params):]]
     seeds = dict(zip(names, along + along, strict=False))
     terms = list(evaluate(derivatives, {n: exact.constant(x) for n, x in {**at, **seeds}.items()}, exact).values())
-    centre = _decisions(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
+    centre = _decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
     found: dict[str, Remainder | None] = {r.name: None for r in program.results}
     orders = len(terms) // len(found) // 2
     for size in STEPS:
         h = exact.constant(size)
         runs = [every_value(program, _point(at, direction, s, exact), exact) for s in (h, h / 2)]
-        if any(_decisions(program, run, exact) != centre for run in runs):
+        if any(_decided(program, run, exact) != centre for run in runs):
             continue
         for i, r in enumerate(program.results):
             known = found[r.name]
@@ -84,15 +84,15 @@ def _point(at: Mapping[str, float], direction: Mapping[str, float], h: Any, exac
     return {n: exact.constant(x) + h * exact.constant(direction.get(n, 0.0)) for n, x in at.items()}
 
 
-def _decisions(program: Program, values: Mapping[Any, Any], exact: Arithmetic) -> list[object]:
+def _decided(program: Program, values: Mapping[Any, Any], exact: Arithmetic) -> list[object]:
     """What decides between pieces: comparisons, the order of what max or abs sees, steps; and the signs of denominators."""
     found: list[object] = []
-    for e in program.equations:
-        if e.op.truth or is_step(e.op):
+    for e in decisions(program):
+        if e.op.truth or e.op.pieces == "step":
             found.append(values[e.outs[0]])
-        elif e.op.name in ("max", "min", "fmax", "fmin", "abs", "copysign", "fdim", "fmod", "div"):
+        else:
             args = [read(values, a, exact) for a in e.args]
             found += [x < y for x in args for y in (*args, 0)]
-            if e.op.name == "fmod" and args[1]:
+            if e.op.pieces == "sawtooth" and args[1]:
                 found.append((args[0] - values[e.outs[0]]) / args[1] // 0.5)
     return found

@@ -60,9 +60,9 @@ TWO_OVER_ROOT_PI = Rounded(2 / math.sqrt(math.pi), ("div", 1.0, ("sqrt", ("atan"
 ANY, POSITIVE, UNIT = (-3.0, 3.0), (0.1, 4.0), (-0.95, 0.95)
 
 ARGUMENTS = "x, y, z"
-ROUNDED = 0.5
+HALF_ULP = 0.5
 """Units in the last place that a correctly rounded result is off by at most."""
-FUNCTION = 6.0
+FUNCTION_ULPS = 6.0
 """Units in the last place that a function of a mathematics library may be off by, where nothing else is known of it."""
 
 TABLE: dict[str, Primitive] = {}
@@ -74,7 +74,7 @@ def row(name: str, signature: str, *maps: Callable[..., Any] | None, **columns: 
     count = signature.index(">")
     machine = "value" not in columns and signature.endswith("r")
     columns = {"domain": (ANY,) * count, "args": ARGUMENTS[:3 * count - 2], "c": columns.get("libm"),
-               "ulps": FUNCTION if machine else None, **columns}
+               "ulps": FUNCTION_ULPS if machine else None, **columns}
     primitive = TABLE[name] = Primitive(name, signature, maps, **columns)
     return lambda *args: apply(primitive, *args)
 
@@ -104,18 +104,18 @@ select = row("select", "trr>r", None, lambda t, z, c, x, y: When(c, t), lambda t
 # --- Arithmetic. `dup` copies a value; its adjoint is the one sum of reverse mode.
 
 row("dup", "r>rr", lambda t, z, x: t, vanishes=True, ulps=0.0, about="two copies")
-add = row("add", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: t, llvm="fadd", c="+", ulps=ROUNDED, commutes=True,
+add = row("add", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: t, llvm="fadd", c="+", ulps=HALF_ULP, commutes=True,
           vanishes=True, about="sum")
-sub = row("sub", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: -t, llvm="fsub", c="-", ulps=ROUNDED, vanishes=True,
+sub = row("sub", "rr>r", lambda t, z, x, y: t, lambda t, z, x, y: -t, llvm="fsub", c="-", ulps=HALF_ULP, vanishes=True,
           about="difference")
-mul = row("mul", "rr>r", lambda t, z, x, y: t * y, lambda t, z, x, y: x * t, llvm="fmul", c="*", ulps=ROUNDED, commutes=True,
+mul = row("mul", "rr>r", lambda t, z, x, y: t * y, lambda t, z, x, y: x * t, llvm="fmul", c="*", ulps=HALF_ULP, commutes=True,
           vanishes=True, factored=True, latex=r"\cdot", unicode="×", about="product")
-div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) * z, llvm="fdiv", c="/", ulps=ROUNDED,
+div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) * z, llvm="fdiv", c="/", ulps=HALF_ULP,
           status=(at(POLE, lambda z, x, y: y == 0),), domain=(ANY, POSITIVE), vanishes=True, factored=True,
           latex=r"\frac{#1}{#2}", about="quotient", defined="y != 0")
 neg = row("neg", "r>r", lambda t, z, x: -t, llvm="fneg", c="-", ulps=0.0, vanishes=True, about="the number with the other sign")
 fma = row("fma", "rrr>r", lambda t, z, a, b, c: t * b, lambda t, z, a, b, c: a * t, lambda t, z, a, b, c: t,
-          llvm="llvm.fma", c="fma", ulps=ROUNDED, factored=True, args="a, b, c", about="a*b + c, rounded once")
+          llvm="llvm.fma", c="fma", ulps=HALF_ULP, factored=True, args="a, b, c", about="a*b + c, rounded once", vanishes=True)
 
 # --- Powers. An integer constant as exponent never meets a logarithm: `pown` is multiplications.
 
@@ -171,7 +171,7 @@ pow_: Fn = row(
         at(DOMAIN, lambda z, x, y: x < 0, needs=1, nan=True),
         at(SINGULAR, lambda z, x, y: (abs_(y) == INF) | ((x == INF) & (y == 0))),
     ))
-sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", c="sqrt", ulps=ROUNDED, domain=(POSITIVE,),
+sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", c="sqrt", ulps=HALF_ULP, domain=(POSITIVE,),
            status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True,
            latex=r"\sqrt{#1}", unicode="√#1", about="square root", defined="x >= 0")
 cbrt = row("cbrt", "r>r", lambda t, z, x: t / (3 * (z * z)), libm="cbrt", domain=(POSITIVE,),

@@ -8,12 +8,10 @@ It takes time and memory in proportion to its equations; whoever asks often keep
 """
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.build import Builder, Expr, When
-from adcli.lang.ir.primitives import TABLE
 
 Statics = tuple[tuple[int, float], ...]
 """The positions and values of the arguments that a row wants as constants."""
@@ -62,13 +60,3 @@ def _start(op: Primitive, static: Statics, count: int) -> tuple[Builder, Var, Va
     constants = {i: Lit(x) for i, x in static}
     args = tuple([constants.get(i) or Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count)])
     return Builder(), Var("t"), Var("z", truth=op.truth), args
-
-
-@cache
-def is_step(op: Primitive) -> bool:
-    """Whether an operation has the rule of a step function, as floor has: zero by construction, NaN at NaN."""
-    rule = map_rule(op, 0, (), 1) if op.arity == 1 else None
-    if rule is None or rule.condition is None:
-        return False
-    first, (x,) = rule.equations[0], rule.args
-    return first.outs[0] is rule.condition and first.op is TABLE["ne"] and first.args == (x, x)

@@ -10,8 +10,6 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import is_step
 from adcli.lang.syntax.parse import parse
 from laws import check_differences
 from one_operation import REAL, program, samples
@@ -71,10 +69,6 @@ def test_polygamma_of_high_order(order, x):
     got = evaluate(program(op, static=float(order)), {"x1": x}, FLOAT)["z"]
     with mpmath.workdps(40):
         assert abs(got / mpmath.psi(order, mpmath.mpf(x)) - 1) < 1e-13
-
-
-def test_step_functions_are_those_whose_rule_says_so():
-    assert {op.name for op in TABLE.values() if is_step(op)} == {"floor", "ceil", "round", "trunc", "sign"}
 
 
 def test_polygamma_ends_where_factorials_do():
