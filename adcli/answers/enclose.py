@@ -17,7 +17,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import several
 from adcli.input.spreads import SIGN, split
-from adcli.lang.analyse.enclosure import Bounds, Enclosure, available, enclose
+from adcli.lang.analyse.enclosure import FloatBounds, Enclosure, available, enclose
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
@@ -27,8 +27,8 @@ from adcli.output.report import csv_text, json_point
 from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
 
-Box = dict[str, Bounds]
-Found = tuple[Box, Enclosure]
+GivenBox = dict[str, FloatBounds]
+FoundEnclosure = tuple[GivenBox, Enclosure]
 
 
 def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
@@ -53,7 +53,7 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     return watch.conclude(options.strict)
 
 
-def enclosed(task: Task, boxes: Iterable[Box], watch: Watch) -> Iterator[Found]:
+def enclosed(task: Task, boxes: Iterable[GivenBox], watch: Watch) -> Iterator[FoundEnclosure]:
     """Every box with its seeds, and what is known of the results there."""
     program = drop_zero_seeds(task.program)
     seeds = {name: (x, x) for name, x in task.seeds.items()}
@@ -67,7 +67,7 @@ def enclosed(task: Task, boxes: Iterable[Box], watch: Watch) -> Iterator[Found]:
 
 # ---------------------------------------------------------------- boxes
 
-def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Box]:
+def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[GivenBox]:
     """The boxes that --at gives, or the one of the declared ranges. Everything that can be wrong is found at once."""
     inputs = task.free
     if not specs:
@@ -81,7 +81,7 @@ def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Box]
     return (box(at, spreads) for at_all, (_, spreads) in zip(centres, parts, strict=True) for at in at_all)
 
 
-def declared(inputs: Sequence[Param]) -> Box:
+def declared(inputs: Sequence[Param]) -> GivenBox:
     """The box of the declared ranges; an input without one has its default."""
     missing = [p.name for p in inputs if p.low is None and p.default is None]
     if missing:
@@ -92,11 +92,11 @@ def declared(inputs: Sequence[Param]) -> Box:
     return {name: finite(name, lo, hi) for name, (lo, hi) in ends.items() if lo is not None and hi is not None}
 
 
-def box(at: Mapping[str, float], spreads: Mapping[str, float]) -> Box:
+def box(at: Mapping[str, float], spreads: Mapping[str, float]) -> GivenBox:
     return {name: finite(name, *around(x, spreads.get(name, 0.0))) for name, x in at.items()}
 
 
-def around(x: float, spread: float) -> Bounds:
+def around(x: float, spread: float) -> FloatBounds:
     """x ± spread, rounded outwards."""
     if not spread or not math.isfinite(x):
         return x, x
@@ -108,7 +108,7 @@ def around(x: float, spread: float) -> Bounds:
     return low, high
 
 
-def finite(name: str, low: float, high: float) -> Bounds:
+def finite(name: str, low: float, high: float) -> FloatBounds:
     if not (math.isfinite(low) and math.isfinite(high)):
         shown = shortest(low) if low == high or low != low else f"[{shortest(low)}, {shortest(high)}]"
         raise AdError(f"{name} = {shown}: bounds are known for finite inputs only")
@@ -117,7 +117,7 @@ def finite(name: str, low: float, high: float) -> Bounds:
 
 # ---------------------------------------------------------------- output
 
-def paragraphs(layout: Layout, found: Iterable[Found], number: Number, headed: bool) -> Iterator[str]:
+def paragraphs(layout: Layout, found: Iterable[FoundEnclosure], number: Number, headed: bool) -> Iterator[str]:
     """A declaration a line; over a box a comment says how much too wide it may be."""
     for i, (where, known) in enumerate(found):
         lines = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
@@ -130,13 +130,13 @@ def paragraphs(layout: Layout, found: Iterable[Found], number: Number, headed: b
         yield "\n".join(lines) + "\n"
 
 
-def place(where: Box, number: Number) -> str:
+def place(where: GivenBox, number: Number) -> str:
     """x in [0.9, 1.1], y = 2.0"""
     return ", ".join(f"{name} = {number(lo)}" if lo == hi else f"{name} in [{number(lo)}, {number(hi)}]"
                      for name, (lo, hi) in where.items())
 
 
-def quality(bounds: Bounds, inner: Bounds | None) -> str:
+def quality(bounds: FloatBounds, inner: FloatBounds | None) -> str:
     """How much wider the bounds may be than the true range."""
     (lo, hi) = bounds
     if inner is None or not math.isfinite(hi - lo):
@@ -147,11 +147,11 @@ def quality(bounds: Bounds, inner: Bounds | None) -> str:
     return f"at most {ratio:.4g} times the true range"
 
 
-def as_json(bounds: Bounds, number: Number) -> list[object]:
+def as_json(bounds: FloatBounds, number: Number) -> list[object]:
     return [json_number(x, number) for x in bounds]
 
 
-def json_lines(layout: Layout, found: Iterable[Found], number: Number) -> Iterator[str]:
+def json_lines(layout: Layout, found: Iterable[FoundEnclosure], number: Number) -> Iterator[str]:
     for where, known in found:
         line = json_point(layout, {k: spot(x, number) for k, x in where.items()})
         line["enclosure"] = layout.shaped([as_json(b, number) for b in known.bounds])
@@ -160,11 +160,11 @@ def json_lines(layout: Layout, found: Iterable[Found], number: Number) -> Iterat
         yield json_text(line) + "\n"
 
 
-def spot(bounds: Bounds, number: Number) -> object:
+def spot(bounds: FloatBounds, number: Number) -> object:
     return json_number(bounds[0], number) if bounds[0] == bounds[1] else as_json(bounds, number)
 
 
-def csv_lines(layout: Layout, found: Iterable[Found], number: Number, wide: bool) -> Iterator[str]:
+def csv_lines(layout: Layout, found: Iterable[FoundEnclosure], number: Number, wide: bool) -> Iterator[str]:
     """Inputs have two columns too where there are boxes."""
     def ends(names: Iterable[str]) -> list[str]:
         return [column for name in names for column in (f"{name}_low", f"{name}_high")]
@@ -176,14 +176,14 @@ def csv_lines(layout: Layout, found: Iterable[Found], number: Number, wide: bool
         yield csv_text(map(number, [*spots, *(x for b in known.bounds for x in b)]))
 
 
-def note(e: Equation, operands: Sequence[Bounds | bool | None], task: Task) -> Note:
+def note(e: Equation, operands: Sequence[FloatBounds | bool | None], task: Task) -> Note:
     """What made bounds infinite, or what no precision decides, with its place."""
     shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
     reason = "cannot be decided" if e.op.truth else "no bound is known"
     return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.signature.source)
 
 
-def within_ends(bounds: Bounds | bool | None) -> str:
+def within_ends(bounds: FloatBounds | bool | None) -> str:
     if bounds is None or isinstance(bounds, bool):
         return "is true or false" if bounds is None else f"= {str(bounds).lower()}"
     lo, hi = bounds

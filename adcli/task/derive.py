@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import (
-    Step,
+    DerivationStep,
     inputs_to_differentiate,
     outputs_to_differentiate,
     partial_name,
@@ -31,7 +31,7 @@ class Derived:
     primal: Program
     program: Program | None
     wrt: list[str]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DerivationStep, ...] = ()
 
     @property
     def signature(self) -> Signature:
@@ -57,7 +57,7 @@ def derived(request: Request) -> Derived:
     wrt = [] if request.verb == "eval" else inputs_to_differentiate(primal, request.wrt, partials)
     if request.verb == "jacobian" and swept(primal, request.mode):
         return Derived(primal, None, wrt)
-    steps: list[Step] = []
+    steps: list[DerivationStep] = []
     made = VERBS[request.verb].derive(Asked(request, primal, wrt, None, steps))
     return Derived(primal, made, wrt, tuple(steps))
 

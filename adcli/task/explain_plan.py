@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adcli.lang.derive.derivatives import Step
-    from adcli.lang.derive.sweep_plans import Plan
+    from adcli.lang.derive.derivatives import DerivationStep
+    from adcli.lang.derive.sweep_plans import SweepPlan
     from adcli.task.tasks import Task
 
 
@@ -15,7 +15,7 @@ def explanation(task: Task) -> str:
     return "".join(f"{line}\n" for step in task.derivation.steps for line in explained(step)) or "nothing to differentiate\n"
 
 
-def explained(step: Step) -> Iterator[str]:
+def explained(step: DerivationStep) -> Iterator[str]:
     entries = "entry is" if step.entries == 1 else "entries are"
     yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
     table = [(p, described(p)) for p in step.plans]
@@ -27,7 +27,7 @@ def explained(step: Step) -> Iterator[str]:
     yield f"    the program has {step.before:,} operations before, {step.after:,} after"
 
 
-def described(plan: Plan) -> str:
+def described(plan: SweepPlan) -> str:
     """A plan in words: its mode, its sweeps, and whether they are shared."""
     members = sum(map(len, plan.inputs)) + sum(map(len, plan.outputs))
     sweeps = "1 sweep" if plan.sweeps == 1 else f"{plan.sweeps:,} sweeps"

@@ -27,7 +27,7 @@ from adcli.command.options import (
 from adcli.output.layout import Path
 
 if TYPE_CHECKING:
-    from adcli.lang.derive.derivatives import Step
+    from adcli.lang.derive.derivatives import DerivationStep
     from adcli.lang.ir import Program
     from adcli.task.request import Request
     from adcli.task.signature import Signature
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     primal: Program
     wrt: list[str]
     along: list[str] | None
-    steps: list[Step]
+    steps: list[DerivationStep]
 
     @property
     def moving(self) -> list[str]:

@@ -21,13 +21,13 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import simplify
 
-LONGEST, LEVELS = 2.0 ** -3, 30
+LONGEST_STEP, HALVINGS = 2.0 ** -3, 30
 """The first step as a part of the scale, and how many there are, each half of the one before."""
-COLUMNS = 6
+TABLEAU_COLUMNS = 6
 """Columns of the tableau: beyond, rounding only grows."""
-FEWEST = 4
+FEWEST_STEPS = 4
 """Steps without which nothing is extrapolated."""
-SAFETY = 16.0
+BAR_SAFETY = 16.0
 """An error bar is so many times the difference of neighbours in the tableau."""
 
 APPROACH = 0.8
@@ -53,7 +53,7 @@ def scale(x: float, low: float | None, high: float | None) -> float:
 
 def steps(x: float, length: float) -> list[tuple[float, float]]:
     """Pairs of points above and below x, the farthest first, as doubles that differ from x."""
-    pairs = [(x + length * LONGEST / 2 ** k, x - length * LONGEST / 2 ** k) for k in range(LEVELS)]
+    pairs = [(x + length * LONGEST_STEP / 2 ** k, x - length * LONGEST_STEP / 2 ** k) for k in range(HALVINGS)]
     return [(a, b) for a, b in pairs if a > x > b and a < math.inf and b > -math.inf]
 
 
@@ -80,13 +80,13 @@ def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence
     """The derivative at x, where the value is `centre`, from values at x ± h for steps that halve. `spans` are the full
     widths 2h as they are; `noise` bounds the error of a value. Steps at the beginning that cannot be used have a NaN among
     their values."""
-    rows: list[Row] = []
+    rows: list[QuotientRow] = []
     for width, high, low in zip(reversed(spans), reversed(above), reversed(below), strict=True):
         q = (high - low) / width
         if high - high != 0 or low - low != 0 or q - q != 0:
             break
-        rows.append(Row(q, 2 * noise / width, abs((high - centre) - (centre - low)) / width))
-    if len(rows) < FEWEST:
+        rows.append(QuotientRow(q, 2 * noise / width, abs((high - centre) - (centre - low)) / width))
+    if len(rows) < FEWEST_STEPS:
         return Quotient(problem=WITHIN if spans else "no step of its size")
     rows.reverse()
     tableau = _tableau([row.quotient for row in rows])
@@ -96,7 +96,7 @@ def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence
     return Quotient(problem="differences do not converge")
 
 
-class Row(NamedTuple):
+class QuotientRow(NamedTuple):
     """A difference quotient, what rounding can do to it, and by how much the quotients of the two sides differ."""
 
     quotient: float
@@ -108,30 +108,30 @@ def _tableau(quotients: Sequence[float]) -> list[list[float]]:
     rows: list[list[float]] = []
     for q in quotients:
         row = [q]
-        for m in range(1, min(len(rows), COLUMNS) + 1):
+        for m in range(1, min(len(rows), TABLEAU_COLUMNS) + 1):
             power = 4.0 ** m
             row.append((power * row[m - 1] - rows[-1][m - 1]) / (power - 1))
         rows.append(row)
     return rows
 
 
-def _bars(tableau: Sequence[Sequence[float]], rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
+def _bars(tableau: Sequence[Sequence[float]], rows: Sequence[QuotientRow]) -> Iterator[tuple[float, int, int]]:
     """Error bars of the entries, from their three neighbours before them, and where each entry stands."""
     for i in range(1, len(tableau)):
         now, before = tableau[i], tableau[i - 1]
         for m in range(1, min(len(now), len(before))):
             apart = max(abs(now[m] - now[m - 1]), abs(now[m] - before[m - 1]), abs(now[m] - before[m]))
-            yield SAFETY * apart + 3 * rows[i].noise, i, m
+            yield BAR_SAFETY * apart + 3 * rows[i].noise, i, m
 
 
-def _borne_out(value: float, bar: float, tableau: Sequence[Sequence[float]], rows: Sequence[Row], at: int) -> bool:
+def _borne_out(value: float, bar: float, tableau: Sequence[Sequence[float]], rows: Sequence[QuotientRow], at: int) -> bool:
     """Whether all shorter steps agree with an entry, as far as they go: long ones can converge to something else, as over a
     pole or many periods."""
-    return all(abs(value - later[1]) <= bar + SAFETY * abs(later[1] - later[0]) + 4 * row.noise
+    return all(abs(value - later[1]) <= bar + BAR_SAFETY * abs(later[1] - later[0]) + 4 * row.noise
                for later, row in zip(tableau[at + 1:], rows[at + 1:], strict=True))
 
 
-def _one_slope(rows: Sequence[Row], at: int) -> bool:
+def _one_slope(rows: Sequence[QuotientRow], at: int) -> bool:
     """Whether the slopes of the two sides approach each other there, as they do not at a kink or a pole."""
     at = max(at, 1)
     return rows[at].sides <= APPROACH * rows[at - 1].sides + 8 * rows[at].noise

@@ -24,21 +24,21 @@ from adcli.lang.evaluate import every_value, read
 from adcli.lang.ir import Equation, Lit, Program, Result
 from adcli.lang.ir.errors import AdError
 
-Bounds = tuple[float, float]
-Box = Mapping[str, Bounds]
+FloatBounds = tuple[float, float]
+InputBox = Mapping[str, FloatBounds]
 
-PRECISIONS = (128, 400, 1300, 4000)
+POINT_PRECISIONS = (128, 400, 1300, 4000)
 """Working precisions in bits at a point: the last is beyond the range of doubles."""
-LONG = 50_000
+LONG_AT_A_POINT = 50_000
 """Equations from which on the higher half of them would take too long."""
-WIDE = 80
+BOX_PRECISION = 80
 """Working precision over a box."""
-WORK = 120_000
+MOST_OPERATIONS = 120_000
 """Operations that the bisection of a box may take."""
-PIECES = 1000
-TRIES = 40
+MOST_SUB_BOXES = 1000
+UNBOUNDED_TRIES = 40
 """Bisections for the sake of an infinite bound, which may be the truth."""
-GOOD = 1.001
+WIDE_ENOUGH = 1.001
 """Bounds wider than the inner ones by this factor at most need no more work."""
 PARTLY_CONTINUOUS = frozenset(("fmod", "copysign", "atan2"))
 """Operations that jump here and there; those whose pieces are steps (the table's column) jump wherever they change."""
@@ -51,9 +51,9 @@ class Enclosure:
     `culprit` is the operation that made bounds infinite, or one that no precision decides, with what it works on.
     """
 
-    bounds: list[Bounds]
-    inner: list[Bounds | None] = field(default_factory=list)
-    culprit: tuple[Equation, list[Bounds | bool | None]] | None = None
+    bounds: list[FloatBounds]
+    inner: list[FloatBounds | None] = field(default_factory=list)
+    culprit: tuple[Equation, list[FloatBounds | bool | None]] | None = None
 
 
 def available() -> None:
@@ -61,7 +61,7 @@ def available() -> None:
     try:
         import flint  # noqa: F401  # only whether it is there
     except ImportError:
-        raise AdError("enclosures are computed with python-flint, which is not installed",
+        raise AdError("enclosures need python-flint, which is not installed",
                       help="pip install 'adcli[enclose]'") from None
 
 
@@ -76,7 +76,7 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def enclose(program: Program, box: Box) -> Enclosure:
+def enclose(program: Program, box: InputBox) -> Enclosure:
     """Bounds of all results over a box, which gives every input an interval of finite ends; a point where all are thin."""
     available()
     return enclose_point(program, box) if all(lo == hi for lo, hi in box.values()) else enclose_box(program, box)
@@ -84,11 +84,11 @@ def enclose(program: Program, box: Box) -> Enclosure:
 
 # ---------------------------------------------------------------- at a point
 
-def enclose_point(program: Program, at: Box) -> Enclosure:
+def enclose_point(program: Program, at: InputBox) -> Enclosure:
     """Bounds at a point, at rising precision."""
     found: list[Any] = []
     values: dict[Any, Any] = {}
-    for bits in PRECISIONS if len(program.equations) <= LONG else PRECISIONS[:2]:
+    for bits in POINT_PRECISIONS if len(program.equations) <= LONG_AT_A_POINT else POINT_PRECISIONS[:2]:
         with precision(bits):
             values = interval_values(program, at)
             now = results(program, values)
@@ -98,7 +98,7 @@ def enclose_point(program: Program, at: Box) -> Enclosure:
     return Enclosure([_outward(x) for x in found], culprit=_culprit(program, values, found))
 
 
-def interval_values(program: Program, box: Box) -> dict[Any, Any]:
+def interval_values(program: Program, box: InputBox) -> dict[Any, Any]:
     """The interval of every value of the program."""
     from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
     return every_value(program, {name: _interval(*ends) for name, ends in box.items()}, interval_arithmetic())
@@ -128,7 +128,7 @@ def _narrow(x: Any) -> bool:
     return bool(width <= size * 2.0 ** -60 or width < 5e-324)
 
 
-def _outward(x: Any) -> Bounds:
+def _outward(x: Any) -> FloatBounds:
     """The bounds as doubles, rounded outwards."""
     return (-math.inf, math.inf) if x.nan else (down(x.lo), up(x.hi))
 
@@ -152,7 +152,7 @@ def up(end: Any) -> float:
 
 
 def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
-             ) -> tuple[Equation, list[Bounds | bool | None]] | None:
+             ) -> tuple[Equation, list[FloatBounds | bool | None]] | None:
     """The first operation on the way to a result that is not narrow which makes something unbounded, or is undecided."""
     needed = {r.atom for r, x in zip(program.results, found, strict=True) if x.nan or not x.bounded}
     unbounded = bool(needed)
@@ -179,22 +179,22 @@ def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
 # ---------------------------------------------------------------- over a box
 
 @dataclass
-class Piece:
+class SubBox:
     """A part of the box: the bounds of every result on it, and how far each input moves each result, at most."""
 
-    box: dict[str, Bounds]
-    bounds: list[Bounds]
+    box: dict[str, FloatBounds]
+    bounds: list[FloatBounds]
     reach: list[list[float]]
 
 
 class Bisection:
     """The pieces of a box, and the values found inside it."""
 
-    def __init__(self, program: Program, box: Box) -> None:
+    def __init__(self, program: Program, box: InputBox) -> None:
         self.program, self.box = program, dict(box)
         self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
         self.slopes = self._slopes()
-        self.inner: list[Bounds | None] = [None] * len(program.results)
+        self.inner: list[FloatBounds | None] = [None] * len(program.results)
         self.tries: Counter[tuple[int, int]] = Counter()
         self.work = 0
         self.values: dict[Any, Any] = {}
@@ -202,16 +202,16 @@ class Bisection:
     def _slopes(self) -> Program | None:
         """All partial derivatives of all results with respect to what moves; None where there are too many."""
         p = self.program
-        if len(p.equations) * len(self.moving) > WORK // 10:
+        if len(p.equations) * len(self.moving) > MOST_OPERATIONS // 10:
             return None
         bare = Program(p.params, p.equations, tuple(Result(f"r{i}", r.atom) for i, r in enumerate(p.results)), p.source)
         try:
             derived = gradient(bare, self.moving)
         except AdError:                                          # a derivative that is not known, of polygamma
             return None
-        return derived if len(derived.equations) <= WORK // 10 else None
+        return derived if len(derived.equations) <= MOST_OPERATIONS // 10 else None
 
-    def piece(self, box: dict[str, Bounds]) -> Piece:
+    def piece(self, box: dict[str, FloatBounds]) -> SubBox:
         values = interval_values(self.program, box)
         if not self.values:
             self.values = values
@@ -227,9 +227,9 @@ class Bisection:
             reach[i] = [_reach(s, *box[n]) for s, n in zip(partials, self.moving, strict=False)]
             if steady:
                 found[i] = self._sharper(x, centre[i], partials, box, middle, i)
-        return Piece(box, [_outward(x) for x in found], reach)
+        return SubBox(box, [_outward(x) for x in found], reach)
 
-    def _partials(self, box: Box) -> list[list[Any]] | None:
+    def _partials(self, box: InputBox) -> list[list[Any]] | None:
         """The partial derivatives of each result on a piece."""
         if self.slopes is None:
             return None
@@ -239,7 +239,7 @@ class Bisection:
         table = {(r.of, r.wrt[0]): by_name[r.name] for r in self.slopes.results if r.wrt}
         return [[table[f"r{i}", n] for n in self.moving] for i in range(len(self.program.results))]
 
-    def _sharper(self, x: Any, centre: Any, partials: Sequence[Any], box: Box, middle: Box, i: int) -> Any:
+    def _sharper(self, x: Any, centre: Any, partials: Sequence[Any], box: InputBox, middle: InputBox, i: int) -> Any:
         """The bounds of result i met with its mean value form, and with its corners where it is monotone."""
         from adcli.lang.evaluate.intervals import Interval, add, meet, mul, sub
         if any(s.nan or not s.bounded for s in partials) or centre.nan:
@@ -255,7 +255,7 @@ class Bisection:
                 x = meet(x, Interval(least.lo, most.hi))
         return x
 
-    def sample(self, at: Box) -> list[Any]:
+    def sample(self, at: InputBox) -> list[Any]:
         """The results at a point of the box, which the inner bounds take in."""
         found = results(self.program, interval_values(self.program, at))
         self.work += len(self.program.equations)
@@ -273,7 +273,7 @@ class Bisection:
         for top in (False, True):
             self.sample(corner(self.box, dict.fromkeys(self.moving, True), top))
         cost = max(1, self.work)
-        while self.work + 2 * cost <= WORK and len(pieces) < PIECES:
+        while self.work + 2 * cost <= MOST_OPERATIONS and len(pieces) < MOST_SUB_BOXES:
             chosen = self._worst(pieces)
             if chosen is None:
                 break
@@ -291,15 +291,15 @@ class Bisection:
         culprit = _culprit(self.program, self.values, results(self.program, self.values)) if unbounded else None
         return Enclosure(bounds, self.inner, culprit)
 
-    def _worst(self, pieces: Sequence[Piece]) -> tuple[int, int] | None:
+    def _worst(self, pieces: Sequence[SubBox]) -> tuple[int, int] | None:
         """The piece to bisect and the result for whose sake; None where all results are good."""
-        worst, chosen = GOOD - 1, None
+        worst, chosen = WIDE_ENOUGH - 1, None
         for i, inner in enumerate(self.inner):
             for end in (0, 1):
                 ends = [p.bounds[i][end] for p in pieces]
                 extreme = max(ends) if end else min(ends)
                 gap = _excess(extreme, inner, end)
-                if gap == math.inf and self.tries[i, end] >= TRIES:
+                if gap == math.inf and self.tries[i, end] >= UNBOUNDED_TRIES:
                     continue
                 if gap > worst:
                     worst, chosen, by = gap, (ends.index(extreme), i), (i, end)
@@ -307,7 +307,7 @@ class Bisection:
             self.tries[by] += 1
         return chosen
 
-    def _direction(self, piece: Piece, i: int) -> str | None:
+    def _direction(self, piece: SubBox, i: int) -> str | None:
         """The input to bisect along: the one that moves the result most (maximal smear), or the one least divided yet."""
         able = [(j, n) for j, n in enumerate(self.moving) if _middle(*piece.box[n]) is not None]
         if not able:
@@ -323,13 +323,13 @@ class Bisection:
         return max((n for _, n in able), key=share)
 
 
-def enclose_box(program: Program, box: Box) -> Enclosure:
+def enclose_box(program: Program, box: InputBox) -> Enclosure:
     """Bounds over a box."""
-    with precision(WIDE):
+    with precision(BOX_PRECISION):
         return Bisection(program, box).run()
 
 
-def _excess(end: float, inner: Bounds | None, top: int) -> float:
+def _excess(end: float, inner: FloatBounds | None, top: int) -> float:
     """How far a bound is beyond the inner one, as a part of the inner range."""
     if inner is None or math.isinf(end):
         return math.inf
@@ -337,7 +337,7 @@ def _excess(end: float, inner: Bounds | None, top: int) -> float:
     return abs(end - inner[top]) / size
 
 
-def corner(box: Box, rising: Mapping[str, bool], top: bool) -> dict[str, Bounds]:
+def corner(box: InputBox, rising: Mapping[str, bool], top: bool) -> dict[str, FloatBounds]:
     """The corner where a monotone result is greatest (`top`) or least."""
     return {n: ((hi, hi) if rising[n] is top else (lo, lo)) if n in rising else (lo, hi) for n, (lo, hi) in box.items()}
 

@@ -23,17 +23,17 @@ from adcli.lang.ir import Equation, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import prune, simplify
 
-TERMS = (6, 12, 24)
+TERMS_KEPT = (6, 12, 24)
 """Terms that are kept, tried in turn: more are needed the more of them cancel."""
-LARGEST = 20_000
+LONGEST_PROGRAM = 20_000
 """Operations of the longest program whose limits are looked for."""
 NEARLY = 1e-9
 """An exponent nearer to 0 than this is meant to be 0: it comes from constants such as 1/3 that are no doubles."""
-MOST = 60
+MOST_LIMITS = 60
 """Limits that are looked for at one point."""
 RIGHT, LEFT = 1, -1
-WORDS = {RIGHT: "right", LEFT: "left"}
-INTERESTING = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
+SIDE_WORDS = {RIGHT: "right", LEFT: "left"}
+ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
 """Kinds of zeros whose one-sided limits say more than the zero does."""
 
 
@@ -104,8 +104,8 @@ def limits_of(primal: Program, at: Mapping[str, float], wrt: Sequence[str], grou
     wanted = [[f for f in group if worth(f)] for group in groups]
     if not any(wanted):
         return [[] for _ in groups]
-    if (count := sum(len(f.wrt) or len(wrt) for group in wanted for f in group)) > MOST:
-        raise AdError(f"--limit: {count} limits are asked for, and {MOST} are the most at one point",
+    if (count := sum(len(f.wrt) or len(wrt) for group in wanted for f in group)) > MOST_LIMITS:
+        raise AdError(f"--limit: {count} limits asked for, at most {MOST_LIMITS} per point",
                       help="name fewer results with --of and --wrt")
     values = simplify(primal)
     derived = gradient(primal, wrt, None, "reverse", order) if any(f.wrt for group in wanted for f in group) else values
@@ -126,15 +126,15 @@ def along(program: Program, f: Finding, at: Mapping[str, float], wrt: Sequence[s
 
 
 def worth(f: Finding) -> bool:
-    return f.value != 0 or any(c.kind in INTERESTING for c in f.causes)
+    return f.value != 0 or any(c.kind in ONE_SIDED_KINDS for c in f.causes)
 
 
 def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
     """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
     long."""
     program = prune(Program(program.params, program.equations, (program.result(result),), program.source))
-    if len(program.equations) > LARGEST:
-        raise AdError(f"--limit: {result} takes {len(program.equations)} operations, and {LARGEST} are the most",
+    if len(program.equations) > LONGEST_PROGRAM:
+        raise AdError(f"--limit: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
                       help="name fewer results with --of and --wrt")
     right = None if at[x] == math.inf else one_side(program, at, x, RIGHT)
     left = None if at[x] == -math.inf else one_side(program, at, x, LEFT)
@@ -143,7 +143,7 @@ def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Li
 
 def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Side:
     found = Side(None)
-    for keep in TERMS:
+    for keep in TERMS_KEPT:
         expansions = Expansions(keep)
         point: dict[str, Value] = {name: literal(y) for name, y in at.items()}
         point[x] = approach(at[x], side)

@@ -15,7 +15,7 @@ from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.primitives import TABLE
 
 DUP = TABLE["dup"]
-Use = tuple[Equation, int]
+ArgumentUse = tuple[Equation, int]
 """An operation and the position of one of its arguments."""
 ENDS_KEPT = 4
 """Ends of paths that are remembered for one value."""
@@ -59,7 +59,7 @@ class Sweep:
         self.derivatives: dict[Atom, Derivative] = {}
         self.numbers: dict[Atom, float] = {}
         self.parts: dict[Atom, list[Contribution]] = {}
-        self.blocked: dict[Atom, tuple[Use, ...]] = {}
+        self.blocked: dict[Atom, tuple[ArgumentUse, ...]] = {}
         self.lines: list[list[Contribution]] = [[] for _ in range(lines)]
         self.seeds = list(seeds)
         self.sown = [(d := seed(number), self.derivatives.get(atom), self.receive(atom, d)) for atom, number in self.seeds]
@@ -76,7 +76,7 @@ class Sweep:
             self.numbers[target] = after.value
         return after
 
-    def carry(self, line: int, use: Use, source: Atom, targets: Sequence[Atom], active: bool = True) -> None:
+    def carry(self, line: int, use: ArgumentUse, source: Atom, targets: Sequence[Atom], active: bool = True) -> None:
         """Take the derivative of `source` through one argument of an operation to the `targets`, which are two where the
         operation copies."""
         given = self.derivatives.get(source)
@@ -93,7 +93,7 @@ class Sweep:
             elif made is None or made.absent:
                 self.block(target, (use,))
 
-    def mapped(self, use: Use, given: Derivative) -> Derivative | None:
+    def mapped(self, use: ArgumentUse, given: Derivative) -> Derivative | None:
         """What the rule of an operation makes of a derivative; None where it has nothing for that argument."""
         e, position = use
         rule = rule_of(e, position)
@@ -104,7 +104,7 @@ class Sweep:
             return Derivative(0.0, STEP if e.op.pieces == "step" else ARM)
         return Derivative(0.0, given.absent) if given.absent else Derivative(value)
 
-    def block(self, target: Atom, uses: tuple[Use, ...]) -> None:
+    def block(self, target: Atom, uses: tuple[ArgumentUse, ...]) -> None:
         known = self.blocked.get(target, ())
         if known is not uses and len(known) < ENDS_KEPT:
             self.blocked[target] = (*known, *[u for u in uses if u not in known])[:ENDS_KEPT]

@@ -15,7 +15,7 @@ from typing import Any
 from adcli.lang.evaluate import Arithmetic, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
 
-DIGITS = (50, 100, 200, 400, 800)
+WORKING_DIGITS = (50, 100, 200, 400, 800)
 """Working precisions in decimal digits; the step of each is 10 to minus 3/8 of it, times the scale of the input."""
 LOST = 64.0
 """How many units in the last place a value may be wrong by in terms of the numbers it is made of."""
@@ -44,7 +44,7 @@ def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agree
     values: Quotients = {}
     apart: Quotients = {}
     before: Quotients = {}
-    for digits in DIGITS:
+    for digits in WORKING_DIGITS:
         exact = mpmath_arithmetic(digits)
         h = exact.constant(10.0) ** (-3 * digits // 8) if order == 1 else exact.constant(10.0) ** (-digits // 4)
         now = quotients(exact, h)
@@ -77,7 +77,7 @@ def same_as_program(derivative: Program, at: Mapping[str, float], wanted: Mappin
     wanted, each a quotient with the distance it may have, so that what cancels has digits to spare; those that never are
     come as the highest precision has them."""
     found: dict[str, Any] = {}
-    for digits in DIGITS[1:]:
+    for digits in WORKING_DIGITS[1:]:
         exact = mpmath_arithmetic(digits)
         made = evaluate(derivative, {n: exact.constant(x) for n, x in at.items()}, exact)
         found = {n: made[n] for n in wanted}

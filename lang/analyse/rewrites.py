@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from adcli.lang.analyse.explain import Explainer
 from adcli.lang.analyse.findings import Finding
-from adcli.lang.analyse.numeric_sweeps import Use
+from adcli.lang.analyse.numeric_sweeps import ArgumentUse
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError, Source
@@ -26,7 +26,7 @@ from adcli.lang.syntax.parse import parse, parse_source, parse_tree
 from adcli.lang.syntax.tree import Assign, Def, Node, Statement, Token, bare, postorder
 
 
-class Row(NamedTuple):
+class RewriteRule(NamedTuple):
     """A pattern, what to write instead, when it helps, and what one should know."""
 
     pattern: str
@@ -36,75 +36,75 @@ class Row(NamedTuple):
 
 
 ORIGIN = "at the origin the derivatives are 0, by convention"
-ROWS = (
+REWRITE_RULES = (
     # Accuracy near 0 and in the tails: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, ch. 1;
     # W. Kahan, Branch Cuts for Complex Elementary Functions, 1987 (expm1, log1p); logarithms of sums: P. Blanchard,
     # D. J. Higham, N. J. Higham, Accurately computing the log-sum-exp and softmax functions, 2021.
-    Row("sqrt(a*a + b*b)", "hypot(a, b)", "neither overflows nor divides by 0 at the origin", ORIGIN),
-    Row("sqrt(a*a + b*b + c*c)", "hypot(a, b, c)", "neither overflows nor divides by 0 at the origin", ORIGIN),
-    Row("sqrt(a*a)", "abs(a)", "no square that overflows, no root of 0", "at 0 the derivative is 0, by convention"),
-    Row("sqrt(a)*sqrt(a)", "a", "no root of 0", "for {a} >= 0; it has no meaning elsewhere"),
-    Row("a*sqrt(a)", "a**1.5", "one power, whose derivative at 0 is 0"),
-    Row("sqrt(a)/a", "1/sqrt(a)", "no 0/0 with {a} itself"),
-    Row("a/sqrt(a)", "sqrt(a)", "no division by the root of 0"),
-    Row("(a*a)**0.5", "abs(a)", "no power at 0"),
-    Row("exp(log(a))", "a", "nothing is to be undone", "for {a} > 0; it has no meaning elsewhere"),
-    Row("log(exp(a))", "a", "nothing overflows on the way"),
-    Row("log(1 + exp(a))", "softplus(a)", "does not overflow"),
-    Row("log1p(exp(a))", "softplus(a)", "does not overflow"),
-    Row("log(exp(a) + exp(b))", "logaddexp(a, b)", "does not overflow"),
-    Row("exp(a)/(1 + exp(a))", "sigmoid(a)", "does not overflow"),
-    Row("1/(1 + exp(-a))", "sigmoid(a)", "does not overflow"),
-    Row("exp(a)/(exp(a) + exp(b))", "sigmoid(a - b)", "does not overflow"),
-    Row("(exp(a) - exp(-a))/(exp(a) + exp(-a))", "tanh(a)", "does not overflow"),
-    Row("(exp(a) - 1)/(exp(a) + 1)", "tanh(a/2)", "does not overflow"),
-    Row("log(cosh(a))", "abs(a) + log1p(exp(-2*abs(a))) - log(2)", "does not overflow"),
-    Row("log(sigmoid(a))", "-softplus(-a)", "keeps the tail"),
-    Row("log(1/(1 + exp(-a)))", "-softplus(-a)", "keeps the tail"),
-    Row("exp(a)/exp(b)", "exp(a - b)", "does not overflow"),
-    Row("exp(a)*exp(b)", "exp(a + b)", "does not overflow on the way"),
-    Row("1 - cos(a)", "2*sin(a/2)**2", "loses nothing for small {a}"),
-    Row("1 - cos(a)*cos(a)", "sin(a)**2", "loses nothing for small {a}"),
-    Row("log(1 + a)", "log1p(a)", "loses nothing for small {a}"),
-    Row("log(1 - a)", "log1p(-a)", "loses nothing for small {a}"),
-    Row("exp(a) - 1", "expm1(a)", "loses nothing for small {a}"),
-    Row("1 - exp(a)", "-expm1(a)", "loses nothing for small {a}"),
-    Row("1 - tanh(a)*tanh(a)", "1/cosh(a)**2", "keeps the tail"),
-    Row("1 - tanh(a)", "2*sigmoid(-2*a)", "keeps the tail"),
-    Row("1 - sigmoid(a)", "sigmoid(-a)", "keeps the tail"),
-    Row("1 - erf(a)", "erfc(a)", "keeps the tail"),
-    Row("log(a) - log(b)", "log(a/b)", "no difference of two infinities", "for {a}/{b} that neither overflows nor is 0"),
-    Row("sqrt(a + 1) - sqrt(a)", "1/(sqrt(a + 1) + sqrt(a))", "no cancellation for large {a}"),
-    Row("sqrt(a + b) - sqrt(a)", "b/(sqrt(a + b) + sqrt(a))", "no cancellation for large {a}"),
-    Row("a*a - b*b", "(a - b)*(a + b)", "loses nothing where {a} and {b} are close"),
-    Row("a*log(a)", "xlogy(a, a)", "0 at 0", "its derivative at 0 is that of the logarithm, -inf"),
-    Row("a*log(b)", "xlogy(a, b)", "0 where {a} is 0, whatever {b} is"),
-    Row("a*log(a/b)", "xlogy(a, a/b)", "0 where {a} is 0"),
-    Row("sin(a)/a", "a == 0 ? 1 : sin(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not -1/3"),
-    Row("(exp(a) - 1)/a", "a == 0 ? 1 + a/2 : expm1(a)/a", "has its limit at 0",
+    RewriteRule("sqrt(a*a + b*b)", "hypot(a, b)", "neither overflows nor divides by 0 at the origin", ORIGIN),
+    RewriteRule("sqrt(a*a + b*b + c*c)", "hypot(a, b, c)", "neither overflows nor divides by 0 at the origin", ORIGIN),
+    RewriteRule("sqrt(a*a)", "abs(a)", "no square that overflows, no root of 0", "at 0 the derivative is 0, by convention"),
+    RewriteRule("sqrt(a)*sqrt(a)", "a", "no root of 0", "for {a} >= 0; it has no meaning elsewhere"),
+    RewriteRule("a*sqrt(a)", "a**1.5", "one power, whose derivative at 0 is 0"),
+    RewriteRule("sqrt(a)/a", "1/sqrt(a)", "no 0/0 with {a} itself"),
+    RewriteRule("a/sqrt(a)", "sqrt(a)", "no division by the root of 0"),
+    RewriteRule("(a*a)**0.5", "abs(a)", "no power at 0"),
+    RewriteRule("exp(log(a))", "a", "nothing is to be undone", "for {a} > 0; it has no meaning elsewhere"),
+    RewriteRule("log(exp(a))", "a", "nothing overflows on the way"),
+    RewriteRule("log(1 + exp(a))", "softplus(a)", "does not overflow"),
+    RewriteRule("log1p(exp(a))", "softplus(a)", "does not overflow"),
+    RewriteRule("log(exp(a) + exp(b))", "logaddexp(a, b)", "does not overflow"),
+    RewriteRule("exp(a)/(1 + exp(a))", "sigmoid(a)", "does not overflow"),
+    RewriteRule("1/(1 + exp(-a))", "sigmoid(a)", "does not overflow"),
+    RewriteRule("exp(a)/(exp(a) + exp(b))", "sigmoid(a - b)", "does not overflow"),
+    RewriteRule("(exp(a) - exp(-a))/(exp(a) + exp(-a))", "tanh(a)", "does not overflow"),
+    RewriteRule("(exp(a) - 1)/(exp(a) + 1)", "tanh(a/2)", "does not overflow"),
+    RewriteRule("log(cosh(a))", "abs(a) + log1p(exp(-2*abs(a))) - log(2)", "does not overflow"),
+    RewriteRule("log(sigmoid(a))", "-softplus(-a)", "keeps the tail"),
+    RewriteRule("log(1/(1 + exp(-a)))", "-softplus(-a)", "keeps the tail"),
+    RewriteRule("exp(a)/exp(b)", "exp(a - b)", "does not overflow"),
+    RewriteRule("exp(a)*exp(b)", "exp(a + b)", "does not overflow on the way"),
+    RewriteRule("1 - cos(a)", "2*sin(a/2)**2", "loses nothing for small {a}"),
+    RewriteRule("1 - cos(a)*cos(a)", "sin(a)**2", "loses nothing for small {a}"),
+    RewriteRule("log(1 + a)", "log1p(a)", "loses nothing for small {a}"),
+    RewriteRule("log(1 - a)", "log1p(-a)", "loses nothing for small {a}"),
+    RewriteRule("exp(a) - 1", "expm1(a)", "loses nothing for small {a}"),
+    RewriteRule("1 - exp(a)", "-expm1(a)", "loses nothing for small {a}"),
+    RewriteRule("1 - tanh(a)*tanh(a)", "1/cosh(a)**2", "keeps the tail"),
+    RewriteRule("1 - tanh(a)", "2*sigmoid(-2*a)", "keeps the tail"),
+    RewriteRule("1 - sigmoid(a)", "sigmoid(-a)", "keeps the tail"),
+    RewriteRule("1 - erf(a)", "erfc(a)", "keeps the tail"),
+    RewriteRule("log(a) - log(b)", "log(a/b)", "no difference of two infinities", "for {a}/{b} that neither overflows nor is 0"),
+    RewriteRule("sqrt(a + 1) - sqrt(a)", "1/(sqrt(a + 1) + sqrt(a))", "no cancellation for large {a}"),
+    RewriteRule("sqrt(a + b) - sqrt(a)", "b/(sqrt(a + b) + sqrt(a))", "no cancellation for large {a}"),
+    RewriteRule("a*a - b*b", "(a - b)*(a + b)", "loses nothing where {a} and {b} are close"),
+    RewriteRule("a*log(a)", "xlogy(a, a)", "0 at 0", "its derivative at 0 is that of the logarithm, -inf"),
+    RewriteRule("a*log(b)", "xlogy(a, b)", "0 where {a} is 0, whatever {b} is"),
+    RewriteRule("a*log(a/b)", "xlogy(a, a/b)", "0 where {a} is 0"),
+    RewriteRule("sin(a)/a", "a == 0 ? 1 : sin(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not -1/3"),
+    RewriteRule("(exp(a) - 1)/a", "a == 0 ? 1 + a/2 : expm1(a)/a", "has its limit at 0",
         "the second derivative at 0 is then 0 and not 1/3"),
-    Row("log(1 + a)/a", "a == 0 ? 1 - a/2 : log1p(a)/a", "has its limit at 0",
+    RewriteRule("log(1 + a)/a", "a == 0 ? 1 - a/2 : log1p(a)/a", "has its limit at 0",
         "the second derivative at 0 is then 0 and not 2/3"),
-    Row("tan(a)/a", "a == 0 ? 1 : tan(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not 2/3"),
-    Row("a/a", "1", "nothing is divided by itself"),
-    Row("a/b*b", "a", "nothing is divided that is multiplied again", "for {b} other than 0 it is the same"),
+    RewriteRule("tan(a)/a", "a == 0 ? 1 : tan(a)/a", "has its limit at 0", "the second derivative at 0 is then 0 and not 2/3"),
+    RewriteRule("a/a", "1", "nothing is divided by itself"),
+    RewriteRule("a/b*b", "a", "nothing is divided that is multiplied again", "for {b} other than 0 it is the same"),
 )
 """Pattern, replacement, when it helps, what to know."""
 
-NEAR = 4
+CAUSE_TO_ROOT = 4
 """Equations between a cause and the root of a pattern, at most."""
-TRIED = 12
+MOST_TRIED = 12
 """Rewrites that are tried for one group of findings; fewer where the program is long."""
-EFFORT = 400_000
+MATCHING_EFFORT = 400_000
 """Operations that trying may take at one point, in all."""
 AGREES = 1e-6
 """Relative difference beside the point at which old and new still count as the same."""
-BESIDE = (1e-2, -1e-2, 3e-2, 0.25, -0.25, 1.0)
+COMPARED_BESIDE = (1e-2, -1e-2, 3e-2, 0.25, -0.25, 1.0)
 """Where the two are compared: the inputs moved by these, relative to their size."""
-ELSEWHERE = (0.2, 0.9, 1.7, -0.6)
+COMPARED_NEAR = (0.2, 0.9, 1.7, -0.6)
 """And where they are near these numbers."""
-LEAST = 3
-ENOUGH = 6
+FEWEST_COMPARED = 3
+ENOUGH_COMPARED = 6
 """Numbers that must have been compared, and after how many no more are."""
 
 
@@ -121,19 +121,19 @@ class Rewrite:
 
 
 @cache
-def patterns() -> tuple[tuple[Row, Program], ...]:
-    return tuple((row, simplify(parse(f"v = {row.pattern}\n"))) for row in ROWS)
+def patterns() -> tuple[tuple[RewriteRule, Program], ...]:
+    return tuple((row, simplify(parse(f"v = {row.pattern}\n"))) for row in REWRITE_RULES)
 
 
 def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequence[Finding], Explainer]],
            ) -> list[Rewrite | None]:
     """For each group of findings a rewrite that mends it, where the table has one."""
-    effort = EFFORT
+    effort = MATCHING_EFFORT
     found: list[Rewrite | None] = []
     tried: dict[tuple[str, tuple[int, int]], Trial | None] = {}
     for findings, explainer in groups:
         best: Rewrite | None = None
-        for row, e, bound in list(candidates(findings, explainer))[:TRIED]:
+        for row, e, bound in list(candidates(findings, explainer))[:MOST_TRIED]:
             assert e.span is not None
             key = (row.pattern, e.span)
             if key not in tried:
@@ -150,11 +150,11 @@ def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequ
 
 # ---------------------------------------------------------------- matching
 
-Bound = dict[str, tuple[Atom, Use]]
+Bound = dict[str, tuple[Atom, ArgumentUse]]
 """What a pattern's inputs stand for, each with an equation and the position of an argument where it stands."""
 
 
-def candidates(findings: Sequence[Finding], explainer: Explainer) -> Iterator[tuple[Row, Equation, Bound]]:
+def candidates(findings: Sequence[Finding], explainer: Explainer) -> Iterator[tuple[RewriteRule, Equation, Bound]]:
     """Where a pattern of the table matches beside what made the findings so; longer patterns first."""
     program = explainer.program
     if program.source is None or all(f.wrt and len(f.wrt) > 1 for f in findings):
@@ -176,7 +176,7 @@ def around(causes: Sequence[Equation], explainer: Explainer) -> list[Equation]:
     users = explainer.users
     near: dict[Equation, None] = dict.fromkeys(causes)
     last = list(near)
-    for _ in range(NEAR):
+    for _ in range(CAUSE_TO_ROOT):
         last = [u for e in last for o in e.outs for u in users.get(o, ())[:8] if u not in near]
         near.update(dict.fromkeys(last))
     last = list(dict.fromkeys(causes))
@@ -186,7 +186,7 @@ def around(causes: Sequence[Equation], explainer: Explainer) -> list[Equation]:
     return list(near)
 
 
-def match(pattern: Program, wanted: Atom, given: Atom, use: Use, defined: Mapping[Var, Equation], bound: Bound) -> bool:
+def match(pattern: Program, wanted: Atom, given: Atom, use: ArgumentUse, defined: Mapping[Var, Equation], bound: Bound) -> bool:
     """Whether a value, used there, is what the pattern says, with the pattern's inputs bound to values. Sums and products are
     tried in both orders. Patterns are small, so this may recurse over them."""
     if isinstance(wanted, Lit):
@@ -215,7 +215,7 @@ def match(pattern: Program, wanted: Atom, given: Atom, use: Use, defined: Mappin
 class Trial:
     """A rewritten program that agrees with the old one beside the point, and how it was made."""
 
-    row: Row
+    row: RewriteRule
     old: str
     new: str
     place: str
@@ -223,7 +223,8 @@ class Trial:
     explainer: Explainer
 
 
-def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: Row, e: Equation, bound: Bound) -> Trial | None:
+def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: RewriteRule, e: Equation,
+          bound: Bound) -> Trial | None:
     """The program with the text of an equation replaced; None where that gives another function, or none."""
     source, span = primal.source, e.span
     assert source is not None and span is not None
@@ -275,7 +276,7 @@ def values_of(statements: Sequence[Statement]) -> Iterator[Node]:
             yield from [s.value] if s.value is not None else values_of(s.body)
 
 
-def operand(explainer: Explainer, texts: Mapping[tuple[int, int, int], str], atom: Atom, use: Use) -> str:
+def operand(explainer: Explainer, texts: Mapping[tuple[int, int, int], str], atom: Atom, use: ArgumentUse) -> str:
     """The text for a value bound by a pattern: as it stands where it is used, else its name."""
     e, _ = use
     if isinstance(atom, Lit):
@@ -310,8 +311,8 @@ def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
     """Whether two programs are the same function as far as some points beside this one tell."""
     compared = 0
     points = [{name: x + by * (1 + 0.3 * j) * (abs(x) if abs(x) > 1e-3 else 1.0) if math.isfinite(x) else 1.0 + by
-               for j, (name, x) in enumerate(at.items())} for by in BESIDE]
-    points += [{name: by + 0.3 * (j % 7) for j, name in enumerate(at)} for by in ELSEWHERE]
+               for j, (name, x) in enumerate(at.items())} for by in COMPARED_BESIDE]
+    points += [{name: by + 0.3 * (j % 7) for j, name in enumerate(at)} for by in COMPARED_NEAR]
     for beside in points:
         left, right = evaluate(old, beside), evaluate(new, beside)
         for name, x in left.items():
@@ -319,9 +320,9 @@ def agree(old: Program, new: Program, at: Mapping[str, float]) -> bool:
                 if not math.isclose(x, right[name], rel_tol=AGREES, abs_tol=1e-300) and not tiny(x, right[name], old, beside):
                     return False
                 compared += 1
-        if compared >= ENOUGH:
+        if compared >= ENOUGH_COMPARED:
             break
-    return compared >= LEAST
+    return compared >= FEWEST_COMPARED
 
 
 def tiny(x: float, y: float, program: Program, at: Mapping[str, float]) -> bool:

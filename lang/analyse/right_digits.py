@@ -7,7 +7,7 @@ the precision rises. The second precision has more bits than the range of double
 added is lost in both (in long programs only the third has, which take too long otherwise). Agreement is strong evidence and
 no proof; a proof is what intervals give (`adcli.lang.analyse.enclosure`).
 
-The digits of x against the exact value t are −log10(|x − t| / |t|), between 0 and `MOST`.
+The digits of x against the exact value t are −log10(|x − t| / |t|), between 0 and `MOST_DIGITS`.
 """
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 
-PRECISIONS = (200, 2400, 9600)
+DIGIT_PRECISIONS = (200, 2400, 9600)
 """Working precisions in bits; each is compared with the one before."""
-LOWER = (200, 800, 2400)
-"""The same for programs of more than `LONG` equations."""
-LONG = 5000
+LONG_PROGRAM_PRECISIONS = (200, 800, 2400)
+"""The same for programs of more than `LONG_PROGRAM` equations."""
+LONG_PROGRAM = 5000
 AGREED = 2.0 ** -100
-NOTHING = -1200
+BELOW_DOUBLES = -1200
 """A binary exponent below those of doubles."""
 SAME = 2.0 ** -700
 """A relative error that is only that of the exact value, where that had to be rounded."""
-MOST, EXACT = 16.0, 17.0
+MOST_DIGITS, EXACT = 16.0, 17.0
 """The most digits of a double that is not exact, and what stands for exact."""
 REDUCED = frozenset(("sin", "cos", "tan", "gamma", "lgamma", "digamma", "polygamma"))
 """Functions that `mpmath_arithmetic` gives up far out, where they are as defined as anywhere."""
@@ -54,7 +54,7 @@ def arithmetic(bits: int) -> Arithmetic:
     try:
         return mpmath_arithmetic(math.ceil(bits * math.log10(2)))
     except ImportError:
-        raise AdError("digits are counted with mpmath, which is not installed", help="pip install 'adcli[digits]'") from None
+        raise AdError("counting digits needs mpmath, which is not installed", help="pip install 'adcli[digits]'") from None
 
 
 def right_digits(program: Program, at: Mapping[str, float], results: Sequence[float]) -> list[Digits]:
@@ -71,7 +71,7 @@ def exact_results(program: Program, at: Mapping[str, float]) -> tuple[list[Any],
     known: list[Any] = [None] * len(program.results)
     values: dict[Var, Any] = {}
     truths: dict[Var, bool] = {}
-    for bits in PRECISIONS if len(program.equations) <= LONG else LOWER:
+    for bits in DIGIT_PRECISIONS if len(program.equations) <= LONG_PROGRAM else LONG_PROGRAM_PRECISIONS:
         numbers = arithmetic(bits)
         values = every_value(program, {name: numbers.constant(x) for name, x in at.items()}, numbers)
         now = [read(values, r.atom, numbers) for r in program.results]
@@ -92,7 +92,7 @@ def _settled(before: Any, now: Any) -> Any:
     if before == now or abs(now - before) <= AGREED * abs(now):
         return now
     mp = now.context
-    vanishing = now - now == 0 and abs(now) < mp.ldexp(abs(before), NOTHING) and abs(now) < mp.ldexp(1, NOTHING)
+    vanishing = now - now == 0 and abs(now) < mp.ldexp(abs(before), BELOW_DOUBLES) and abs(now) < mp.ldexp(1, BELOW_DOUBLES)
     return mp.zero if vanishing else None
 
 
@@ -140,4 +140,4 @@ def count(x: float, exact: Any) -> float:
     if x != x or math.isinf(x) or not exact or exact - exact != 0:
         return EXACT if x == exact else 0.0
     error = abs((mp.mpf(x) - exact) / exact)
-    return EXACT if error < SAME else float(min(max(-mp.log10(error), mp.zero), MOST))
+    return EXACT if error < SAME else float(min(max(-mp.log10(error), mp.zero), MOST_DIGITS))

@@ -13,8 +13,8 @@ from adcli.lang.analyse.decisions import decisions
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program
 
-DIGITS = 90
-STEPS = (1e-10, 1e-14, 1e-18)
+REMAINDER_DIGITS = 90
+RELATIVE_STEPS = (1e-10, 1e-14, 1e-18)
 """Steps relative to the scale. At the first, a slope that is wrong by one part in a million shows; the others are for
 functions that are not yet smooth over it."""
 ORDERS = (1.5, 2.5)
@@ -41,7 +41,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     value is not finite. `derivatives` is the tangent program with respect to the names of the direction, or the tangent
     program of that, without which nothing is known of the second remainder. A remainder up to `noise` is what this
     arithmetic makes of nothing."""
-    exact = mpmath_arithmetic(DIGITS)
+    exact = mpmath_arithmetic(REMAINDER_DIGITS)
     along = [direction[p.name] for p in program.params if p.name in direction]
     names = [p.name for p in derivatives.params[len(program.params):]]
     seeds = dict(zip(names, along + along, strict=False))
@@ -49,7 +49,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     centre = _decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
     found: dict[str, Remainder | None] = {r.name: None for r in program.results}
     orders = len(terms) // len(found) // 2
-    for size in STEPS:
+    for size in RELATIVE_STEPS:
         h = exact.constant(size)
         runs = [every_value(program, _point(at, direction, s, exact), exact) for s in (h, h / 2)]
         if any(_decided(program, run, exact) != centre for run in runs):

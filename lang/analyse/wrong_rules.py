@@ -18,11 +18,11 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import map_rule, statics
 from adcli.lang.passes.reverse import active_values
 
-DIGITS = 60
-WRONG = 1e-11
+RULE_DIGITS = 60
+WRONG_FROM = 1e-11
 """Relative difference from which a rule is wrong; constants in rules are doubles."""
-SETTLED = 1e-20
-MOST = 20_000
+SETTLED_TO = 1e-20
+MOST_PARTIALS = 20_000
 """Partial derivatives looked at, so that a long program is answered in seconds."""
 
 
@@ -49,7 +49,7 @@ def culprit(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> 
 
 def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) -> Iterator[Culprit]:
     """Every wrong rule in the order of the program."""
-    exact = mpmath_arithmetic(DIGITS)
+    exact = mpmath_arithmetic(RULE_DIGITS)
     values = every_value(program, {n: exact.constant(x) for n, x in at.items()}, exact)
     active, seen = active_values(program, wrt), 0
     for e in program.equations:
@@ -57,7 +57,7 @@ def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) ->
             continue
         args = [read(values, a, exact) for a in e.args]
         for i, a in enumerate(e.args):
-            if a in active and seen < MOST:
+            if a in active and seen < MOST_PARTIALS:
                 seen += 1
                 wrong = _wrong(e, i, args, exact)
                 if wrong:
@@ -71,7 +71,7 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
     if "z" not in standing.values:
         return None
     want, apart = standing.values["z"] / scale, standing.apart["z"] / scale
-    if not abs(got - want) > WRONG * max(abs(got), abs(want)) + apart:
+    if not abs(got - want) > WRONG_FROM * max(abs(got), abs(want)) + apart:
         return None
     return Culprit(e, i, tuple(float(x) for x in args), float(got), float(want))
 
@@ -90,4 +90,4 @@ def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arit
         above, below = (exact.apply(e.op, [*here[:i], here[i] + s * h * scale, *here[i + 1:]], e.args) for s in (1, -1))
         return {"z": (above - below) / (2 * h)}
     size = abs(exact.apply(e.op, args, e.args))
-    return settled(quotient, 1, SETTLED, {"z": size}, {"z": SETTLED * size})
+    return settled(quotient, 1, SETTLED_TO, {"z": size}, {"z": SETTLED_TO * size})

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from adcli.lang.derive.sparsity import Pattern, transposed
 
-EFFORT = 10_000_000
+ORDERING_EFFORT = 10_000_000
 """Pairs of columns in a row, over all rows, up to which an order is looked for: about a second."""
 
 
@@ -32,7 +32,7 @@ def column_colours(pattern: Pattern, columns: int) -> list[int]:
     longest = max(map(len, pattern), default=0)
     rows_of = transposed(pattern, columns)
     colours = _columns_in_order(rows_of, len(pattern), range(columns))
-    if _most(colours) < longest or sum(len(row) ** 2 for row in pattern) > EFFORT:
+    if _most(colours) < longest or sum(len(row) ** 2 for row in pattern) > ORDERING_EFFORT:
         return colours
     order = smallest_last(columns, lambda j: set().union(*[pattern[i] for i in rows_of[j]]))
     return min(colours, _columns_in_order(rows_of, len(pattern), order), key=_most)

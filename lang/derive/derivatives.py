@@ -3,7 +3,7 @@
 A gradient is the value and every first partial derivative; each of them remembers what it is the derivative of, so that
 differentiating again gives d2v_dx_dy once, not twice. A Jacobian is the same, and a Hessian the gradient with the second
 derivatives of one output; in these two, entries that are zero by construction are left out where they are many. Every order
-is one step: the entries wanted, the cheapest plan of sweeps for them (lang/derive/sweep_plans.py), the sweeps. `Step`
+is one step: the entries wanted, the cheapest plan of sweeps for them (lang/derive/sweep_plans.py), the sweeps. `DerivationStep`
 records the choice.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.derive.cost import operations
-from adcli.lang.derive.sweep_plans import Entries, Plan, carried_out, plans
+from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result
 from adcli.lang.ir.check import checked
 from adcli.lang.ir.elementwise import shape_of
@@ -23,37 +23,37 @@ from adcli.lang.ir.sizes import shape_text
 from adcli.lang.passes import forward
 from adcli.lang.passes.simplify import simplify
 
-MANY = 100
+MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
-Key = tuple[str, tuple[str, ...]]
+PartialKey = tuple[str, tuple[str, ...]]
 """A partial derivative: the output it is of, and the inputs, in the order of the program."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DerivationStep:
     """How one order of derivatives was computed: the `plans` there were, and the one `taken`; entries of the matrix that
     are not zero by construction, of how many; weighted operations of the program `before` and `after`."""
 
     order: int
     entries: int
     of: int
-    plans: tuple[Plan, ...]
-    taken: Plan
+    plans: tuple[SweepPlan, ...]
+    taken: SweepPlan
     before: int
     after: int
 
 
 @dataclass(slots=True)
-class Derivation:
+class UnderWay:
     """A derivative under way: the program, the inputs, and the steps so far."""
 
     program: Program
     wrt: list[str]
     mode: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[DerivationStep] = field(default_factory=list)
 
 
-def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[Key] = ()) -> list[str]:
+def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[PartialKey] = ()) -> list[str]:
     """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
     every input that is not a `param` and not of integers."""
     if wrt is None and chosen:
@@ -65,7 +65,7 @@ def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen:
         if name not in known:
             raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
         if known[name].var.integer:
-            raise AdError(f"'{name}' is a tensor of integers, and has no derivative")
+            raise AdError(f"'{name}' is a tensor of integers and has no derivative")
     return list(dict.fromkeys(wrt))
 
 
@@ -80,14 +80,14 @@ def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list
 
 @paused()
 def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
-             order: int = 1, steps: list[Step] | None = None) -> Program:
+             order: int = 1, steps: list[DerivationStep] | None = None) -> Program:
     """The outputs in `of` and all their partial derivatives with respect to `wrt`, up to `order`.
 
     An entry of `of` can also be one partial derivative, as v:x,x,y; if there are such, only those come beside the outputs.
     What was chosen is appended to `steps`.
     """
     if not isinstance(order, int) or order < 1:
-        raise AdError(f"order {order!r} is not a whole number from 1", help="order 1 is the gradient")
+        raise AdError(f"order must be a whole number of at least 1, not {order!r}", help="order 1 is the gradient")
     outputs, chosen = requested(program, of)
     inputs = inputs_to_differentiate(program, wrt, chosen)
     started = start(program, inputs, outputs, mode, steps)
@@ -103,7 +103,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
 
 @paused()
 def jacobian(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
-             zeros: bool | None = None, steps: list[Step] | None = None) -> Program:
+             zeros: bool | None = None, steps: list[DerivationStep] | None = None) -> Program:
     """The outputs in `of` and their Jacobian with respect to `wrt`.
 
     `zeros` says whether entries that are zero by construction are results too; None leaves them out where they are many.
@@ -116,7 +116,7 @@ def jacobian(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
 
 @paused()
 def hessian(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None, mode: str = "auto",
-            zeros: bool | None = None, steps: list[Step] | None = None) -> Program:
+            zeros: bool | None = None, steps: list[DerivationStep] | None = None) -> Program:
     """One output, its gradient and its Hessian: the entries on and above the diagonal. `zeros` as for a Jacobian."""
     output = one_output(program, of)
     started = start(program, inputs_to_differentiate(program, wrt), [output], mode, steps)
@@ -147,28 +147,28 @@ def one_output(program: Program, of: Sequence[str] | None) -> str:
     """The output that a Hessian is of. AdError where that is not one."""
     outputs = outputs_to_differentiate(program, of)
     if len(outputs) != 1:
-        raise AdError(f"a Hessian is of one output, and there are {len(outputs)}", help=f"name one: --of {outputs[0]}")
+        raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: --of {outputs[0]}")
     return outputs[0]
 
 
 # ---------------------------------------------------------------- one step
 
-def start(program: Program, wrt: list[str], outputs: list[str], mode: str, steps: list[Step] | None) -> Derivation:
+def start(program: Program, wrt: list[str], outputs: list[str], mode: str, steps: list[DerivationStep] | None) -> UnderWay:
     """The outputs alone, simplified."""
     if mode not in MODES:
         raise AdError(f"no mode '{mode}'", help=nearest(str(mode), MODES) or f"the modes are {', '.join(MODES)}")
     kept = {r.name: r for r in program.results}
     chosen = Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source)
-    return Derivation(simplify(chosen), wrt, mode, [] if steps is None else steps)
+    return UnderWay(simplify(chosen), wrt, mode, [] if steps is None else steps)
 
 
-def extend(d: Derivation, rows: Sequence[str], zeros: bool | None) -> list[str]:
+def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     """Add the partial derivatives of the results `rows` with respect to all inputs; the names of the new results."""
     if not d.wrt:
         return []
     entries = Entries.of(d.program, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
     present = entries.positions()
-    many = len(rows) * len(d.wrt) > MANY and 2 * sum(map(len, entries.pattern)) <= len(rows) * len(d.wrt)
+    many = len(rows) * len(d.wrt) > MANY_ENTRIES and 2 * sum(map(len, entries.pattern)) <= len(rows) * len(d.wrt)
     if zeros or (zeros is None and not many):
         n = range(len(d.wrt))
         present = [(i, j) for i in range(len(rows)) for j in n if not entries.symmetric or i <= j]
@@ -182,7 +182,7 @@ def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> b
     return first is not None and [origins[r] for r in rows] == [(first, (x,)) for x in wrt]
 
 
-def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
+def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
     """Compute entries by the cheapest plan; those `wanted`, each as (result, input), become results with a name."""
     only_of_scalars(d, entries)
     found = plans(d.program, entries)
@@ -193,12 +193,12 @@ def step(d: Derivation, entries: Entries, wanted: Iterable[tuple[str, str]]) -> 
     results = named_results(d, wanted, values)
     whole = Program(forward.strip_seeds(d.program), tuple(equations), (*d.program.results, *results), d.program.source)
     d.program = checked(simplify(checked(whole)))
-    d.steps.append(Step(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
+    d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), tuple(found), taken, before, operations(d.program)))
     return [r.name for r in results]
 
 
-def only_of_scalars(d: Derivation, entries: Entries) -> None:
+def only_of_scalars(d: UnderWay, entries: Entries) -> None:
     """AdError where a partial derivative of a tensor is asked for, or one by a tensor in forward mode."""
     results = {r.name: r for r in d.program.results}
     for name in entries.rows:
@@ -208,17 +208,17 @@ def only_of_scalars(d: Derivation, entries: Entries) -> None:
             raise AdError(f"second derivatives by the tensor '{result.wrt[0]}' are no tensors of its shape",
                           help="hvp gives the product of the Hessian with a direction")
         if shape:
-            raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}, and a gradient is that of a scalar",
-                          help="vjp gives the adjoints of the inputs for a cotangent, jvp the tangent along a direction; or "
-                               "choose a scalar output with --of")
+            raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
+                          help="choose a scalar output with --of; or take vjp for the adjoints of a cotangent, jvp for the "
+                               "tangent along a direction")
     shaped = {p.name for p in d.program.params if p.var.shape}
     tensors = [x for x in entries.columns if x in shaped]
     if tensors and d.mode == "forward":
-        raise AdError(f"'{tensors[0]}' is a tensor, and forward mode gives derivatives along one direction",
-                      help="reverse mode gives the gradient; jvp the tangent along a direction")
+        raise AdError(f"'{tensors[0]}' is a tensor; forward mode gives derivatives along one direction only",
+                      help="reverse mode gives the gradient, jvp the tangent along a direction")
 
 
-def named_results(d: Derivation, wanted: Iterable[tuple[str, str]], values: dict[tuple[str, str], Atom]) -> list[Result]:
+def named_results(d: UnderWay, wanted: Iterable[tuple[str, str]], values: dict[tuple[str, str], Atom]) -> list[Result]:
     """The entries as results; mixed derivatives that there are already, in another order, are left out."""
     names, position = Names.of(d.program), {x: i for i, x in enumerate(d.wrt)}
     rows = {r.name: r for r in d.program.results}
@@ -247,23 +247,23 @@ def partial_name(output: str, wrt: Sequence[str]) -> str:
 
 # ---------------------------------------------------------------- chosen partial derivatives
 
-def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], list[Key]]:
+def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], list[PartialKey]]:
     """Outputs in `of`, and the partial derivatives written v:x,x,y, each with its inputs as they are written."""
-    chosen: list[Key] = []
+    chosen: list[PartialKey] = []
     for text in of or ():
         output, colon, along = text.partition(":")
         if colon:
             if not output.strip():
-                raise AdError(f"'{text}' names no output", help=f"write {program.results[0].name}{text.strip()}")
+                raise AdError(f"'{text}' lacks an output before the colon", help=f"write {program.results[0].name}{text.strip()}")
             inputs = tuple(x.strip() for x in along.split(","))
             if not all(inputs):
-                raise AdError(f"'{text}' names no partial derivative", help=f"write {output}:x for the derivative along x")
+                raise AdError(f"'{text}' lacks the name of an input", help=f"write {output}:x for the derivative along x")
             chosen.append((output.strip(), inputs))
     outputs = None if of is None else [text.partition(":")[0].strip() for text in of]
     return outputs_to_differentiate(program, outputs), chosen
 
 
-def chosen_partials(d: Derivation, outputs: list[str], chosen: Sequence[Key]) -> Program:
+def chosen_partials(d: UnderWay, outputs: list[str], chosen: Sequence[PartialKey]) -> Program:
     """The outputs and the chosen partial derivatives, each by way of its lower orders, which they share."""
     place = {p.name: i for i, p in enumerate(d.program.params)}
     outside = [x for _, along in chosen for x in along if x not in d.wrt]
@@ -272,7 +272,7 @@ def chosen_partials(d: Derivation, outputs: list[str], chosen: Sequence[Key]) ->
     d.wrt.sort(key=lambda x: place[x])
     position = {x: i for i, x in enumerate(d.wrt)}
     targets = [(v, canonical(along, position)) for v, along in chosen]
-    at: dict[Key, str] = {(v, ()): v for v in outputs}
+    at: dict[PartialKey, str] = {(v, ()): v for v in outputs}
     for order in range(1, max(len(along) for _, along in targets) + 1):
         prefixes = dict.fromkeys((v, along[:order]) for v, along in targets if len(along) >= order)
         wanted = [(at[v, along[:-1]], along[-1]) for v, along in prefixes]

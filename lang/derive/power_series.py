@@ -29,7 +29,7 @@ MOST_EQUATIONS = 3_000_000
 """Equations beyond which a program of coefficients is refused; they take some gigabytes."""
 
 
-class Series:
+class PowerSeries:
     """A power series in s, by what it is the result of; its coefficients are computed in order, when one asks for them.
 
     `terms[k]` is coefficient k, None where it is zero by construction. A series that is not `active` is a constant.
@@ -40,14 +40,14 @@ class Series:
 
     __slots__ = ("active", "args", "flat", "op", "origin", "same", "seeded", "slopes", "terms")
 
-    def __init__(self, op: Primitive | None = None, args: tuple[Series, ...] = (), active: bool = False,
+    def __init__(self, op: Primitive | None = None, args: tuple[PowerSeries, ...] = (), active: bool = False,
                  flat: bool = True) -> None:
         self.op, self.args, self.active, self.flat = op, args, active, flat
         self.seeded: bool = any(a.seeded for a in args)
         self.terms: list[Term | None] = []
-        self.origin: Series | None = None
-        self.slopes: list[Slope] | None = None
-        self.same: Series | None = None
+        self.origin: PowerSeries | None = None
+        self.slopes: list[SlopeSeries] | None = None
+        self.same: PowerSeries | None = None
 
     @property
     def value(self) -> Expr:
@@ -66,12 +66,12 @@ class Series:
         return self.value.atom if self.op is None and not self.active and isinstance(self.value.atom, Lit) else None
 
 
-class Slope:
+class SlopeSeries:
     """One map of a rule as a series, and the truth values under which it exists."""
 
     __slots__ = ("conditions", "series")
 
-    def __init__(self, series: Series, conditions: list[tuple[Series, bool]]) -> None:
+    def __init__(self, series: PowerSeries, conditions: list[tuple[PowerSeries, bool]]) -> None:
         self.series, self.conditions = series, conditions
 
 
@@ -80,20 +80,20 @@ class Expansion:
 
     def __init__(self, b: Builder, order: int) -> None:
         self.b, self.order = b, order
-        self.series: dict[Atom, Series] = {}
-        self.known: dict[tuple[object, ...], Series] = {}
+        self.series: dict[Atom, PowerSeries] = {}
+        self.known: dict[tuple[object, ...], PowerSeries] = {}
         self.ratios: dict[tuple[int, int], Term] = {}
         self.hints: dict[Atom, Var] = {}
-        self.outside = Series(active=True)
+        self.outside = PowerSeries(active=True)
         self.outside.terms = [Term(b.expr(Lit(NAN)))] * (order + 1)
-        self.compute: dict[Primitive | None, Callable[[Series, int], Term | None]] = {
+        self.compute: dict[Primitive | None, Callable[[PowerSeries, int], Term | None]] = {
             ADD: self.plus, SUB: self.minus, NEG: self.negative, MUL: self.product, DIV: self.quotient, SELECT: self.choice}
 
     # -- the program
 
     def enter(self, value: Var, direction: Var | None) -> None:
         """An input, which is x + s·dx along the direction dx."""
-        s = self.series[value] = Series(active=direction is not None, flat=direction is None)
+        s = self.series[value] = PowerSeries(active=direction is not None, flat=direction is None)
         s.terms = [Term(self.b.expr(value)), None if direction is None else Term(self.b.expr(direction))]
         s.terms += [None] * (self.order - 1)
 
@@ -119,28 +119,28 @@ class Expansion:
         found = result(self.b, self.coefficient(self.read(atom), k))
         return found if factor == 1 or isinstance(found, Lit) else (self.b.expr(found) * factor).atom
 
-    def read(self, atom: Atom) -> Series:
+    def read(self, atom: Atom) -> PowerSeries:
         return self.literal(atom) if isinstance(atom, Lit) else self.series[atom]
 
     # -- which series there are
 
-    def literal(self, value: Lit) -> Series:
+    def literal(self, value: Lit) -> PowerSeries:
         key = identity(value)
         s = self.known.get((key,))
         if s is None:
-            s = self.known[key,] = Series()
+            s = self.known[key,] = PowerSeries()
             s.terms.append(Term(self.b.expr(value)))
         return s
 
-    def derivative(self, s: Series) -> Series:
+    def derivative(self, s: PowerSeries) -> PowerSeries:
         """The derivative of a series: k + 1 times coefficient k + 1."""
         d = self.known.get(("derivative", id(s)))
         if d is None:
-            d = self.known["derivative", id(s)] = Series(active=True, flat=False)
+            d = self.known["derivative", id(s)] = PowerSeries(active=True, flat=False)
             d.origin, d.seeded = s, True
         return d
 
-    def series_of(self, op: Primitive, args: Sequence[Series]) -> Series:
+    def series_of(self, op: Primitive, args: Sequence[PowerSeries]) -> PowerSeries:
         """op(args) as a series, always the same one for the same arguments."""
         s = self.shorter(op, args[0], args[-1])
         key = (op, *map(id, args))
@@ -148,10 +148,10 @@ class Expansion:
         if s is None:
             active = not op.truth and any(a.active for a in args)
             flat = op.pieces == "step" or all(a.flat or op.map(i) is None for i, a in enumerate(args))
-            s = self.known[key] = Series(op, tuple(args), active, flat)
+            s = self.known[key] = PowerSeries(op, tuple(args), active, flat)
         return s
 
-    def shorter(self, op: Primitive, first: Series, last: Series) -> Series | None:
+    def shorter(self, op: Primitive, first: PowerSeries, last: PowerSeries) -> PowerSeries | None:
         """A series that op(first, last) is, exactly: a sign that meets a sign, and the derivative of y·c where c is flat."""
         if op is NEG:
             if first.op is NEG:
@@ -165,13 +165,13 @@ class Expansion:
 
     # -- the rules
 
-    def slopes(self, s: Series) -> list[Slope]:
+    def slopes(self, s: PowerSeries) -> list[SlopeSeries]:
         """The right-hand side of the differential equation of s, made once."""
         if s.slopes is None:
             s.slopes = [slope for i, a in enumerate(s.args) if a.active and (slope := self.slope(s, i)) is not None]
         return s.slopes
 
-    def slope(self, s: Series, position: int) -> Slope | None:
+    def slope(self, s: PowerSeries, position: int) -> SlopeSeries | None:
         """What the rule of s makes of the derivative of one argument; None where that is zero by construction."""
         assert s.op is not None
         rule, scratch, seed = s.op.map(position), Builder(), Var()
@@ -185,16 +185,16 @@ class Expansion:
         for e in scratch.equations:
             here[e.outs[0]] = self.emitted(s, e.op, [self.in_rule(here, a) for a in e.args])
         if isinstance(mapped, When):
-            return Slope(self.in_rule(here, mapped.value.atom), conditions(here[mapped.condition.atom]))
-        return Slope(self.in_rule(here, mapped.atom), [])
+            return SlopeSeries(self.in_rule(here, mapped.value.atom), conditions(here[mapped.condition.atom]))
+        return SlopeSeries(self.in_rule(here, mapped.atom), [])
 
-    def in_rule(self, here: dict[Atom, Series], atom: Atom) -> Series:
+    def in_rule(self, here: dict[Atom, PowerSeries], atom: Atom) -> PowerSeries:
         """What a rule reads. A NaN there says that the point is outside the domain, where no coefficient is a number."""
         if atom in here or isinstance(atom, Var):
             return here[atom]
         return self.outside if math.isnan(atom.value) else self.literal(atom)
 
-    def emitted(self, s: Series, op: Primitive, args: list[Series]) -> Series:
+    def emitted(self, s: PowerSeries, op: Primitive, args: list[PowerSeries]) -> PowerSeries:
         """An operation that the rule of s has emitted.
 
         Constants are folded. A power climbs down to ever lower ones until its exponent is below 0: from there on
@@ -213,9 +213,9 @@ class Expansion:
 
     # -- coefficients
 
-    def coefficient(self, s: Series, k: int) -> Term | None:
+    def coefficient(self, s: PowerSeries, k: int) -> Term | None:
         """Coefficient k of a series. What it needs first waits on a stack, since a chain of rules can be as long as k."""
-        stack: list[tuple[Series, int]] = [(s, k)] if s.active or k == 0 else []
+        stack: list[tuple[PowerSeries, int]] = [(s, k)] if s.active or k == 0 else []
         while stack:
             here, j = stack[-1]
             if j < len(here.terms):
@@ -233,7 +233,7 @@ class Expansion:
                 here.terms.append(self.next_term(here, j))
         return s.term(k)
 
-    def needs(self, s: Series, k: int) -> Iterator[tuple[Series, int]]:
+    def needs(self, s: PowerSeries, k: int) -> Iterator[tuple[PowerSeries, int]]:
         """The coefficients that coefficient k of s is computed from."""
         if s.origin is not None:
             yield s.origin, k + 1
@@ -251,7 +251,7 @@ class Expansion:
                 for c, _ in m.conditions:
                     yield c, 0
 
-    def next_term(self, s: Series, k: int) -> Term | None:
+    def next_term(self, s: PowerSeries, k: int) -> Term | None:
         """Coefficient k of s, where those that it needs are known."""
         if s.origin is not None:
             ahead = s.origin.term(k + 1)
@@ -266,7 +266,7 @@ class Expansion:
         chain = self.chain(s)
         return chain.term(k) if chain is not None else self.sum([self.integral(m, k) for m in self.slopes(s)])
 
-    def integral(self, m: Slope, k: int) -> Term | None:
+    def integral(self, m: SlopeSeries, k: int) -> Term | None:
         """Coefficient k of the integral of one map."""
         if m.series.origin is not None:
             term = m.series.origin.term(k)
@@ -276,7 +276,7 @@ class Expansion:
                 term = Term(term.value / k, term.guard)
         return self.under(term, tuple([(truth_of(c), wanted) for c, wanted in m.conditions]))
 
-    def chain(self, s: Series) -> Series | None:
+    def chain(self, s: PowerSeries) -> PowerSeries | None:
         """x**n with a small constant n as the products that it is; their series have the further coefficients of s."""
         if s.same is None and s.op is POWN and (n := s.args[1].constant) is not None and 1 < n.value <= LONGEST_CHAIN:
             s.same = s.args[0]
@@ -288,7 +288,7 @@ class Expansion:
 
     # -- arithmetic of coefficients
 
-    def lost(self, s: Series, op: Primitive) -> Term | None:
+    def lost(self, s: PowerSeries, op: Primitive) -> Term | None:
         """A further coefficient of a flat series: NaN where one of an argument is, and none else."""
         if op.pieces != "step":
             found = [a.term(1) for i, a in enumerate(s.args) if op.map(i) is not None]
@@ -297,23 +297,23 @@ class Expansion:
         self.coefficient(missing, 0)
         return Term(self.outside.value, ((truth_of(missing), True),))
 
-    def plus(self, s: Series, k: int) -> Term | None:
+    def plus(self, s: PowerSeries, k: int) -> Term | None:
         return self.sum([a.term(k) for a in s.args])
 
-    def minus(self, s: Series, k: int) -> Term | None:
+    def minus(self, s: PowerSeries, k: int) -> Term | None:
         first, second = s.args
         return self.sum([first.term(k), negated(second.term(k))])
 
-    def negative(self, s: Series, k: int) -> Term | None:
+    def negative(self, s: PowerSeries, k: int) -> Term | None:
         return negated(s.args[0].term(k))
 
-    def choice(self, s: Series, k: int) -> Term | None:
+    def choice(self, s: PowerSeries, k: int) -> Term | None:
         """The coefficient of the arm taken."""
         condition, first, second = s.args
         c = truth_of(condition)
         return total(self.b, [self.under(first.term(k), ((c, True),)), self.under(second.term(k), ((c, False),))])
 
-    def product(self, s: Series, k: int) -> Term | None:
+    def product(self, s: PowerSeries, k: int) -> Term | None:
         """Σ xⱼ y₍ₖ₋ⱼ₎."""
         x, y = s.args
         if k and (x.flat or y.flat):
@@ -322,7 +322,7 @@ class Expansion:
             return whole if whole and not whole.guard else self.sum([whole, self.times(flat.term(k), other.term(0))])
         return self.sum([self.times(x.term(j), y.term(k - j)) for j in range(k + 1)])
 
-    def quotient(self, s: Series, k: int) -> Term | None:
+    def quotient(self, s: PowerSeries, k: int) -> Term | None:
         """zₖ = xₖ/y₀ − Σ (yⱼ/y₀) z₍ₖ₋ⱼ₎ over j ≥ 1, in the form of the rule of division."""
         x, y = s.args
         head = None if (top := x.term(k)) is None else Term(top.value / y.value, top.guard)
@@ -330,7 +330,7 @@ class Expansion:
             return head if k == 0 or (head and not head.guard) else self.sum([head, self.times(self.ratio(y, k), s.term(0))])
         return self.sum([head, *[self.times(self.ratio(y, j), s.term(k - j)) for j in range(1, k + 1)]])
 
-    def ratio(self, y: Series, j: int) -> Term | None:
+    def ratio(self, y: PowerSeries, j: int) -> Term | None:
         """−yⱼ/y₀."""
         term = y.term(j)
         if term is None:
@@ -367,15 +367,15 @@ def negated(term: Term | None) -> Term | None:
     return None if term is None else Term(-term.value, term.guard)
 
 
-def truth_of(condition: Series) -> Var:
+def truth_of(condition: PowerSeries) -> Var:
     atom = condition.value.atom
     assert isinstance(atom, Var)
     return atom
 
 
-def conditions(condition: Series) -> list[tuple[Series, bool]]:
+def conditions(condition: PowerSeries) -> list[tuple[PowerSeries, bool]]:
     """A condition as the truth values that must hold or fail together."""
-    found: list[tuple[Series, bool]] = []
+    found: list[tuple[PowerSeries, bool]] = []
     stack = [(condition, True)]
     while stack:
         s, wanted = stack.pop()

@@ -24,11 +24,11 @@ from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
 
-Numbers = frozenset[int]
-NONE: Numbers = frozenset()
+NumberSet = frozenset[int]
+NO_NUMBERS: NumberSet = frozenset()
 
 DUP, POWN = TABLE["dup"], TABLE["pown"]
-MOST = 50_000_000
+MOST_ELEMENTS = 50_000_000
 """Elements of sets that may be handled for one pattern; beyond, the matrix is not sparse and memory could end."""
 
 
@@ -48,9 +48,9 @@ def jacobian_pattern(program: Program, wrt: Sequence[str], of: Sequence[str]) ->
             found = sweep(edges, limit)
             if found is not None:
                 return found
-        if limit >= MOST:
+        if limit >= MOST_ELEMENTS:
             raise _too_large()
-        limit = min(8 * limit, MOST)
+        limit = min(8 * limit, MOST_ELEMENTS)
 
 
 @paused()
@@ -65,10 +65,10 @@ def hessian_pattern(program: Program, wrt: Sequence[str], of: str) -> Pattern:
     """
     edges = Edges.between(program, wrt, [of])
     meetings = [line.meetings() for line in edges.lines]
-    union = Union(MOST)
+    union = Union(MOST_ELEMENTS)
     try:
         within = _domains(edges, union, {b for line in meetings for met in line for b in met})
-        adjoint: dict[Var, list[Numbers]] = {}
+        adjoint: dict[Var, list[NumberSet]] = {}
         for line, meeting in zip(reversed(edges.lines), reversed(meetings), strict=True):
             after = union(adjoint.pop(line.out, ()))
             for a, met in zip(line.args, meeting, strict=True):
@@ -101,7 +101,7 @@ def transposed(pattern: Pattern, columns: int) -> Pattern:
 
 # ---------------------------------------------------------------- the edges of a program
 
-class Line(NamedTuple):
+class FlowLine(NamedTuple):
     """An equation as the patterns see it: its result and the arguments, with their positions, that a derivative flows
     through."""
 
@@ -121,13 +121,13 @@ class Edges(NamedTuple):
     """The lines of a program that lead from the `inputs` to the `results`; copies are seen through."""
 
     inputs: list[Var]
-    lines: list[Line]
+    lines: list[FlowLine]
     results: list[Atom]
 
     @classmethod
     def between(cls, program: Program, wrt: Sequence[str], of: Sequence[str]) -> Edges:
         if has_tensors(program):
-            raise AdError("a sparsity pattern is of scalars, and the program has tensors")
+            raise AdError("sparsity patterns are for programs of scalars; this one has tensors")
         given, wanted = {p.name: p.var for p in program.params}, {r.name: r.atom for r in program.results}
         inputs = [given[name] for name in wrt]
         lines, copies = _from_inputs(program.equations, inputs)
@@ -135,7 +135,7 @@ class Edges(NamedTuple):
         return cls(inputs, _leading_to(results, lines), results)
 
 
-def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[list[Line], dict[Atom, Atom]]:
+def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[list[FlowLine], dict[Atom, Atom]]:
     """The equations whose results depend on the inputs, and what each copy is a copy of."""
     active: set[Atom] = set(inputs)
     copies: dict[Atom, Atom] = {}
@@ -149,7 +149,7 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
         if positions:
             active.add(e.outs[0])
             through = tuple([a for i in positions if isinstance(a := args[i], Var)])
-            lines.append(Line(e.outs[0], through, positions, e))
+            lines.append(FlowLine(e.outs[0], through, positions, e))
     return lines, copies
 
 
@@ -163,7 +163,7 @@ def _no_rule(op: Primitive, position: int, static: Statics, count: int) -> bool:
     return map_rule(op, position, static, count) is None
 
 
-def _leading_to(values: Iterable[Atom], lines: Sequence[Line]) -> list[Line]:
+def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowLine]:
     """The lines that the values depend on."""
     needed, kept = set(values), []
     for line in reversed(lines):
@@ -203,26 +203,26 @@ class Union:
 
     def __init__(self, limit: int) -> None:
         self.left = limit
-        self.made: dict[Numbers, Numbers] = {}
+        self.made: dict[NumberSet, NumberSet] = {}
 
-    def __call__(self, sets: Iterable[Numbers]) -> Numbers:
+    def __call__(self, sets: Iterable[NumberSet]) -> NumberSet:
         different = set(sets)
-        different.discard(NONE)
+        different.discard(NO_NUMBERS)
         if len(different) < 2:
-            return different.pop() if different else NONE
+            return different.pop() if different else NO_NUMBERS
         self.left -= sum(map(len, different))
         if self.left < 0:
             raise TooMany
-        whole = NONE.union(*different)
+        whole = NO_NUMBERS.union(*different)
         return self.made.setdefault(whole, whole)
 
 
-def _domains(edges: Edges, union: Union, wanted: set[Var]) -> dict[Var, Numbers]:
+def _domains(edges: Edges, union: Union, wanted: set[Var]) -> dict[Var, NumberSet]:
     """The inputs, by number, that each wanted value depends on. A value that is used once and not wanted has no set."""
     within = {x: frozenset((i,)) for i, x in enumerate(edges.inputs)}
     lines = _leading_to(wanted, edges.lines)
     heads = wanted | _used_again(lines)
-    defined: dict[Var, Line] = {}
+    defined: dict[Var, FlowLine] = {}
     for line in lines:
         defined[line.out] = line
         if line.out in heads:
@@ -230,7 +230,7 @@ def _domains(edges: Edges, union: Union, wanted: set[Var]) -> dict[Var, Numbers]
     return within
 
 
-def _leaves(line: Line, defined: dict[Var, Line], within: dict[Var, Numbers]) -> Iterator[Var]:
+def _leaves(line: FlowLine, defined: dict[Var, FlowLine], within: dict[Var, NumberSet]) -> Iterator[Var]:
     """The values with a set that the expression of a line is made of."""
     stack = list(line.args)
     while stack:
@@ -241,7 +241,7 @@ def _leaves(line: Line, defined: dict[Var, Line], within: dict[Var, Numbers]) ->
             stack += defined[a].args
 
 
-def _used_again(lines: Iterable[Line]) -> set[Var]:
+def _used_again(lines: Iterable[FlowLine]) -> set[Var]:
     """The values that are used more than once."""
     once: set[Var] = set()
     again: set[Var] = set()
@@ -257,13 +257,13 @@ def _by_rows(edges: Edges, limit: int) -> Pattern | None:
         within = _domains(edges, Union(limit), {r for r in edges.results if isinstance(r, Var)})
     except TooMany:
         return None
-    return _sorted_rows([within.get(r, NONE) if isinstance(r, Var) else NONE for r in edges.results])
+    return _sorted_rows([within.get(r, NO_NUMBERS) if isinstance(r, Var) else NO_NUMBERS for r in edges.results])
 
 
 def _by_columns(edges: Edges, limit: int) -> Pattern | None:
     """The pattern by sets of results that go backward; None beyond the limit."""
     union = Union(limit)
-    reached: dict[Atom, list[Numbers]] = {}
+    reached: dict[Atom, list[NumberSet]] = {}
     for i, r in enumerate(edges.results):
         reached.setdefault(r, []).append(frozenset((i,)))
     try:
@@ -277,12 +277,12 @@ def _by_columns(edges: Edges, limit: int) -> Pattern | None:
     return transposed(_sorted_rows(columns), len(edges.results))
 
 
-def _sorted_rows(rows: Iterable[Numbers]) -> Pattern:
+def _sorted_rows(rows: Iterable[NumberSet]) -> Pattern:
     """Rows in ascending order; equal ones share their tuple."""
-    ordered: dict[Numbers, tuple[int, ...]] = {}
+    ordered: dict[NumberSet, tuple[int, ...]] = {}
     return tuple([ordered[row] if row in ordered else ordered.setdefault(row, tuple(sorted(row))) for row in rows])
 
 
 def _too_large() -> AdError:
-    return AdError(f"the pattern is too large: it takes more than {MOST:,} steps to find",
+    return AdError(f"the pattern is too large: it takes more than {MOST_ELEMENTS:,} steps to find",
                    help="choose inputs with --wrt and outputs with --of")

@@ -22,11 +22,11 @@ from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
 
 Groups = tuple[tuple[str, ...], ...]
-Entry = tuple[str, str]
+MatrixEntry = tuple[str, str]
 """An entry of a matrix of partial derivatives: the result and the input."""
 
 
-class Read(NamedTuple):
+class EntryRead(NamedTuple):
     """Where an entry is found: in the sweep of the group that has this input (forward) or this result (reverse)."""
 
     mode: str
@@ -35,12 +35,12 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SweepPlan:
     """Sweeps that give all of a set of entries: groups of `inputs` pushed forward, groups of `outputs` pulled back."""
 
     inputs: Groups
     outputs: Groups
-    reads: Mapping[Entry, Read]
+    reads: Mapping[MatrixEntry, EntryRead]
     cost: int = 0
 
     @property
@@ -77,7 +77,7 @@ class Entries:
 
 # ---------------------------------------------------------------- plans
 
-def plans(program: Program, entries: Entries) -> list[Plan]:
+def plans(program: Program, entries: Entries) -> list[SweepPlan]:
     """The ways to compute the entries, each with its cost: forward, reverse, and both where that takes fewer sweeps."""
     if has_tensors(program):
         return tensor_plans(program, entries)
@@ -87,42 +87,43 @@ def plans(program: Program, entries: Entries) -> list[Plan]:
     return [replace(p, cost=cost(needed, p)) for p in found]
 
 
-def tensor_plans(program: Program, entries: Entries) -> list[Plan]:
+def tensor_plans(program: Program, entries: Entries) -> list[SweepPlan]:
     """Plans for a program with tensors: every entry counts as there, and a sweep costs about what any other does.
 
     Forward mode has one direction for each input, so it gives the derivatives with respect to scalars only.
     """
     each = [(entries.rows[i], entries.columns[j]) for i, j in entries.positions()]
-    back = Plan((), tuple((r,) for r in entries.rows), {(r, x): Read("reverse", r, x) for r, x in each}, len(entries.rows))
+    back = SweepPlan((), tuple((r,) for r in entries.rows), {(r, x): EntryRead("reverse", r, x) for r, x in each},
+                     len(entries.rows))
     columns = set(entries.columns)
     if any(p.var.shape for p in program.params if p.name in columns):
         return [back]
     ahead = tuple((x,) for x in entries.columns)
-    return [back, Plan(ahead, (), {(r, x): Read("forward", r, x) for r, x in each}, len(entries.columns))]
+    return [back, SweepPlan(ahead, (), {(r, x): EntryRead("forward", r, x) for r, x in each}, len(entries.columns))]
 
 
-def one_sided_plans(entries: Entries) -> list[Plan]:
+def one_sided_plans(entries: Entries) -> list[SweepPlan]:
     rows, columns, pattern = entries.rows, entries.columns, entries.pattern
     across = grouped(columns, column_colours(pattern, len(columns)), used_columns(pattern))
     along = grouped(rows, row_colours(pattern, len(columns)), used_rows(pattern))
-    found = [Plan(across, (), reads(entries)), Plan((), along, reads(entries, reverse_rows=range(len(rows))))]
+    found = [SweepPlan(across, (), reads(entries)), SweepPlan((), along, reads(entries, reverse_rows=range(len(rows))))]
     both = mixed(entries, min(len(across), len(along)))
     return [*found, both] if both else found
 
 
-def symmetric_plans(entries: Entries) -> list[Plan]:
+def symmetric_plans(entries: Entries) -> list[SweepPlan]:
     """Forward and reverse by a star colouring: of each pair of entries, the one that can be read is."""
     rows, columns, used = entries.rows, entries.columns, used_rows(entries.pattern)
     colours = star_colours(entries.pattern)
     tangents, adjoints = {}, {}
     for (i, j), (r, _) in star_reads(entries.pattern, colours).items():
         other = j if r == i else i
-        tangents[rows[i], columns[j]] = Read("forward", rows[r], columns[other])
-        adjoints[rows[i], columns[j]] = Read("reverse", rows[other], columns[r])
-    return [Plan(grouped(columns, colours, used), (), tangents), Plan((), grouped(rows, colours, used), adjoints)]
+        tangents[rows[i], columns[j]] = EntryRead("forward", rows[r], columns[other])
+        adjoints[rows[i], columns[j]] = EntryRead("reverse", rows[other], columns[r])
+    return [SweepPlan(grouped(columns, colours, used), (), tangents), SweepPlan((), grouped(rows, colours, used), adjoints)]
 
 
-def mixed(entries: Entries, best: int) -> Plan | None:
+def mixed(entries: Entries, best: int) -> SweepPlan | None:
     """Both modes at once where that takes fewer sweeps than `best`: the longest rows are pulled back one by one, and the
     rest is coloured by columns; or the longest columns are pushed forward, and the rest is coloured by rows.
 
@@ -137,12 +138,12 @@ def mixed(entries: Entries, best: int) -> Plan | None:
         groups = grouped(columns, column_colours(short, len(columns)), used_columns(short))
         if count + len(groups) < best:
             best = count + len(groups)
-            plan = Plan(groups, tuple((rows[i],) for i in sorted(long)), reads(entries, reverse_rows=long))
+            plan = SweepPlan(groups, tuple((rows[i],) for i in sorted(long)), reads(entries, reverse_rows=long))
         narrow = tuple(tuple(j for j in row if j not in wide) for row in pattern)
         groups = grouped(rows, row_colours(narrow, len(columns)), used_rows(narrow))
         if count + len(groups) < best:
             best = count + len(groups)
-            plan = Plan(tuple((columns[j],) for j in sorted(wide)), groups, reads(entries, reverse_but=wide))
+            plan = SweepPlan(tuple((columns[j],) for j in sorted(wide)), groups, reads(entries, reverse_but=wide))
         count *= 2
     return plan
 
@@ -167,19 +168,20 @@ def grouped(names: Sequence[str], colours: Sequence[int], members: Sequence[int]
     return tuple(tuple(groups[c]) for c in sorted(groups))
 
 
-def reads(entries: Entries, reverse_rows: Container[int] = (), reverse_but: Container[int] | None = None) -> dict[Entry, Read]:
+def reads(entries: Entries, reverse_rows: Container[int] = (),
+          reverse_but: Container[int] | None = None) -> dict[MatrixEntry, EntryRead]:
     """Every entry read where it stands: in reverse mode for these rows, or for all columns but these; else forward."""
     found = {}
     for i, j in entries.positions():
         back = i in reverse_rows if reverse_but is None else j not in reverse_but
         r, x = entries.rows[i], entries.columns[j]
-        found[r, x] = Read("reverse" if back else "forward", r, x)
+        found[r, x] = EntryRead("reverse" if back else "forward", r, x)
     return found
 
 
 # ---------------------------------------------------------------- what a plan costs
 
-def cost(program: Program, plan: Plan) -> int:
+def cost(program: Program, plan: SweepPlan) -> int:
     """The weighted operations of the sweeps of a plan."""
     total, paid = 0, Paid()
     if plan.inputs:
@@ -194,7 +196,7 @@ def cost(program: Program, plan: Plan) -> int:
 
 # ---------------------------------------------------------------- the sweeps
 
-def carried_out(program: Program, plan: Plan) -> tuple[list[Equation], dict[Entry, Atom]]:
+def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict[MatrixEntry, Atom]]:
     """The program's equations with the sweeps of the plan, and the entries."""
     b, tangents, adjoints = Builder(), dict[tuple[str, int], Atom](), dict[tuple[int, str], Atom]()
     ways = plan.reads.values()

@@ -35,7 +35,7 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
     """
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
     if has_tensors(program):
-        raise AdError("Taylor coefficients are of programs of scalars, and this one has tensors",
+        raise AdError("taylor needs a program of scalars; this one has tensors",
                       help="jvp of jvp gives second derivatives along a direction")
     check_order(order, scaled)
     kept = {r.name: r for r in program.results}
@@ -57,6 +57,6 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
 
 def check_order(order: int, scaled: bool) -> None:
     if not isinstance(order, int) or order < 0:
-        raise AdError(f"order {order!r} is not a whole number from 0", help="order 2 gives v_0, v_1 and v_2")
+        raise AdError(f"order must be a whole number of at least 0, not {order!r}", help="order 2 gives v_0, v_1 and v_2")
     if scaled and order > HIGHEST_FACTORIAL:
-        raise AdError(f"{order}! is no double", help="ask for the coefficients, which are not multiplied by it")
+        raise AdError(f"{order}! is too large for a double", help="ask for the coefficients, which are not multiplied by it")

@@ -27,7 +27,7 @@ from adcli.lang.passes.simplify import simplify
 
 Sparse = dict[tuple[int, int], Expr]
 
-MOST = 100_000
+MOST_RESULTS = 100_000
 """Results of one propagation, or second derivatives (which are symmetric: twice as many) with what correlations make of them."""
 
 
@@ -39,9 +39,9 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
     factor = cholesky(wrt, correlations)
     wanted = figures(outputs, wrt, order, correlations)
     curved = len(outputs) * len(wrt) * sum(map(len, factor)) if order > 1 else 0
-    if len(wanted) > MOST or curved > 2 * MOST:
+    if len(wanted) > MOST_RESULTS or curved > 2 * MOST_RESULTS:
         raise AdError(f"{len(wrt)} uncertain inputs and {len(outputs)} outputs are too many for one propagation",
-                      help="choose outputs with --of, and give a spread to fewer inputs")
+                      help="choose outputs with --of, or give fewer inputs a spread")
     derived = _named(gradient(program, wrt, None, "auto", order))
     names, b = Names.of(derived), Builder()
     b.equations.extend(derived.equations)

@@ -14,7 +14,7 @@ import mpmath
 from adcli.codegen.machine import kernel as kernels
 from adcli.codegen.rows import expand, jit
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.derive.sweep_plans import Plan, Read, carried_out
+from adcli.lang.derive.sweep_plans import EntryRead, SweepPlan, carried_out
 from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Equation, Primitive, Program, Result, Var
 from adcli.lang.ir.check import check, check_linear
@@ -266,9 +266,9 @@ def difference(program: Program, at: Mapping[str, Any], x: str, mp: Arithmetic) 
 def unsimplified(program: Program, mode: str) -> Program:
     """The partial derivatives as the sweeps make them."""
     of, wrt = [r.name for r in program.results], [p.name for p in program.params]
-    reads = {(v, x): Read(mode, v, x) for v in of for x in wrt}
+    reads = {(v, x): EntryRead(mode, v, x) for v in of for x in wrt}
     forwards = mode == "forward"
-    plan = Plan(tuple((x,) for x in wrt) if forwards else (), () if forwards else tuple((v,) for v in of), reads)
+    plan = SweepPlan(tuple((x,) for x in wrt) if forwards else (), () if forwards else tuple((v,) for v in of), reads)
     equations, found = carried_out(program, plan)
     results = tuple(Result(f"d{v}_d{x}", found[v, x]) for v in of for x in wrt)
     return Program(program.params, tuple(equations), results)

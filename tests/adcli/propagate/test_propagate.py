@@ -310,7 +310,7 @@ def test_json_of_what_is_not_finite():
     (["--at", "x=2,y=5"], "no uncertainties"),
     (["--at", "x=2±0.1"], "no value for y"),
     (["--at", "x=2±0.1,y=5,z=1±1"], "no input 'z'"),
-    (["--at", "x=2±0.1,y=5", "--correlation", "x:y=0.5"], "'y' is no uncertain input"),
+    (["--at", "x=2±0.1,y=5", "--correlation", "x:y=0.5"], "'y' is not an uncertain input"),
     (["--at", "x=2±0.1,y=5", "--of", "V"], "no output 'V'"),
     (["--at", "x=2±0.1,y=5", "--of", "v:x"], "outputs only"),
     (["--at", "x=2±0.1,y=5", "--coverage", "1"], "between 0 and 1"),

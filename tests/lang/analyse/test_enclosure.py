@@ -217,7 +217,7 @@ def all_hold():
                         ("v = sin(x)", {"x": (0.5, 2.5)}), ("v = floor(x) + x*0", {"x": (0.5, 1.5)}),
                         ("v = x*y", {"x": (-1.0, 2.0), "y": (-3.0, 1.0)}), ("v = exp2(x)*0 + x/7", {"x": (1.0, 1.0)})):
         program = parse(source)
-        with enclosure.precision(enclosure.WIDE):
+        with enclosure.precision(enclosure.BOX_PRECISION):
             (bounds,) = enclosure.Bisection(program, box).piece(box).bounds
         for _ in range(20):
             exact, _ = exact_results(program, {n: r.uniform(lo, hi) for n, (lo, hi) in box.items()})

@@ -109,9 +109,9 @@ def test_mixed_second_derivatives_have_limits_along_each_input():
 
 
 def test_too_long_a_program_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("adcli.lang.analyse.limits.LARGEST", 2_000)
+    monkeypatch.setattr("adcli.lang.analyse.limits.LONGEST_PROGRAM", 2_000)
     file = tmp_path / "long.ad"
     file.write_text("s = x\n" + "s = sin(s) + x\n" * 1_100 + "v = s/x\n")
     ended = adcli("why", file, "--at", "x=0", "--limit", "--wrt", "x")
     assert (ended.code, ended.out) == (2, "")
-    assert "--limit: v takes 2201 operations, and 2000 are the most" in ended.err
+    assert "--limit: v takes 2201 operations, at most 2000 are allowed" in ended.err

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.analyse.rewrites import ROWS
+from adcli.lang.analyse.rewrites import REWRITE_RULES
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.syntax.parse import parse
@@ -49,7 +49,7 @@ def test_a_rewrite_is_shown_where_it_helps(text, at, new):
 
 
 def test_every_row_of_the_rewrites_is_tested():
-    assert len(ROWS) == len(REWRITES)
+    assert len(REWRITE_RULES) == len(REWRITES)
 
 
 def test_a_rewrite_sees_through_statements_and_functions():

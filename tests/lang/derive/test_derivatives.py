@@ -5,7 +5,7 @@ import random
 import pytest
 from adcli.lang.derive import derivatives
 from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
-from adcli.lang.derive.sweep_plans import Entries, Plan, carried_out, plans
+from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import Builder
 from adcli.lang.syntax.parse import parse
@@ -92,12 +92,12 @@ def test_a_colour_that_mixes_columns_is_noticed():
     """Two columns that meet in a row must not share a sweep: the comparison above would see it."""
     program = parse("u = x1*x2\n")
     (right, *_), wrong_groups = plans(program, Entries.of(program, ["u"], ["x1", "x2"])), (("x1", "x2"),)
-    wrong = Plan(wrong_groups, (), right.reads)
+    wrong = SweepPlan(wrong_groups, (), right.reads)
     assert evaluated(program, *carried_out(program, wrong)) != evaluated(program, *carried_out(program, right))
 
 
 def test_the_hessian_of_rosenbrocks_function_of_1000_variables():
-    steps: list[derivatives.Step] = []
+    steps: list[derivatives.DerivationStep] = []
     made = hessian(parse(rosenbrock(1000)), steps=steps)
     assert [r.wrt[0] for r in made.results if len(r.wrt) == 1] == [p.name for p in made.params]
     assert steps[-1].entries == 2998
@@ -107,7 +107,7 @@ def test_the_hessian_of_rosenbrocks_function_of_1000_variables():
 
 def test_long_rows_and_columns_are_taken_by_different_modes():
     program = parse(arrow(30))
-    steps: list[derivatives.Step] = []
+    steps: list[derivatives.DerivationStep] = []
     jacobian(program, steps=steps)
     (forward, reverse, mixed) = steps[0].plans
     assert (forward.sweeps, reverse.sweeps) == (30, 30)
@@ -118,7 +118,7 @@ def test_long_rows_and_columns_are_taken_by_different_modes():
 def test_the_cost_is_counted_on_the_program():
     """The estimate and what is really added are of a kind: within a factor of two where nothing is shared."""
     for text in (rosenbrock(20), "v = " + " * ".join(f"sin(x{i})" for i in range(20)), arrow(20)):
-        steps: list[derivatives.Step] = []
+        steps: list[derivatives.DerivationStep] = []
         jacobian(parse(text), steps=steps)
         added = steps[0].after - steps[0].before
         assert 0.5 <= steps[0].taken.cost / added <= 2
@@ -126,7 +126,7 @@ def test_the_cost_is_counted_on_the_program():
 
 def test_auto_takes_forward_for_tall_and_reverse_for_wide():
     for text, mode in (("".join(f"y{i} = sin({i}*x)\n" for i in range(1, 9)), "forward"), ("v = a*b*c*d*e*f\n", "reverse")):
-        steps: list[derivatives.Step] = []
+        steps: list[derivatives.DerivationStep] = []
         jacobian(parse(text), steps=steps)
         assert steps[0].taken.mode == mode
 
@@ -147,8 +147,9 @@ def test_a_chosen_partial_of_high_order_costs_no_other():
 
 
 @pytest.mark.parametrize("of, message", [
-    ("v:x,,y", "names no partial"), ("v:", "names no partial"), ("q:x", "no output 'q'"), ("v:z", "no input 'z'"),
-    (":x", "':x' names no output\nhelp: write v:x")])
+    ("v:x,,y", "lacks the name of an input"), ("v:", "lacks the name of an input"),
+    ("q:x", "no output 'q'"), ("v:z", "no input 'z'"),
+    (":x", "':x' lacks an output before the colon\nhelp: write v:x")])
 def test_a_wrong_choice_is_refused(of, message):
     ended = adcli("grad", "-e", "v = x*y", "--of", of, "--at", "x=1,y=2")
     assert (ended.code, ended.out) == (2, "")
@@ -270,8 +271,8 @@ def test_a_direction_along_a_param_needs_wrt(verb):
 
 
 @pytest.mark.parametrize("line, message", [
-    (["hessian", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian is of one output, and there are 2"),
-    (["hvp", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian is of one output"),
+    (["hessian", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output, and there are 2"),
+    (["hvp", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output"),
     (["jacobian", "-e", "x*y", "--at", "x=0:1:2,y=1", "--format", "mtx"], "holds one matrix"),
     (["grad", "-e", "x*y", "--at", "x=0,y=1", "--format", "coo"], "no format 'coo'"),
     (["taylor", "-e", "x*y", "--at", "x=0,y=1"], "no --tangent"),

@@ -184,7 +184,7 @@ def banded(n: int, width: int) -> sparsity.Pattern:
 @pytest.mark.parametrize("n", [500, 5_000])
 def test_rosenbrock(n, monkeypatch):
     program = rosenbrock(n)
-    monkeypatch.setattr(sparsity, "MOST", 20 * n)                      # steps that are linear in n
+    monkeypatch.setattr(sparsity, "MOST_ELEMENTS", 20 * n)                      # steps that are linear in n
     found = hessian_pattern(program, inputs(program), "f")
     assert found == banded(n, 1) and entries(found) == 3 * n - 2
     assert jacobian(program) == (tuple(range(n)),)
@@ -202,7 +202,7 @@ def test_long_sums_wide_and_tall_take_linear_steps(monkeypatch):
     total = parse("s = " + " + ".join(names) + "\nv = s*y")
     chain = parse("z0 = sin(y)\n" + "\n".join(f"z{i + 1} = sin(z{i})*cos(z{i}) + x{i}" for i in range(n)) + f"\noutput z{n}")
     tall = parse("input y\n" + "\n".join(f"v{i} = y*{i + 2}" for i in range(n)))
-    monkeypatch.setattr(sparsity, "MOST", 20 * n)
+    monkeypatch.setattr(sparsity, "MOST_ELEMENTS", 20 * n)
     assert jacobian_pattern(total, [*names, "y"], ["v"]) == (tuple(range(n + 1)),)
     assert hessian_pattern(total, [*names, "y"], "v") == ((n,),) * n + (tuple(range(n)),)
     assert jacobian_pattern(chain, ["y", *names], [f"z{n}"]) == (tuple(range(n + 1)),)
@@ -213,12 +213,12 @@ def test_a_dense_matrix_behind_one_value_is_cheap(monkeypatch):
     n = 1_000
     names = [f"x{i}" for i in range(n)]
     program = parse("s = " + " + ".join(names) + "\n" + "\n".join(f"v{i} = s*{x}" for i, x in enumerate(names)))
-    monkeypatch.setattr(sparsity, "MOST", n * n + 20 * n)
+    monkeypatch.setattr(sparsity, "MOST_ELEMENTS", n * n + 20 * n)
     assert jacobian_pattern(program, names, [f"v{i}" for i in range(n)]) == (tuple(range(n)),) * n
 
 
 def test_what_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(sparsity, "MOST", 1_000)
+    monkeypatch.setattr(sparsity, "MOST_ELEMENTS", 1_000)
     names = [f"x{i}" for i in range(100)]
     text = "z0 = x0\n" + "\n".join(f"z{i} = sin(z{i - 1})*{x}*z{i - 1}" for i, x in enumerate(names) if i)
     with pytest.raises(AdError, match="too large: it takes more than 1,000 steps") as fault:

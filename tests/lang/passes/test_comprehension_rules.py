@@ -183,10 +183,10 @@ def test_inputs_that_a_result_does_not_depend_on_have_zeros() -> None:
 
 
 @pytest.mark.parametrize(("ask", "message"), [
-    (lambda: gradient(matrix_vector().program()), "'C' is a tensor of shape (M), and a gradient is that of a scalar"),
+    (lambda: gradient(matrix_vector().program()), "'C' is a tensor of shape (M); a gradient needs a scalar"),
     (lambda: jacobian(matrix_vector().program()), "'C' is a tensor of shape (M)"),
     (lambda: gradient(energy().program(), order=2), "second derivatives by the tensor 'A' are no tensors of its shape"),
-    (lambda: gradient(energy().program(), mode="forward"), "'A' is a tensor, and forward mode gives derivatives along one"),
+    (lambda: gradient(energy().program(), mode="forward"), "'A' is a tensor; forward mode gives derivatives along one"),
 ])
 def test_what_has_no_gradient_says_what_there_is_instead(ask: Any, message: str) -> None:
     with pytest.raises(AdError) as fault:
@@ -206,7 +206,7 @@ def test_gathers_become_scatters() -> None:
     close(got["z"], made.values["LUT"][[2, 0, 2, 1]], 0, "z")
     close(got["d_dLUT"], [seed[1], seed[3], seed[0] + seed[2]], 1e-15, "d_dLUT")
     assert [r.name for r in program.results] == ["z", "d_dLUT"]
-    with pytest.raises(AdError, match="'I' is a tensor of integers, and has no derivative"):
+    with pytest.raises(AdError, match="'I' is a tensor of integers and has no derivative"):
         gradient(made.program(), ["I"])
 
 
