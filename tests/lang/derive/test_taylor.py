@@ -310,7 +310,7 @@ def test_a_direction_of_exact_zero_drops_what_it_would_have_caused():
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"order": -1}, "order -1 is not"), ({"order": 1.5}, "order 1.5 is not"),
+    ({"order": -1}, "at least 0, not -1"), ({"order": 1.5}, "at least 0, not 1.5"),
     ({"order": 171, "scaled": True}, "171! is too large for a double"),
     ({"wrt": ["z"], "order": 1}, "no input 'z'"), ({"of": ["w"], "order": 1}, "no output 'w'")])
 def test_faults_of_the_user(options, message):
