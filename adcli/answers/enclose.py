@@ -17,7 +17,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import several
 from adcli.input.spreads import SIGN, split
-from adcli.lang.analyse.enclosure import FloatBounds, Enclosure, available, enclose
+from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds

@@ -10,6 +10,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.parse import parse
 from laws import check_differences
 from one_operation import REAL, program, samples

@@ -1,0 +1,53 @@
+"""A new operation takes one row of the table: it is planted there, in a copy of the package, and every verb knows it."""
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from sample_files import ROOT
+
+ROW = '''
+versine = row("versine", "r>r", lambda t, z, x: t * sin(x), value=lambda x: 2 * (sin(x / 2) * sin(x / 2)), vanishes=True,
+              about="1 - cos(x), accurate near 0")
+'''
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """The package with one row more in lang/ir/primitives.py and no other change."""
+    root = tmp_path_factory.mktemp("planted")
+    for name, place in (("adcli", "adcli"), ("lang", "adcli/lang"), ("codegen", "adcli/codegen"), ("samples", "adcli/samples")):
+        shutil.copytree(ROOT / name, root / place, ignore=shutil.ignore_patterns("__pycache__"))
+    table = root / "adcli" / "lang" / "ir" / "primitives.py"
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace("\nOPERATORS.update", ROW + "\nOPERATORS.update", 1), encoding="utf-8")
+
+    def adcli(*args: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "adcli", *args], cwd=root, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": str(root / "cache")})
+        assert done.returncode == 0, (args, done.stderr)
+        return done.stdout
+    return adcli
+
+
+@pytest.mark.parametrize(("args", "wanted"), [
+    (["eval", "-e", "v = versine(x)", "--at", "x=0.5"], str(1 - math.cos(0.5))[:10]),
+    (["grad", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--mode", "reverse"], str(2 * math.sin(0.5))[:10]),
+    (["grad", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--mode", "forward"], str(2 * math.sin(0.5))[:10]),
+    (["hessian", "-e", "v = versine(x)", "--at", "x=0.5"], str(math.cos(0.5))[:10]),
+    (["taylor", "-e", "v = versine(x)", "--at", "x=0.5", "--order", "3"], str(math.sin(0.5))[:10]),
+    (["grad", "-e", "v = versine(x)", "--emit", "text"], "versine(x)"),
+    (["fmt", "-e", "v = versine( x )"], "versine(x)"),
+    (["check", "-e", "v = versine(x)*exp(y)", "--at", "x=0.5,y=2"], "ok"),
+    (["trace", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--cotangent", "v=1"], "× sin w₋₁"),
+    (["trace", "-e", "v = versine(x)*y", "--at", "x=0.5,y=2", "--format", "latex"], r"\operatorname{versine}"),
+    (["why", "-e", "v = 1/versine(x)", "--at", "x=0"], "versine"),
+    (["grad", "-e", "v = versine(x)", "--at", "x=0.5", "--digits"], str(math.sin(0.5))[:10]),
+    (["grad", "-e", "v = versine(x)", "--at", "x=0.5", "--enclose"], str(math.sin(0.5))[:10]),
+], ids=lambda v: v[0] if isinstance(v, list) else None)
+def test_one_row_is_all_that_a_new_operation_takes(planted, args, wanted):
+    assert wanted in planted(*args)
