@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.lang.evaluate import FAR, FLOAT, Arithmetic, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import FAR, FLOAT, REDUCED, Arithmetic, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
@@ -33,8 +33,6 @@ SAME = 2.0 ** -700
 """A relative error that is only that of the exact value, where that had to be rounded."""
 MOST_DIGITS, EXACT = 16.0, 17.0
 """The most digits of a double that is not exact, and what stands for exact."""
-REDUCED = frozenset(("sin", "cos", "tan", "gamma", "lgamma", "digamma", "polygamma"))
-"""Functions that `mpmath_arithmetic` gives up far out, where they are as defined as anywhere."""
 SELECT = TABLE["select"]
 
 
