@@ -24,7 +24,11 @@ def rule_of(e: Equation, position: int) -> Rule | None:
 
 def run(rule: Rule, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
     """The value of a rule at the seed, the result and the arguments of its operation; None where its condition fails."""
-    values = every_number(rule, seed, out, args, numbers)
+    return outcome(rule, every_number(rule, seed, out, args, numbers), numbers)
+
+
+def outcome(rule: Rule, values: Values, numbers: Arithmetic = FLOAT) -> Any:
+    """What a rule comes to where everything in it is known; None where its condition fails."""
     if rule.condition is not None and not read(values, rule.condition, numbers):
         return None
     return read(values, rule.value, numbers)

@@ -7,10 +7,10 @@ point. `Derivative.absent` says why one is zero by construction, and `Sweep.bloc
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import Values, arguments, rule_of, run
+from adcli.lang.analyse.numeric_rules import Values, arguments, every_number, outcome, rule_of
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.primitives import TABLE
 
@@ -50,17 +50,19 @@ class Sweep:
     """The tangents (adjoints, in a reverse sweep) of a program at a point.
 
     `derivatives` has them all, `numbers` those that exist, with the `parts` each is the sum of. `lines` has the contributions of
-    every equation in the order of the sweep, and `sown` the seeds one after another, each with the derivative that received it
-    before and after.
+    every equation in the order of the sweep, `kept` the numbers in their rules where somebody wants to show them, and `sown` the
+    seeds one after another, each with the derivative that received it before and after.
     """
 
-    def __init__(self, forward: bool, seeds: Iterable[tuple[Atom, float]], values: Values, lines: int) -> None:
+    def __init__(self, forward: bool, seeds: Iterable[tuple[Atom, float]], values: Values, lines: int,
+                 keep: bool = False) -> None:
         self.forward, self.values = forward, values
         self.derivatives: dict[Atom, Derivative] = {}
         self.numbers: dict[Atom, float] = {}
         self.parts: dict[Atom, list[Contribution]] = {}
         self.blocked: dict[Atom, tuple[ArgumentUse, ...]] = {}
         self.lines: list[list[Contribution]] = [[] for _ in range(lines)]
+        self.kept: dict[ArgumentUse, Mapping[Var, Any]] | None = {} if keep else None
         self.seeds = list(seeds)
         self.sown = [(d := seed(number), self.derivatives.get(atom), self.receive(atom, d)) for atom, number in self.seeds]
 
@@ -99,7 +101,10 @@ class Sweep:
         rule = rule_of(e, position)
         if rule is None:
             return None
-        value = run(rule, given.value, self.values[e.outs[0]], arguments(e, self.values))
+        numbers = every_number(rule, given.value, self.values[e.outs[0]], arguments(e, self.values))
+        if self.kept is not None:
+            self.kept[use] = numbers
+        value = outcome(rule, numbers)
         if value is None:
             return Derivative(0.0, STEP if e.op.pieces == "step" else ARM)
         return Derivative(0.0, given.absent) if given.absent else Derivative(value)
@@ -120,9 +125,9 @@ def plus(x: Derivative, y: Derivative) -> Derivative:
     return Derivative(x.value + y.value) if not (x.absent or y.absent) else y if x.absent else x
 
 
-def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]]) -> Sweep:
+def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]], keep: bool = False) -> Sweep:
     """The tangents, from those of some inputs."""
-    sweep = Sweep(True, seeds, values, len(program.equations))
+    sweep = Sweep(True, seeds, values, len(program.equations), keep)
     for line, e in enumerate(program.equations):
         for i, a in enumerate(e.args):
             if a in sweep.derivatives or a in sweep.blocked:
@@ -131,10 +136,10 @@ def forward_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, 
 
 
 def reverse_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, float]], depends: Collection[Atom],
-                  active: Collection[Atom]) -> Sweep:
+                  active: Collection[Atom], keep: bool = False) -> Sweep:
     """The adjoints, from those of some results, for the values in `depends`; those not in `active` can only be reached by
     truth values. Of an argument that occurs twice the last occurrence comes first, as its copies do in `reverse.py`."""
-    sweep = Sweep(False, seeds, values, len(program.equations))
+    sweep = Sweep(False, seeds, values, len(program.equations), keep)
     for line in reversed(range(len(program.equations))):
         e = program.equations[line]
         out = joined(sweep, e.outs) if e.op is DUP else e.outs[0]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import arguments, every_number, rule_of
+from adcli.lang.analyse.numeric_rules import outcome, rule_of
 from adcli.lang.analyse.numeric_sweeps import Contribution, Derivative, Sweep, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
@@ -86,10 +86,11 @@ def traced(program: Program, at: Mapping[str, float], wrt: Sequence[str], tangen
     be left out. Time is linear in the number of equations."""
     values = every_value(program, at, FLOAT)
     seeded = [(program.param(x).var, tangent[x]) for x in wrt] if tangent is not None else []
-    forward = forward_sweep(program, values, seeded)
+    forward = forward_sweep(program, values, seeded, keep=True)
     sown = [(r.name, r.atom) for r in reversed(program.results) if cotangent is not None and isinstance(r.atom, Var)]
     active = active_values(program, wrt)
-    backward = reverse_sweep(program, values, [(atom, cotangent[name]) for name, atom in sown if cotangent], active, active)
+    weights = [(atom, cotangent[name]) for name, atom in sown if cotangent]
+    backward = reverse_sweep(program, values, weights, active, active, keep=True)
     seeds = {name: AdjointStep(TracedTerm(atom, None, seed), before, after)
              for (name, atom), (seed, before, after) in zip(sown, backward.sown, strict=True)}
     lines = [TracedLine(e, [term(part, forward) for part in terms],
@@ -115,14 +116,13 @@ def term(part: Contribution, sweep: Sweep) -> TracedTerm:
 def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
     """What the rule makes of the derivative that `leaf` shows; None where it is zero for another reason than this formula's."""
     e, rule = part.equation, rule_of(part.equation, part.position)
-    assert rule is not None
-    args = arguments(e, sweep.values)
-    numbers = every_number(rule, leaf.number, sweep.values[e.outs[0]], args)
-    value = read(numbers, rule.value, FLOAT)
-    if (rule.condition is not None and not read(numbers, rule.condition, FLOAT)) or (part.derivative.absent and value != 0):
+    assert rule is not None and sweep.kept is not None
+    numbers = sweep.kept[e, part.position]
+    value = outcome(rule, numbers)
+    if value is None or (part.derivative.absent and value != 0):
         return None
     shown: dict[Var, Formula] = {rule.t: leaf, rule.z: Leaf(VALUE, e.outs[0], sweep.values[e.outs[0]])}
-    shown.update((x, Leaf(VALUE, a, y)) for x, a, y in zip(rule.args, e.args, args, strict=True) if isinstance(x, Var))
+    shown.update((x, Leaf(VALUE, a, numbers[x])) for x, a in zip(rule.args, e.args, strict=True) if isinstance(x, Var))
     for made in rule.equations:
         operands = tuple([a if isinstance(a, Lit) else shown[a] for a in made.args])
         shown[made.outs[0]] = tidy(made.op, [read(numbers, a, FLOAT) for a in made.args], operands)
