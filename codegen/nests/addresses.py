@@ -41,6 +41,17 @@ class Addresses(Function):
         self.lanes = env.lanes if nest.vector is not None else 1
         self.writer, self.scalar = env.writers[self.lanes], env.writers[1]
         self.real = vector("double", self.lanes)
+        self.tail: str | None = None
+        """The mask of the lanes before the end of the vectorised index, in the loop over what is left of it."""
+        self.mask: str | None = None
+        """The mask of the lanes where guards hold, of those of `tail`, where guards differ from lane to lane."""
+        self.copies = 0
+        """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
+
+    @property
+    def present(self) -> str | None:
+        """The mask of the lanes that have a point; None where all have."""
+        return self.mask or self.tail
 
     # ------------------------------------------------------------ vectors of integers and spread values
 
@@ -145,3 +156,25 @@ class Addresses(Function):
         for k, x in enumerate((str(len(self.env.gathers) + 1), got, offset)):
             cell = self.place(level, f"getelementptr i64, ptr {place}, i64 {k}")
             self.frames[level].head.append(f"  store i64 {x}, ptr {cell}")
+
+    # ------------------------------------------------------------ copies
+
+    def place_in_copy(self, s: Read, width: int) -> Placed:
+        """Where the copy of an element is: for each point of the reduced indices `width` elements stand together."""
+        at, level = self.scratch(s), 0
+        stride = str(width)
+        steps = []
+        for index in reversed(self.nest.inner):
+            r = self.nest.range(index)
+            low, (text, here) = self.number(r.low)[0], self.bound[index]
+            steps.append((self.times(self.place(here, f"sub i64 {text}, {low}", ("-", text, low)), here, stride), here))
+            stride = self.product([self.number(r.high - r.low)[0], stride])
+        for offset, here in reversed(steps):
+            at, level = self.place(here, f"getelementptr double, ptr {at}, i64 {offset}", ("+", at, offset)), here
+        return at, level
+
+    def scratch(self, s: Read) -> str:
+        """Memory on the stack for the copies of a read."""
+        lengths = [self.number(r.high - r.low)[0] for r in self.op.ranges if r.index in self.nest.inner]
+        size = self.product([*lengths, str(self.lanes * self.nest.blocks)])
+        return self.place(0, f"alloca double, i64 {size}, align {8 * self.lanes}", ("scratch", s))

@@ -6,16 +6,13 @@ change along the tile's index is computed once for all its rows. Each goes to th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nests import FIXED, UNIT, indices, movement
 from adcli.codegen.rows.llvm import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, substituted
 from adcli.lang.ir.comprehension import Read, Source
-
-if TYPE_CHECKING:
-    from adcli.codegen.nests.loops import NestWriter
 
 
 @dataclass(slots=True)
@@ -30,32 +27,23 @@ class Value:
 
 
 class BodyWriter:
-    def __init__(self, nest: NestWriter, rows: int, blocks: int) -> None:
-        self.at, self.rows, self.blocks = nest, rows, blocks
+    """Writes the body of the comprehension of `function`, for a tile of so many rows and blocks."""
+
+    def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
+        self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, Value] = {}
 
-    def write(self) -> None:
+    def write(self, fused: Equation | None) -> None:
         """Sources and equations; all but a product that goes into the sum by a fused operation."""
         op = self.at.op
         for p, s in zip(op.body.params, op.sources, strict=True):
             self.values[p.var] = self.source(s)
         for e in op.body.equations:
-            if e is not self.at.fused:
+            if e is not fused:
                 self.values[e.outs[0]] = self.equation(e)
 
     def result(self, t: int, u: int) -> str:
         return self.operand(self.at.op.body.results[0].atom, t, u, self.at.lanes > 1)
-
-    def accumulated(self, t: int, u: int, old: str) -> str:
-        """An accumulator with the result of the body."""
-        e, packed = self.at.fused, self.at.lanes > 1
-        if e is None:
-            return self.at.combine(old, self.result(t, u))
-        x, y = (self.operand(a, t, u, packed) for a in e.args)
-        real = self.at.real
-        name = f"llvm.fmuladd.{'f64' if not packed else f'v{self.at.lanes}f64'}"
-        self.at.env.declare(name, f"declare {real} @{name}({real}, {real}, {real})")
-        return self.at.put(f"call {real} @{name}({real} {x}, {real} {y}, {real} {old})")
 
     # ------------------------------------------------------------ equations
 
@@ -152,7 +140,7 @@ class BodyWriter:
         """Consecutive elements."""
         at, lanes = self.at, self.at.lanes
         begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * lanes}") if u else address
-        mask = at.mask or at.tail
+        mask = at.present
         if mask is None:
             return self.as_double(level, f"load {vector(self.kind(atom), lanes)}, ptr {begin}, align 8", atom, lanes)
         return self.as_double(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
@@ -164,7 +152,7 @@ class BodyWriter:
         steps = f"<{', '.join(f'i64 {u * lanes + k}' for k in range(lanes))}>"
         offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
         places = at.place(level, f"getelementptr double, ptr {address}, {kind} {offsets}")
-        mask = at.mask or at.tail or "splat (i1 true)"
+        mask = at.present or "splat (i1 true)"
         return self.as_double(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
 
     def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:

@@ -21,7 +21,7 @@ from adcli.codegen.nests.nests import Nest, indices, linear
 from adcli.codegen.rows.llvm import Writer, vector
 from adcli.lang.ir import Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import NEUTRAL, Read
+from adcli.lang.ir.comprehension import NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
 COMBINE = {"+": TABLE["add"], "*": TABLE["mul"], "min": TABLE["min"], "max": TABLE["max"]}
@@ -34,9 +34,6 @@ class NestWriter(Addresses):
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
         super().__init__(env, equation, nest)
         self.undecided = [g for g in nest.op.guards if indices(g)]
-        self.tail: str | None = None
-        self.mask: str | None = None
-        self.copies = 0
         self.out = equation.outs[0]
         value = self.op.body.results[0].atom
         last = self.op.body.equations[-1] if self.op.body.equations else None
@@ -142,26 +139,6 @@ class NestWriter(Addresses):
         self.copies = width
         self.rows(lambda rows: self.elements(rows, blocks))
         self.copies = 0
-
-    def place_in_copy(self, s: Read, width: int) -> Placed:
-        """Where the copy of an element is: for each point of the reduced indices `width` elements stand together."""
-        at, level = self.scratch(s), 0
-        stride = str(width)
-        steps = []
-        for index in reversed(self.nest.inner):
-            r = self.nest.range(index)
-            low, (text, here) = self.number(r.low)[0], self.bound[index]
-            steps.append((self.times(self.place(here, f"sub i64 {text}, {low}", ("-", text, low)), here, stride), here))
-            stride = self.product([self.number(r.high - r.low)[0], stride])
-        for offset, here in reversed(steps):
-            at, level = self.place(here, f"getelementptr double, ptr {at}, i64 {offset}", ("+", at, offset)), here
-        return at, level
-
-    def scratch(self, s: Read) -> str:
-        """Memory on the stack for the copies of a read."""
-        lengths = [self.number(r.high - r.low)[0] for r in self.op.ranges if r.index in self.nest.inner]
-        size = self.product([*lengths, str(self.lanes * self.nest.blocks)])
-        return self.place(0, f"alloca double, i64 {size}, align {8 * self.lanes}", ("scratch", s))
 
     def whole(self, low: str, high: str, step: int) -> str:
         """The end of the last whole block of `step` from `low`; no further than `high`."""
@@ -288,7 +265,7 @@ class NestWriter(Addresses):
     def combined(self, rows: int, blocks: int, sums: list[str]) -> list[str]:
         """The accumulators after one tile of points."""
         body = BodyWriter(self, rows, blocks)
-        body.write()
+        body.write(self.fused)
         results = []
         for t in range(rows):
             for u in range(blocks):
@@ -296,9 +273,18 @@ class NestWriter(Addresses):
                     self.scatter(t, u, body.result(t, u))
                     continue
                 old = sums[t * blocks + u]
-                new = body.accumulated(t, u, old)
+                new = self.accumulated(body, t, u, old)
                 results.append(new if self.mask is None else self.put(self.chosen(new, old)))
         return results
+
+    def accumulated(self, body: BodyWriter, t: int, u: int, old: str) -> str:
+        """An accumulator with the result of the body."""
+        if self.fused is None:
+            return self.combine(old, body.result(t, u))
+        x, y = (body.operand(a, t, u, self.lanes > 1) for a in self.fused.args)
+        name = f"llvm.fmuladd.{'f64' if self.lanes == 1 else f'v{self.lanes}f64'}"
+        self.env.declare(name, f"declare {self.real} @{name}({self.real}, {self.real}, {self.real})")
+        return self.put(f"call {self.real} @{name}({self.real} {x}, {self.real} {y}, {self.real} {old})")
 
     def chosen(self, new: str, old: str) -> str:
         return f"select {vector('i1', self.lanes)} {self.mask}, {self.real} {new}, {self.real} {old}"
@@ -367,7 +353,7 @@ class NestWriter(Addresses):
         self.stored(at, value)
 
     def stored(self, at: str, value: str) -> None:
-        mask = self.mask or self.tail
+        mask = self.present
         if mask is None or self.lanes == 1:
             self.say(f"store {self.real} {value}, ptr {at}, align 8")
             return
@@ -382,7 +368,7 @@ class NestWriter(Addresses):
 
     def loaded(self, at: str, lanes: int) -> str:
         """What is at an address, where the text has come to."""
-        mask = self.mask or self.tail
+        mask = self.present
         if mask is None or lanes == 1:
             return self.put(f"load {vector('double', lanes)}, ptr {at}, align 8")
         name, kind = f"llvm.masked.load.v{self.lanes}f64.p0", vector("i1", self.lanes)
