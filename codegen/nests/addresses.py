@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import Function, Placed
 from adcli.codegen.nests.nests import Nest
-from adcli.codegen.rows.llvm import Writer, vector
+from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index
 from adcli.lang.ir.comprehension import Read, Subscript
@@ -18,18 +19,22 @@ from adcli.lang.ir.elementwise import shape_of
 class Environment:
     """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
 
-    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, scalar: Writer, packed: Writer) -> None:
-        self.tensors, self.sizes, self.flag = tensors, sizes, flag
-        self.writers = {1: scalar, packed.lanes: packed}
-        self.lanes = packed.lanes
+    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library) -> None:
+        self.tensors, self.sizes, self.flag, self.lanes, self.library = tensors, sizes, flag, lanes, library
+        self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
         self.gathers: list[tuple[Equation, Read, Atom, int]] = []
         """Every subscript that is read: the equation, the read, the tensor that it is a subscript of, and the dimension."""
 
-    def declare(self, symbol: str, declaration: str) -> str:
-        self.writers[1].declared[symbol] = declaration
-        return symbol
+    def on(self, lanes: int) -> Instructions:
+        """The instructions on registers of so many lanes."""
+        if lanes not in self.instructions:
+            self.instructions[lanes] = Instructions(lanes, self.library)
+        return self.instructions[lanes]
+
+    def declare(self, symbol: str, declaration: str) -> None:
+        self.on(1).declared[symbol] = declaration
 
 
 class Addresses(Function):
@@ -39,7 +44,8 @@ class Addresses(Function):
         super().__init__(env.sizes)
         self.env, self.equation, self.nest, self.op = env, equation, nest, nest.op
         self.lanes = env.lanes if nest.vector is not None else 1
-        self.writer, self.scalar = env.writers[self.lanes], env.writers[1]
+        self.vectors, self.scalars = env.on(self.lanes), env.on(1)
+        """What operations are on registers, and on single numbers."""
         self.real = vector("double", self.lanes)
         self.tail: str | None = None
         """The mask of the lanes before the end of the vectorised index, in the loop over what is left of it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nests import FIXED, UNIT, indices, movement
-from adcli.codegen.rows.llvm import vector
+from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, substituted
 from adcli.lang.ir.comprehension import Read, Source
@@ -51,8 +51,7 @@ class BodyWriter:
         args = [self.values[a] for a in e.args if isinstance(a, Var)]
         tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
         level = max((a.level for a in args), default=0)
-        writer = self.at.writer if packed else self.at.scalar
-        template, texts = writer.template(e.op), []
+        template, texts = (self.at.vectors if packed else self.at.scalars).template(e.op), []
         for t in range(self.rows if tiled else 1):
             row = []
             for u in range(self.blocks if packed else 1):
@@ -66,7 +65,7 @@ class BodyWriter:
     def operand(self, a: Atom, t: int, u: int, packed: bool) -> str:
         """How an equation writes a value; `packed` if all its operands are registers."""
         if isinstance(a, Lit):
-            return (self.at.writer if packed else self.at.scalar).constant(a.value)
+            return (self.at.vectors if packed else self.at.scalars).constant(a.value)
         value = self.values[a]
         text = value.texts[t if value.tiled else 0][u if value.packed else 0]
         if packed and not value.packed:
@@ -101,7 +100,7 @@ class BodyWriter:
         at, nest = self.at, self.at.nest
         atom = nest.args[s.arg]
         if isinstance(atom, Lit):
-            return Value([[at.scalar.constant(atom.value)]], False, False, 0)
+            return Value([[at.scalars.constant(atom.value)]], False, False, 0)
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
             return Value([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
@@ -161,5 +160,5 @@ class BodyWriter:
         suffix = f"v{lanes}{'i64' if atom.integer else 'f64'}.{'p0' if action == 'load' else f'v{lanes}p0'}"
         name, kind, truth = f"llvm.masked.{action}.{suffix}", vector(self.kind(atom), lanes), vector("i1", lanes)
         self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
-        one = "splat (i64 1)" if atom.integer else self.at.writer.constant(1.0)
+        one = "splat (i64 1)" if atom.integer else self.at.vectors.constant(1.0)
         return f"call {kind} @{name}({pointer} {where}, i32 8, {truth} {mask}, {kind} {one})"

@@ -18,7 +18,7 @@ from adcli.codegen.nests.addresses import Addresses, Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.nests import Nest, indices, linear
-from adcli.codegen.rows.llvm import Writer, vector
+from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import NEUTRAL
@@ -185,7 +185,7 @@ class NestWriter(Addresses):
             self.point(rows, blocks, [])
             return
         nothing = -0.0 if self.op.reduction == "+" and self.op.onto is not None else NEUTRAL[self.op.reduction]
-        neutral = self.writer.constant(nothing)
+        neutral = self.vectors.constant(nothing)
         if not self.nest.inner and not self.nest.reduces:
             values = self.point(rows, blocks, [neutral] * rows * blocks)
         else:
@@ -282,20 +282,18 @@ class NestWriter(Addresses):
         if self.fused is None:
             return self.combine(old, body.result(t, u))
         x, y = (body.operand(a, t, u, self.lanes > 1) for a in self.fused.args)
-        name = f"llvm.fmuladd.{'f64' if self.lanes == 1 else f'v{self.lanes}f64'}"
-        self.env.declare(name, f"declare {self.real} @{name}({self.real}, {self.real}, {self.real})")
+        name = self.vectors.intrinsic("llvm.fmuladd", 3)
         return self.put(f"call {self.real} @{name}({self.real} {x}, {self.real} {y}, {self.real} {old})")
 
     def chosen(self, new: str, old: str) -> str:
         return f"select {vector('i1', self.lanes)} {self.mask}, {self.real} {new}, {self.real} {old}"
 
-    def combine(self, one: str, other: str, writer: Writer | None = None) -> str:
-        """Two values under the reduction."""
-        writer = writer or self.writer
+    def combine(self, one: str, other: str, instructions: Instructions | None = None) -> str:
+        """Two values under the reduction; in registers, unless other instructions are given."""
         if self.op.reduction == "=":
             return other
         z = self.fresh()
-        self.chunks[-1].append(writer.template(COMBINE[self.op.reduction]).format(one, other, z=z))
+        self.chunks[-1].append((instructions or self.vectors).template(COMBINE[self.op.reduction]).format(one, other, z=z))
         return z
 
     def across(self, values: Sequence[str]) -> str:
@@ -310,34 +308,29 @@ class NestWriter(Addresses):
                          for start in (0, lanes // 2))
             lanes //= 2
             if lanes > 1:
-                whole = self.combine(low, high, self.half_writer(lanes))
+                whole = self.combine(low, high, self.env.on(lanes))
             else:
                 first, last = (self.put(f"extractelement <1 x double> {h}, i32 0") for h in (low, high))
-                whole = self.combine(first, last, self.scalar)
+                whole = self.combine(first, last, self.scalars)
         return whole
-
-    def half_writer(self, lanes: int) -> Writer:
-        if lanes not in self.env.writers:
-            self.env.writers[lanes] = Writer(self.writer.program, lanes, self.writer.library)
-        return self.env.writers[lanes]
 
     # ------------------------------------------------------------ stores
 
     def store_scalar(self, t: int, value: str) -> None:
         at = self.address(self.out, self.op.write, t)[0]
-        self.say(f"store double {self.started(t, value, self.scalar, at)}, ptr {at}, align 8")
+        self.say(f"store double {self.started(t, value)}, ptr {at}, align 8")
 
-    def started(self, t: int, value: str, writer: Writer, at: str) -> str:
+    def started(self, t: int, value: str) -> str:
         """What is stored: the value, or together with what the result starts from."""
         onto = self.op.onto
         if onto is None or self.op.reduction == "=":
             return value
         source = self.nest.args[onto]
         if isinstance(source, Lit):
-            old = writer.constant(source.value)
+            old = self.scalars.constant(source.value)
         else:
-            old = self.loaded(self.address(source, self.op.write, t)[0], writer.lanes)
-        return self.combine(old, value, writer)
+            old = self.loaded(self.address(source, self.op.write, t)[0], 1)
+        return self.combine(old, value, self.scalars)
 
     def store(self, t: int, u: int, value: str) -> None:
         if self.lanes == 1:
@@ -373,7 +366,7 @@ class NestWriter(Addresses):
             return self.put(f"load {vector('double', lanes)}, ptr {at}, align 8")
         name, kind = f"llvm.masked.load.v{self.lanes}f64.p0", vector("i1", self.lanes)
         self.env.declare(name, f"declare {self.real} @{name}(ptr, i32, {kind}, {self.real})")
-        one = self.writer.constant(1.0)
+        one = self.vectors.constant(1.0)
         return self.put(f"call {self.real} @{name}(ptr {at}, i32 8, {kind} {mask}, {self.real} {one})")
 
     def step_over(self, at: str, u: int) -> str:

@@ -21,7 +21,7 @@ from adcli.codegen.nests.frames import Function
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.llvm import DEFINITIONS, Writer, stack
+from adcli.codegen.rows.instructions import DEFINITIONS, stack
 from adcli.codegen.rows.parts import SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.affine import affine
@@ -67,16 +67,16 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
     sizes = {n: len(tensors) + k for k, n in enumerate(names)}
     choices = len(tensors) + len(sizes)
     flag = choices + len(steps)
-    empty = Program((), (), ())
-    env = Environment(tensors, sizes, flag, Writer(empty, 1, library), Writer(empty, lanes, library))
+    env = Environment(tensors, sizes, flag, lanes, library)
     body: list[str] = []
     for k, step in enumerate(steps):
         symbol = f"{name}.{k}"
         body += comprehension(env, step, symbol, choices + k) if step.nests else scalars(env, step, symbol)
     body += main(env, steps, name)
-    declared = {line for w in env.writers.values() for line in w.declarations() if line.startswith("declare")}
-    helpers = [line for w in env.writers.values() for s in sorted(w.helpers) for line in w.helpers[s]]
-    externals = tuple(sorted(set().union(*[w.externals for w in env.writers.values()])))
+    used = env.instructions.values()
+    declared = {line for i in used for line in i.declared.values()}
+    helpers = [line for i in used for s in sorted(i.helpers) for line in i.helpers[s]]
+    externals = tuple(sorted(set().union(*[i.externals for i in used])))
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     entry = Entry(name, lanes, 0, len(program.params), len(program.results), externals)
@@ -223,13 +223,13 @@ def filling(f: NestWriter, op: Comprehension) -> None:
         return
     f.open_loop(None, "0", count, 1, ())
     at = f.put(f"getelementptr double, ptr {out}, i64 {f.frames[-1].index}")
-    f.say(f"store double {f.scalar.constant(start)}, ptr {at}")
+    f.say(f"store double {f.scalars.constant(start)}, ptr {at}")
     f.close_loop([])
 
 
 def scalars(env: Environment, step: Step, name: str) -> list[str]:
     """A step of scalar equations."""
-    f, writer = Function(env.sizes), env.writers[1]
+    f, instructions = Function(env.sizes), env.on(1)
     own = {out for e in step.equations for out in e.outs}
     text: dict[Var, str] = {}
     for e in step.equations:
@@ -238,8 +238,8 @@ def scalars(env: Environment, step: Step, name: str) -> list[str]:
                 got = f.put(f"load {'i64' if a.truth else 'double'}, ptr {cell(f, env, a)}")
                 text[a] = f.put(f"trunc i64 {got} to i1") if a.truth else got
         z = text[e.outs[0]] = f.fresh()
-        operands = [writer.constant(a.value) if isinstance(a, Lit) else text[a] for a in e.args]
-        f.chunks[-1].append(writer.template(e.op).format(*operands, z=z))
+        operands = [instructions.constant(a.value) if isinstance(a, Lit) else text[a] for a in e.args]
+        f.chunks[-1].append(instructions.template(e.op).format(*operands, z=z))
         if e.outs[0] in env.tensors:
             kept = f.put(f"zext i1 {z} to i64") if e.outs[0].truth else z
             f.say(f"store {'i64' if e.outs[0].truth else 'double'} {kept}, ptr {cell(f, env, e.outs[0])}")

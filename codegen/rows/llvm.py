@@ -1,9 +1,7 @@
 """A Program as LLVM IR: one loop over blocks of `lanes` rows, every value a vector of one block.
 
 The text is written in time linear in the program and needs no optimisation pass: operations are explicit vector
-instructions or calls of the vector maths library, and unless `fast` is asked for nothing licenses LLVM to change a
-rounding (no fast-math flags, no contraction). With one lane every value is a plain `double` and the text names libm
-only: the same everywhere.
+instructions or calls of the vector maths library (see `instructions`). With one lane the text is the same everywhere.
 
     define void @NAME(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
 
@@ -13,24 +11,16 @@ program of one part needs none. A column of results must not overlap a column of
 """
 from __future__ import annotations
 
-import math
 import re
-import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import Entry
 from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, stack, vector
 from adcli.codegen.rows.parts import SIZE, Part, cut
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
-from adcli.lang.ir.primitives import max_, min_, select
-
-DEFINITIONS = {
-    "fmax": lambda x, y: select(y != y, x, select(x != x, y, max_(x, y))),
-    "fmin": lambda x, y: select(y != y, x, select(x != x, y, min_(x, y))),
-}
-"""libm leaves the sign of fmax(-0, +0) open; this does not, and is vector code on every machine."""
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 
 RESERVED = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots",
             "others", "beyond", "within", "until")
@@ -38,10 +28,6 @@ WHOLE = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
 BLOCKS, LONG = 4, 20_000
 """How many blocks go through each part together in a program of more than LONG equations."""
-FAST = " contract arcp"
-"""What arithmetic may do for speed where that is asked for; NaN, infinities and signs of zero keep their meaning."""
-STACK = 16
-"""Bytes to which every caller aligns the stack."""
 PLAIN = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
@@ -78,11 +64,12 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NONE
     if part_size is None:
         part_size = WHOLE if len(program.equations) <= WHOLE else SIZE
     parts, slots = cut(program, part_size)
-    writer = Writer(program, lanes, library, fast)
+    instructions = Instructions(lanes, library, fast)
+    writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > LONG else 1
     body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
-    lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *writer.declarations(), *body, ""]
-    externals = tuple(sorted(writer.externals))
+    lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
+    externals = tuple(sorted(instructions.externals))
     entry = Entry(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
     return Module("\n".join(lines), entry, len(program.equations))
 
@@ -93,12 +80,12 @@ def interface(program: Program) -> list[str]:
             f"; out: {', '.join(r.name for r in program.results)}"]
 
 
-def one_part(writer: Writer, part: Part, name: str) -> list[str]:
+def one_part(writer: KernelWriter, part: Part, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
     return [f"define {head(name, writer.lanes)} {{", *loop(writer.lanes, writer.columns(part), writer.body(part)), "}"]
 
 
-def many_parts(writer: Writer, parts: list[Part], name: str, slots: int, blocks: int) -> list[str]:
+def many_parts(writer: KernelWriter, parts: list[Part], name: str, slots: int, blocks: int) -> list[str]:
     """One function a part, and the loop that calls them in order for each `blocks` blocks: code that is longer than the
     processor's cache for it is fetched once for all of them."""
     lines, calls = [], [f"  %beyond = add i64 %row, {blocks * writer.lanes}",
@@ -134,24 +121,20 @@ def loop(step: int, before: list[str], body: list[str], slots: int = 0) -> list[
             "  ret void"]
 
 
-class Writer:
-    """Writes equations for one number of lanes; remembers names, declarations and helpers.
+class KernelWriter:
+    """Writes the equations of a program; remembers the names that it gives.
 
     `operands` says how the part at hand writes its values, `crossing` the inputs and what passes between parts.
     """
 
-    def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False) -> None:
-        self.licence = FAST if fast else ""
-        self.program, self.lanes, self.library = program, lanes, library
-        self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in ("double", "i1", "i64"))
+    def __init__(self, program: Program, instructions: Instructions) -> None:
+        self.program, self.instructions = program, instructions
+        self.lanes, self.real = instructions.lanes, instructions.real
+        self.truth, self.mask = instructions.truth, instructions.mask
         self.names: dict[str, int] = dict.fromkeys(RESERVED, 0)
         self.temporaries = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
-        self.templates: dict[Primitive, str] = {}
-        self.declared: dict[str, str] = {}
-        self.helpers: dict[str, list[str]] = {}
-        self.externals: set[str] = set()
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
 
@@ -207,84 +190,16 @@ class Writer:
                 f"  store {self.real} {self.operand(atom)}, ptr %out.{i}.at, align 8"]
 
     def equation(self, e: Equation) -> str:
-        template = self.templates.get(e.op)
-        if template is None:
-            template = self.templates[e.op] = self.template(e.op)
         args = [self.operands.get(a) or self.operand(a) for a in e.args]
-        return template.format(*args, z=self.define(e.outs[0], e.outs[0].name))
-
-    def template(self, op: Primitive) -> str:
-        """The line of an operation with places for its operands; declares what it calls."""
-        r, t, true = self.real, self.truth, "true" if self.lanes == 1 else "splat (i1 true)"
-        match (op.llvm or "libm").split():
-            case ["libm"]:
-                return self.call(self.libm(op), op.arity)
-            case ["select"]:
-                return f"  {{z}} = select {t} {{0}}, {r} {{1}}, {r} {{2}}"
-            case ["fneg"]:
-                return f"  {{z}} = fneg {r} {{0}}"
-            case ["xor", "true"]:
-                return f"  {{z}} = xor {t} {{0}}, {true}"
-            case ["and" | "or" as name]:
-                return f"  {{z}} = {name} {t} {{0}}, {{1}}"
-            case [name] if name.startswith("llvm."):
-                suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
-                return self.call(self.declare(f"{name}.{suffix}", r, op.arity), op.arity)
-            case ["fadd" | "fsub" | "fmul" | "fdiv" as name]:
-                return f"  {{z}} = {name}{self.licence} {r} {{0}}, {{1}}"
-            case words:
-                return f"  {{z}} = {' '.join(words)} {r} {{0}}, {{1}}"
-
-    def call(self, symbol: str, arity: int) -> str:
-        arguments = ", ".join(f"{self.real} {{{i}}}" for i in range(arity))
-        return f"  {{z}} = call {self.real} @{symbol}({arguments})"
-
-    def libm(self, op: Primitive) -> str:
-        """The function that computes a libm row on a whole block."""
-        if op.libm is None:
-            raise ValueError(f"{op.name} has neither an instruction nor a libm symbol nor a composition")
-        if self.lanes == 1:
-            return self.external(op.libm, op.arity)
-        symbol = self.library.symbol(op.libm, op.arity, self.lanes)
-        return self.external(symbol, op.arity) if symbol else self.lane_by_lane(op.libm, op.arity)
-
-    def external(self, symbol: str, arity: int) -> str:
-        self.externals.add(symbol)
-        return self.declare(symbol, self.real, arity)
-
-    def declare(self, symbol: str, kind: str, arity: int) -> str:
-        self.declared[symbol] = f"declare {kind} @{symbol}({', '.join([kind] * arity)})"
-        return symbol
-
-    def lane_by_lane(self, function: str, arity: int) -> str:
-        """A helper that calls the scalar function for each lane."""
-        symbol, arguments = f"lanes.{function}", range(arity)
-        self.externals.add(function)
-        self.declare(function, "double", arity)
-        lines = [f"define internal {self.real} @{symbol}({', '.join(f'{self.real} %x{a}' for a in arguments)})"
-                 f"{stack(self.lanes)} {{"]
-        for i in range(self.lanes):
-            lines += [f"  %x{a}.{i} = extractelement {self.real} %x{a}, i32 {i}" for a in arguments]
-            lines += [f"  %y{i} = call double @{function}({', '.join(f'double %x{a}.{i}' for a in arguments)})",
-                      f"  %z{i} = insertelement {self.real} {f'%z{i - 1}' if i else 'poison'}, double %y{i}, i32 {i}"]
-        self.helpers[symbol] = [*lines, f"  ret {self.real} %z{self.lanes - 1}", "}", ""]
-        return symbol
-
-    def declarations(self) -> list[str]:
-        lines = [self.declared[symbol] for symbol in sorted(self.declared)]
-        return ["", *lines, "", *(line for symbol in sorted(self.helpers) for line in self.helpers[symbol])]
+        return self.instructions.template(e.op).format(*args, z=self.define(e.outs[0], e.outs[0].name))
 
     def operand(self, atom: Atom) -> str:
         """How the text writes a value."""
         text = self.operands.get(atom)
         if text is None:
             assert isinstance(atom, Lit)
-            text = self.operands[atom] = self.constant(atom.value)
+            text = self.operands[atom] = self.instructions.constant(atom.value)
         return text
-
-    def constant(self, value: float) -> str:
-        bits = "0x7FF8000000000000" if math.isnan(value) else f"0x{struct.pack('>d', value).hex().upper()}"
-        return bits if self.lanes == 1 else f"splat (double {bits})"
 
     def define(self, var: Var, hint: str | None) -> str:
         """Name a value, uniquely; returns how the text refers to it."""
@@ -308,16 +223,6 @@ class Writer:
             name = f"{hint}_{count}"
         self.names[hint], self.names[name] = count, 0
         return name
-
-
-def vector(scalar: str, lanes: int) -> str:
-    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
-
-
-def stack(lanes: int) -> str:
-    """The attribute by which values that wait on the stack, as all do during a call, lie on whole cache lines: LLVM finds out
-    what has to wait when it is too late to align the stack."""
-    return f" alignstack({8 * lanes})" if 8 * lanes > STACK else ""
 
 
 def quoted(name: str) -> str:

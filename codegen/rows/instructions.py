@@ -1,0 +1,124 @@
+"""What an operation becomes: an LLVM instruction, an intrinsic, or a call of a maths library.
+
+Rows that have none of these are compositions, which `expand` has written out before. Loops over rows and loop nests use the same
+`Instructions`, so an operation has the same bits in both. Nothing licenses LLVM to change a rounding, unless `fast` is asked for.
+"""
+from __future__ import annotations
+
+import math
+import struct
+
+from adcli.codegen.machine import veclib
+from adcli.lang.ir import Primitive
+from adcli.lang.ir.primitives import max_, min_, select
+
+DEFINITIONS = {
+    "fmax": lambda x, y: select(y != y, x, select(x != x, y, max_(x, y))),
+    "fmin": lambda x, y: select(y != y, x, select(x != x, y, min_(x, y))),
+}
+"""libm leaves the sign of fmax(-0, +0) open; this does not, and is vector code on every machine."""
+
+FAST = " contract arcp"
+"""What arithmetic may do for speed where that is asked for; NaN, infinities and signs of zero keep their meaning."""
+STACK_ALIGNMENT = 16
+"""Bytes to which every caller aligns the stack."""
+
+
+class Instructions:
+    """Operations on `lanes` values at a time, and what they need beside them.
+
+    `declared` has the declaration of each function that is called, `helpers` the text of functions of our own, `externals`
+    the functions of maths libraries. With one lane every value is a plain `double` and only libm is called.
+    """
+
+    def __init__(self, lanes: int, library: veclib.Library, fast: bool = False) -> None:
+        self.lanes, self.library, self.licence = lanes, library, FAST if fast else ""
+        self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in ("double", "i1", "i64"))
+        self.templates: dict[Primitive, str] = {}
+        self.declared: dict[str, str] = {}
+        self.helpers: dict[str, list[str]] = {}
+        self.externals: set[str] = set()
+
+    def template(self, op: Primitive) -> str:
+        """The line of an operation, with places for its operands {0}, {1}, … and its result {z}; declares what it calls."""
+        found = self.templates.get(op)
+        if found is None:
+            found = self.templates[op] = self.line(op)
+        return found
+
+    def line(self, op: Primitive) -> str:
+        r, t, true = self.real, self.truth, "true" if self.lanes == 1 else "splat (i1 true)"
+        match (op.llvm or "libm").split():
+            case ["libm"]:
+                return self.call(self.libm(op), op.arity)
+            case ["select"]:
+                return f"  {{z}} = select {t} {{0}}, {r} {{1}}, {r} {{2}}"
+            case ["fneg"]:
+                return f"  {{z}} = fneg {r} {{0}}"
+            case ["xor", "true"]:
+                return f"  {{z}} = xor {t} {{0}}, {true}"
+            case ["and" | "or" as name]:
+                return f"  {{z}} = {name} {t} {{0}}, {{1}}"
+            case [name] if name.startswith("llvm."):
+                return self.call(self.intrinsic(name, op.arity), op.arity)
+            case ["fadd" | "fsub" | "fmul" | "fdiv" as name]:
+                return f"  {{z}} = {name}{self.licence} {r} {{0}}, {{1}}"
+            case words:
+                return f"  {{z}} = {' '.join(words)} {r} {{0}}, {{1}}"
+
+    def call(self, symbol: str, arity: int) -> str:
+        arguments = ", ".join(f"{self.real} {{{i}}}" for i in range(arity))
+        return f"  {{z}} = call {self.real} @{symbol}({arguments})"
+
+    def intrinsic(self, name: str, arity: int) -> str:
+        """The symbol of LLVM's intrinsic `name` on these values."""
+        return self.declare(f"{name}.{'f64' if self.lanes == 1 else f'v{self.lanes}f64'}", self.real, arity)
+
+    def libm(self, op: Primitive) -> str:
+        """The function that computes a libm row on a whole block."""
+        if op.libm is None:
+            raise ValueError(f"{op.name} has neither an instruction nor a libm symbol nor a composition")
+        if self.lanes == 1:
+            return self.external(op.libm, op.arity)
+        symbol = self.library.symbol(op.libm, op.arity, self.lanes)
+        return self.external(symbol, op.arity) if symbol else self.lane_by_lane(op.libm, op.arity)
+
+    def external(self, symbol: str, arity: int) -> str:
+        self.externals.add(symbol)
+        return self.declare(symbol, self.real, arity)
+
+    def declare(self, symbol: str, kind: str, arity: int) -> str:
+        self.declared[symbol] = f"declare {kind} @{symbol}({', '.join([kind] * arity)})"
+        return symbol
+
+    def lane_by_lane(self, function: str, arity: int) -> str:
+        """A helper that calls the scalar function for each lane."""
+        symbol, arguments = f"lanes.{function}", range(arity)
+        self.externals.add(function)
+        self.declare(function, "double", arity)
+        lines = [f"define internal {self.real} @{symbol}({', '.join(f'{self.real} %x{a}' for a in arguments)})"
+                 f"{stack(self.lanes)} {{"]
+        for i in range(self.lanes):
+            lines += [f"  %x{a}.{i} = extractelement {self.real} %x{a}, i32 {i}" for a in arguments]
+            lines += [f"  %y{i} = call double @{function}({', '.join(f'double %x{a}.{i}' for a in arguments)})",
+                      f"  %z{i} = insertelement {self.real} {f'%z{i - 1}' if i else 'poison'}, double %y{i}, i32 {i}"]
+        self.helpers[symbol] = [*lines, f"  ret {self.real} %z{self.lanes - 1}", "}", ""]
+        return symbol
+
+    def constant(self, value: float) -> str:
+        bits = "0x7FF8000000000000" if math.isnan(value) else f"0x{struct.pack('>d', value).hex().upper()}"
+        return bits if self.lanes == 1 else f"splat (double {bits})"
+
+    def declarations(self) -> list[str]:
+        lines = [self.declared[symbol] for symbol in sorted(self.declared)]
+        return ["", *lines, "", *(line for symbol in sorted(self.helpers) for line in self.helpers[symbol])]
+
+
+def vector(scalar: str, lanes: int) -> str:
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def stack(lanes: int) -> str:
+    """The attribute by which values that wait on the stack, as all do during a call, lie on whole cache lines: LLVM finds out
+    what has to wait when it is too late to align the stack."""
+    return f" alignstack({8 * lanes})" if 8 * lanes > STACK_ALIGNMENT else ""
