@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
-from adcli.codegen.nests.nests import FIXED, UNIT, indices, movement
+from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, indices, movement
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, substituted
@@ -104,20 +104,20 @@ class BodyWriter:
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
             return Value([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
-        moves = FIXED if nest.vector is None else movement(s.subscripts, nest.vector)
-        tiled = nest.tile is not None and movement(s.subscripts, nest.tile) != FIXED
+        moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
+        tiled = nest.tile is not None and movement(s.subscripts, nest.tile) != STILL
         texts, level = [], 0
-        c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves not in (FIXED, UNIT) else ""
+        c = at.coefficient(atom, s.subscripts, nest.vector) if nest.vector is not None and moves == STRIDED else ""
         for t in range(self.rows if tiled else 1):
             address, level = at.address(atom, s.subscripts, t)
             level = max(level, at.floor)
-            if moves == FIXED:
+            if moves == STILL:
                 texts.append([self.as_double(level, f"load {self.kind(atom)}, ptr {address}, align 8", atom, 1)])
-            elif moves == UNIT:
+            elif moves == CONSECUTIVE:
                 texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
             else:
                 texts.append([self.spread_out(level, address, c, u, atom) for u in range(self.blocks)])
-        return Value(texts, tiled, moves != FIXED, level)
+        return Value(texts, tiled, moves != STILL, level)
 
     def copied(self, level: int, address: str, u: int) -> str:
         """A register of what was copied."""

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from adcli.codegen.nests.nests import determined
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript
+from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript, all_fixed
 from adcli.lang.ir.elementwise import moved
 from adcli.lang.passes.tensor_simplify import normal
 
@@ -102,7 +101,7 @@ def pays(op: Comprehension, s: Read, producer: Equation, reads: int) -> bool:
         return False
     if not made.sources:
         return True
-    once = len(determined(op.ranges, s.subscripts)) == len(op.ranges)
+    once = all_fixed(op.ranges, s.subscripts)
     cheap = len(made.body.equations) <= CHEAP and all(x.op.llvm for x in made.body.equations) and len(made.sources) <= CHEAP
     return once and (reads == 1 or cheap)
 

@@ -21,11 +21,8 @@ from adcli.codegen.nests.nests import Nest, indices, linear
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine
-from adcli.lang.ir.comprehension import NEUTRAL
+from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
-
-COMBINE = {"+": TABLE["add"], "*": TABLE["mul"], "min": TABLE["min"], "max": TABLE["max"]}
-MUL = TABLE["mul"]
 
 
 class NestWriter(Addresses):
@@ -37,7 +34,7 @@ class NestWriter(Addresses):
         self.out = equation.outs[0]
         value = self.op.body.results[0].atom
         last = self.op.body.equations[-1] if self.op.body.equations else None
-        product = last is not None and last.op is MUL and last.outs == (value,)
+        product = last is not None and last.op is TABLE["mul"] and last.outs == (value,)
         self.fused = last if product and self.op.reduction == "+" and not nest.scatter else None
 
     # ------------------------------------------------------------ the loops
@@ -292,8 +289,8 @@ class NestWriter(Addresses):
         """Two values under the reduction; in registers, unless other instructions are given."""
         if self.op.reduction == "=":
             return other
-        z = self.fresh()
-        self.chunks[-1].append((instructions or self.vectors).template(COMBINE[self.op.reduction]).format(one, other, z=z))
+        z, op = self.fresh(), TABLE[COMBINED_BY[self.op.reduction]]
+        self.chunks[-1].append((instructions or self.vectors).template(op).format(one, other, z=z))
         return z
 
     def across(self, values: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """How a comprehension becomes loops: which index is vectorised, which is tiled, in which order the others run.
 
-Elements that several points write are found in one of two ways. Where an element determines all indices that its subscripts have
+Elements that several points write are found in one of two ways. Where an element fixes all indices that its subscripts have
 (C(i), C(i, i + k)), the other indices are reduced inside of the loops over elements, with the accumulators in registers. A sum
 at a subscript such as h + kh, which windows have in reverse mode, is brought into that form: the subscript becomes an index of
 its own and one of the old ones its difference with the others, kept in range by guards. What is left (elements named by
@@ -10,20 +10,20 @@ The sizes decide which vectorised index is best, so several nests are made, and 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 from adcli.lang.ir import Atom, Equation
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices
 from adcli.lang.ir.sizes import number
 
 MOST = 3
 """Nests for one form of a comprehension, and forms."""
 HOPELESS = 5
 """How much worse than the best one at large sizes a nest may be."""
-FIXED, UNIT, STRIDED, WILD = range(4)
+STILL, CONSECUTIVE, STRIDED, WILD = range(4)
 """How an access moves with an index: not at all, to the next element, by a constant number of elements, in another way."""
 COSTS = (0.3, 1.0, 8.0)
 OPERATION, CALL = 0.3, 8.0
@@ -76,7 +76,7 @@ class Nest:
     def shared(self) -> Index | None:
         """The index of the outermost loop, if threads can share its values: no two of them write one element."""
         first = next(iter(self.order()), None)
-        return first if first in determined(self.op.ranges, self.op.write) else None
+        return first if first in fixed_indices(self.op.ranges, self.op.write) else None
 
     def order(self) -> Iterator[Index]:
         """The indices, the outermost loop's first."""
@@ -145,36 +145,21 @@ def linear(x: Affine) -> bool:
 
 def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
     """How an access moves with an index."""
-    found = FIXED
+    found = STILL
     for d, s in enumerate(subscripts):
         if index not in indices(s):
             continue
         if isinstance(s, Read) or not linear(s):
             return WILD
         last = d == len(subscripts) - 1 and s.coefficient(index) == 1
-        found = UNIT if last and found == FIXED else STRIDED
+        found = CONSECUTIVE if last and found == STILL else STRIDED
     return found
 
 
-def determined(ranges: Iterable[Range], subscripts: Iterable[Subscript]) -> set[Index]:
-    """The indices that an element determines: a subscript with one index that is not known yet gives that index."""
-    found: set[Index] = set()
-    left = [s for s in subscripts if isinstance(s, Affine) and linear(s)]
-    progress = True
-    while progress:
-        progress = False
-        for s in left:
-            missing = indices(s) - found
-            if len(missing) == 1:
-                found |= missing
-                progress = True
-    return found
-
-
-def settled(op: Comprehension) -> bool:
-    """Whether an element determines every index of its subscripts."""
-    known = determined(op.ranges, op.write)
-    return all(isinstance(s, Affine) and indices(s) <= known for s in op.write)
+def writes_fixed(op: Comprehension) -> bool:
+    """Whether an element that is written fixes every index of its subscripts."""
+    fixed = fixed_indices(op.ranges, op.write)
+    return all(isinstance(s, Affine) and indices(s) <= fixed for s in op.write)
 
 
 # ---------------------------------------------------------------- sums at a subscript
@@ -195,11 +180,11 @@ def straightened(op: Comprehension) -> list[tuple[Comprehension, tuple[Window, .
 
 
 def _sums(op: Comprehension) -> list[tuple[Affine, Index]]:
-    """A subscript of the write that is a sum of indices that an element does not determine, with each that can give way."""
-    known = determined(op.ranges, op.write)
+    """A subscript of the write that is a sum of indices that an element does not fix, with each that can give way."""
+    fixed = fixed_indices(op.ranges, op.write)
     for s in op.write:
-        if isinstance(s, Affine) and linear(s) and not indices(s) <= known:
-            return [(s, i) for i in s.indices() if i not in known and abs(s.coefficient(i)) == 1]
+        if isinstance(s, Affine) and linear(s) and not indices(s) <= fixed:
+            return [(s, i) for i in s.indices() if i not in fixed and abs(s.coefficient(i)) == 1]
     return []
 
 
@@ -233,7 +218,7 @@ def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
     forms = [(inside(form), windows) for form, windows in straightened(op)]
     for form, windows in forms:
         gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
-        scatter = not settled(form)
+        scatter = not writes_fixed(form)
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, lanes) for v in candidates]
         made += [n for n in map(_packed, made) if n is not None]
@@ -241,7 +226,7 @@ def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
     most = MOST if len(op.body.equations) < LONG else 1
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    return found or [_nest(forms[0][0], e.args, None, not settled(forms[0][0]), lanes)]
+    return found or [_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes)]
 
 
 def inside(op: Comprehension) -> Comprehension:
@@ -257,11 +242,11 @@ def inside(op: Comprehension) -> Comprehension:
 
 def _vectorises(op: Comprehension, v: Index, gathers: bool) -> bool:
     """Whether the lanes of a register can be values of an index."""
-    if movement(op.write, v) not in ((FIXED, UNIT) if settled(op) else (UNIT,)):
+    if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) else (CONSECUTIVE,)):
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
         return False
-    if op.reduction == "*" and v not in determined(op.ranges, op.write):   # one lane could underflow and another overflow
+    if op.reduction == "*" and v not in fixed_indices(op.ranges, op.write):   # one lane could underflow and another overflow
         return False
     values = [s for s in (*op.sources, *op.guards) if isinstance(s, Affine)]
     guarded = any(v in indices(g) for g in op.guards)
@@ -273,11 +258,11 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     if scatter:
         outer = tuple(i for i in order if i is not v)
         return Nest(op, args, outer, (), v, scatter=True, per_point=_per_point(op, v, scatter))
-    known = determined(op.ranges, op.write)
+    fixed = fixed_indices(op.ranges, op.write)
     written = [i for s in op.write for i in order if i in indices(s)]
     elements = [i for i in dict.fromkeys(written) if i is not v]
-    inner = tuple(i for i in order if i not in known and i is not v)
-    reduces = v is not None and v not in known
+    inner = tuple(i for i in order if i not in fixed and i is not v)
+    reduces = v is not None and v not in fixed
     tile = _tile(op, elements, v) if inner or reduces else None
     masked = v is not None and any(v in indices(g) for g in op.guards)
     rows, blocks = _shape(op, tile, reduces, bool(inner), masked, lanes, v)
@@ -290,11 +275,11 @@ def _packed(nest: Nest) -> Nest | None:
     """The nest with copies of what is read along the vector, where that is possible and there is something."""
     if nest.tile is None or nest.vector is None or nest.reduces:
         return None
-    reads = [s for _, s in nest.op.reads() if movement(s.subscripts, nest.vector) != FIXED]
+    reads = [s for _, s in nest.op.reads() if movement(s.subscripts, nest.vector) != STILL]
     inside = [{i for x in s.subscripts for i in indices(x)} for s in reads]
     if not reads or any(nest.tile in found or not found.issuperset(nest.inner) for found in inside):
         return None
-    per_point = nest.per_point - sum(COSTS[movement(s.subscripts, nest.vector)] - COSTS[UNIT] for s in reads) / nest.rows
+    per_point = nest.per_point - sum(COSTS[movement(s.subscripts, nest.vector)] - COSTS[CONSECUTIVE] for s in reads) / nest.rows
     return replace(nest, packed=tuple(reads), per_point=per_point)
 
 
@@ -303,8 +288,8 @@ def _per_point(op: Comprehension, v: Index | None, scatter: bool, tile: Index | 
     """About how many instructions a register of points takes; what a tile's rows or blocks share is loaded once for them."""
     total = 0.25 + (1.5 if scatter else 0)
     for _, s in op.reads():
-        moves = FIXED if v is None else movement(s.subscripts, v)
-        again = blocks if moves == FIXED else rows if tile is not None and movement(s.subscripts, tile) == FIXED else 1
+        moves = STILL if v is None else movement(s.subscripts, v)
+        again = blocks if moves == STILL else rows if tile is not None and movement(s.subscripts, tile) == STILL else 1
         total += COSTS[moves] / again
     return total + sum(OPERATION if x.op.llvm else CALL for x in op.body.equations)
 
@@ -314,8 +299,8 @@ def _tile(op: Comprehension, elements: list[Index], v: Index | None) -> Index | 
     inside = {i for access in accesses(op) for s in access if isinstance(s, Read) or not linear(s) for i in indices(s)}
     inside |= {i for x in op.sources if isinstance(x, Affine) and not linear(x) for i in indices(x)}
     free = [i for i in elements if i not in inside and not any(i in indices(g) for g in op.guards)]
-    reads = [s.subscripts for _, s in op.reads() if v is not None and movement(s.subscripts, v) != FIXED]
-    return max(free, key=lambda i: sum(movement(s, i) == FIXED for s in reads), default=None)
+    reads = [s.subscripts for _, s in op.reads() if v is not None and movement(s.subscripts, v) != STILL]
+    return max(free, key=lambda i: sum(movement(s, i) == STILL for s in reads), default=None)
 
 
 def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, lanes: int,

@@ -11,14 +11,17 @@ element) or is combined with it ("+", "*", "min", "max": SEMANTICS.md's min and 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from adcli.lang.ir import Primitive, Program
-from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.errors import Span
 
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}
+"""What each reduction starts from."""
+COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max"}
+"""The row of the table that combines two values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,3 +90,30 @@ class Comprehension(Primitive):
 
     def kind(self, position: int) -> str:
         return "r"
+
+
+def fixed_indices(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> set[Index]:
+    """The indices whose value the subscripts of an element fix: where a subscript has one index that is not known yet, it gives
+    that index."""
+    fixed: set[Index] = set()
+    expressions = [s for s in subscripts if isinstance(s, Affine)]
+    own = {r.index for r in ranges}
+    progress = True
+    while progress:
+        progress = False
+        for s in expressions:
+            missing = [a for a in atoms(s) if a in own and a not in fixed]
+            if len(missing) == 1 and isinstance(i := missing[0], Index) and s.coefficient(i) and _only_there(s, i):
+                fixed.add(i)
+                progress = True
+    return fixed
+
+
+def all_fixed(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> bool:
+    """Whether the subscripts fix every index: no two points of a box have the same element."""
+    return len(fixed_indices(ranges, subscripts)) == len(ranges)
+
+
+def _only_there(s: Affine, i: Index) -> bool:
+    """Whether an index is in a subscript only as a term of its own, not inside of a quotient or the like."""
+    return i not in atoms(s - affine(i) * s.coefficient(i))
