@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adcli.codegen.machine.kernel import EntryPoint
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.syntax.printer import STYLES
+from adcli.lang.syntax.printer import STYLES, print_program
 
 if TYPE_CHECKING:
-    from adcli.codegen.machine.kernel import Entry
     from adcli.codegen.rows.llvm import Module
 
 LANES = (1, 2, 4, 8)
@@ -54,7 +54,6 @@ class Target:
 
 
 def text(program: Program, header: Sequence[str], options: Options) -> str:
-    from adcli.lang.syntax.printer import print_program
     return print_program(program, options.style, header)
 
 
@@ -89,7 +88,7 @@ def compiled(program: Program, options: Options) -> Module:
     return emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
 
 
-def calling(entry: Entry) -> list[str]:
+def calling(entry: EntryPoint) -> list[str]:
     """How emitted code is called, in the terms of C."""
     several = f"; their number is a multiple of {entry.lanes}" if entry.lanes > 1 else ""
     work = f"{entry.work_bytes} bytes that no other call uses meanwhile" if entry.work_bytes else "not used, may be null"

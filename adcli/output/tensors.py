@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from adcli.codegen.nests.runtime import SMALL, amount, available
+from adcli.codegen.machine.memory import UNASKED_BYTES, amount, available
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, shortest
@@ -175,5 +175,5 @@ def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
 
 def require_room(what: str, size: int) -> None:
     """AdError where so many bytes are more than the memory that is free."""
-    if size > SMALL and size > (free := available()):
+    if size > UNASKED_BYTES and size > (free := available()):
         raise AdError(f"{what} needs {amount(size)} of memory, and {amount(free)} are there")

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine import cache
-from adcli.codegen.machine.kernel import CodegenError, Entry, Kernel
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel
 from adcli.codegen.machine.loader import LoadError, load
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.errors import Note
@@ -140,7 +140,7 @@ def made(request: Request, slot: Slot | None) -> Task:
     return Task(request, worked.signature, slot=slot, worked=worked)
 
 
-def linked(code: bytes, entry: Entry) -> Kernel:
+def linked(code: bytes, entry: EntryPoint) -> Kernel:
     """Object code made callable: without LLVM where that is possible."""
     try:
         return load(code, entry)
@@ -171,6 +171,6 @@ def unpack(request: Request, data: bytes) -> Task | None:
         notes=tuple(Note(message, span and tuple(span), request.source) for message, span in head["notes"]))
     *entry, externals = head["entry"]
     try:
-        return Task(request, signature, linked=linked(code, Entry._make([*entry, tuple(externals)])))
+        return Task(request, signature, linked=linked(code, EntryPoint._make([*entry, tuple(externals)])))
     except CodegenError:
         return None

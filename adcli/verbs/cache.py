@@ -27,7 +27,7 @@ def command(action: str) -> int:
         click.echo(f"removed {removed} {'entry' if removed == 1 else 'entries'}")
         return 0
     info = store.info()
-    click.echo(f"folder: {info.folder or 'none'}\nentries: {info.entries}\nsize: {info.size} of {cache.LARGEST} bytes")
+    click.echo(f"folder: {info.folder or 'none'}\nentries: {info.entries}\nsize: {info.size} of {cache.BYTES_KEPT} bytes")
     if info.reason:
         click.echo(f"not used: {info.reason}")
     return 0

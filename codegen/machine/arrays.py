@@ -11,12 +11,12 @@ from ctypes import addressof
 from itertools import pairwise
 
 import numpy as np
-from adcli.codegen.machine.kernel import Kernel, check_columns, pointers, shared
+from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, check_columns, pointers, shared
 
 byte: Callable[[object], ctypes.c_char] = ctypes.c_char.from_buffer  # type: ignore[assignment]  # an array is a buffer
 STAGGER = 24
 """Doubles between the end of one result column and the beginning of the next."""
-LINE = 8
+LINE_DOUBLES = CACHE_LINE // 8
 """Doubles of a cache line, at which columns begin."""
 
 
@@ -59,9 +59,9 @@ def compute(kernel: Kernel, columns: Sequence[np.ndarray], results: Sequence[np.
 def empty_columns(count: int, rows: int) -> list[np.ndarray]:
     """Uninitialised columns in one block of memory, each at the beginning of a cache line, at a distance that is no power
     of two."""
-    stride = -(-rows // LINE) * LINE + STAGGER
-    block = np.empty(count * stride + LINE)
-    first = -(block.ctypes.data // 8) % LINE
+    stride = -(-rows // LINE_DOUBLES) * LINE_DOUBLES + STAGGER
+    block = np.empty(count * stride + LINE_DOUBLES)
+    first = -(block.ctypes.data // 8) % LINE_DOUBLES
     return [block[at:at + rows] for at in range(first, first + count * stride, stride)]
 
 

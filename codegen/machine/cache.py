@@ -16,19 +16,22 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from importlib.util import find_spec
 from typing import NamedTuple
+
+from adcli.codegen.machine import veclib
 
 SCHEMA = 1
 """Counted up when the content of entries changes its meaning."""
 MAGIC = b"adcli cache 1\n"
-LARGEST = 256 << 20
-"""Bytes of all entries together; one entry may take an eighth."""
-MOST = 4096
-"""Number of entries, so that looking through the folder stays a matter of milliseconds."""
+BYTES_KEPT = 256 << 20
+"""At most, all entries together; one entry may take an eighth."""
+ENTRIES_KEPT = 4096
+"""At most, so that looking through the folder stays a matter of milliseconds."""
 STALE = 3600
 """Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
-SUFFIX, UNFINISHED = ".adc", ".part"
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
+SUFFIX, TEMPORARY = ".adc", ".part"
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def location() -> str | None:
@@ -61,7 +64,6 @@ def surroundings() -> list[str]:
     Versions are those of the files themselves (name, size, time), so that a changed file counts although its version
     number has not changed, and nothing needs to be imported to ask it.
     """
-    from adcli.codegen.machine import veclib
     own = [files(folder) for folder in own_folders()]
     uname = os.uname() if hasattr(os, "uname") else None
     return [*own, llvm_files(), uname.machine if uname else "", veclib.processor(), c_library()]
@@ -76,7 +78,6 @@ def own_folders() -> list[str]:
 
 def llvm_files() -> str:
     """The installed llvmlite with the LLVM in it, found without importing it."""
-    from importlib.util import find_spec
     spec = find_spec("llvmlite")
     if spec is None or not spec.origin:
         return "unknown"
@@ -137,7 +138,7 @@ class Store:
 
     def put(self, name: str, data: bytes) -> None:
         """Keep an entry, if that is possible."""
-        if self.folder is None or len(data) > LARGEST // 8:
+        if self.folder is None or len(data) > BYTES_KEPT // 8:
             return
         with self.guarded():
             os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
@@ -200,7 +201,7 @@ def trust(found: os.stat_result, what: str) -> None:
     """Distrust unless this user owns it and nobody else may write to it."""
     if found.st_uid != os.geteuid():
         raise Distrust(f"{what} belongs to somebody else")
-    if found.st_mode & OTHERS:
+    if found.st_mode & OTHERS_WRITE:
         raise Distrust(f"{what} can be written by others")
 
 
@@ -218,7 +219,7 @@ def read(folder: int, name: str) -> bytes:
         if time.time() - found.st_mtime > STALE:
             with contextlib.suppress(OSError):
                 os.utime(handle)
-        return file.read(LARGEST)
+        return file.read(BYTES_KEPT)
 
 
 def content(data: bytes, name: str) -> bytes | None:
@@ -233,7 +234,7 @@ def content(data: bytes, name: str) -> bytes | None:
 def write(folder: int, name: str, data: bytes) -> None:
     """A new entry, complete or not at all."""
     body = bytes.fromhex(name) + data
-    temporary = f"{os.getpid()}-{os.urandom(8).hex()}{UNFINISHED}"
+    temporary = f"{os.getpid()}-{os.urandom(8).hex()}{TEMPORARY}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with open(handle, "wb") as file:
@@ -250,7 +251,7 @@ def entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
     """The files that this module has made. They come and go while they are looked at."""
     with os.scandir(folder) as found:
         for file in found:
-            if file.name.endswith((SUFFIX, UNFINISHED)):
+            if file.name.endswith((SUFFIX, TEMPORARY)):
                 with contextlib.suppress(FileNotFoundError):
                     yield file.name, file.stat(follow_symlinks=False)
 
@@ -265,10 +266,10 @@ def prune(folder: int) -> None:
         elif now - found.st_mtime > STALE:
             remove(folder, name)
     size, count = sum(s for _, s, _ in kept), len(kept)
-    if size <= LARGEST and count <= MOST:
+    if size <= BYTES_KEPT and count <= ENTRIES_KEPT:
         return
     for _, each, name in sorted(kept):
-        if size <= LARGEST * 3 // 4 and count <= MOST * 3 // 4:
+        if size <= BYTES_KEPT * 3 // 4 and count <= ENTRIES_KEPT * 3 // 4:
             return
         remove(folder, name)
         size, count = size - each, count - 1

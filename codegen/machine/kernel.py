@@ -23,7 +23,7 @@ PROBE = 4096
 WORTH_A_THREAD = 1e-3
 """Seconds of work beyond which a thread pays for its start."""
 
-LINE = 64
+CACHE_LINE = 64
 """Bytes of a cache line."""
 
 
@@ -31,7 +31,7 @@ class CodegenError(RuntimeError):
     """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
 
 
-class Entry(NamedTuple):
+class EntryPoint(NamedTuple):
     """What a caller of compiled code must know, and the loader: `externals` are the functions it calls."""
 
     name: str
@@ -47,7 +47,7 @@ class Kernel:
 
     __slots__ = ("entry", "function", "held", "lanes", "work_bytes")
 
-    def __init__(self, entry: Entry, address: int, held: object) -> None:
+    def __init__(self, entry: EntryPoint, address: int, held: object) -> None:
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, entry.work_bytes
         self.function, self.held = SIGNATURE(address), held
 
@@ -59,8 +59,8 @@ class Kernel:
         """Memory for one call at a time, from the beginning of a cache line; None where the program needs none."""
         if not self.work_bytes:
             return None
-        memory = ctypes.create_string_buffer(self.work_bytes + LINE)
-        return (ctypes.c_char * self.work_bytes).from_buffer(memory, -ctypes.addressof(memory) % LINE)
+        memory = ctypes.create_string_buffer(self.work_bytes + CACHE_LINE)
+        return (ctypes.c_char * self.work_bytes).from_buffer(memory, -ctypes.addressof(memory) % CACHE_LINE)
 
 
 def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = None) -> list[list[float]]:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from adcli.codegen.machine.kernel import Entry, Kernel
+from adcli.codegen.machine.kernel import EntryPoint, Kernel
 
 HEADER, SECTION, SYMBOL, RELOCATION = (struct.Struct(f) for f in ("<16sHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ", "<QQq"))
 IDENT = b"\x7fELF\x02\x01\x01"
@@ -28,9 +28,10 @@ RELOCATABLE, X86_64 = 1, 62
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, REL = 1, 2, 3, 4, 8, 9
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 ABS64, PC32, PLT32, PC64 = 1, 2, 4, 24
-WIDTH = {ABS64: "<Q", PC32: "<i", PLT32: "<i", PC64: "<q"}
+RELOCATED_AS = {ABS64: "<Q", PC32: "<i", PLT32: "<i", PC64: "<q"}
 PAGE = 4096
-LARGEST = 1 << 30
+LARGEST_CODE = 1 << 30
+"""Bytes of one object in memory."""
 STUB = b"\xff\x25\x02\0\0\0\x90\x90"
 """jmp *[rip + 2]: the address follows."""
 LIBRARIES = ("libm.so.6", "libmvec.so.1")
@@ -42,7 +43,7 @@ class LoadError(Exception):
     """This object cannot be loaded here: `adcli.codegen.rows.jit.link` may."""
 
 
-class Section(NamedTuple):
+class ElfSection(NamedTuple):
     """A section header; the names are those of the ELF specification."""
 
     name: int
@@ -57,7 +58,7 @@ class Section(NamedTuple):
     entsize: int
 
 
-class Symbol(NamedTuple):
+class ElfSymbol(NamedTuple):
     name: int
     info: int
     other: int
@@ -71,7 +72,7 @@ def supported() -> bool:
     return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
 
 
-def load(code: bytes, entry: Entry) -> Kernel:
+def load(code: bytes, entry: EntryPoint) -> Kernel:
     """The kernel in an object file that `object_code` made for this machine. LoadError if that is not possible."""
     if not supported():
         raise LoadError("not x86-64 Linux")
@@ -86,7 +87,7 @@ def load(code: bytes, entry: Entry) -> Kernel:
 class Loading:
     """One object on its way into memory. Offsets in `at` and `place` count from the start of the mapping."""
 
-    def __init__(self, code: bytes, entry: Entry) -> None:
+    def __init__(self, code: bytes, entry: EntryPoint) -> None:
         self.code, self.entry = code, entry
         self.sections = sections(code)
         self.symbols, self.strings = symbols(code, self.sections)
@@ -94,7 +95,7 @@ class Loading:
         self.outside = [i for i, s in enumerate(self.symbols) if i and s.section == 0]
         self.stubs = -(-end // 16) * 16
         self.size = max(self.stubs + 16 * len(self.outside), 1)
-        if self.size > LARGEST:
+        if self.size > LARGEST_CODE:
             raise LoadError("more code than fits")
 
     def kernel(self) -> Kernel:
@@ -148,15 +149,15 @@ class Loading:
             target = self.sections[s.info]
             for offset, info, addend in RELOCATION.iter_unpack(part(self.code, s.offset, s.size)):
                 kind = info & 0xffffffff
-                if kind not in WIDTH:
+                if kind not in RELOCATED_AS:
                     raise LoadError(f"relocation of type {kind}")
-                if offset + struct.calcsize(WIDTH[kind]) > target.size:
+                if offset + struct.calcsize(RELOCATED_AS[kind]) > target.size:
                     raise LoadError("a relocation outside its section")
                 here, there = self.at[s.info] + offset, place[info >> 32] + addend
                 # The processor counts from the end of the instruction, which the addend takes into account.
                 if not -8 <= there <= self.size:
                     raise LoadError("a reference out of the code")
-                struct.pack_into(WIDTH[kind], memory, here, base + there if kind == ABS64 else there - here)
+                struct.pack_into(RELOCATED_AS[kind], memory, here, base + there if kind == ABS64 else there - here)
 
     def start(self, place: dict[int, int]) -> int:
         """Where the entry lies: in code, by its name."""
@@ -166,25 +167,25 @@ class Loading:
         raise LoadError(f"the object code has no {self.entry.name}")
 
 
-def sections(code: bytes) -> list[Section]:
+def sections(code: bytes) -> list[ElfSection]:
     header = HEADER.unpack_from(code)
     table, size, count = header[6], header[11], header[12]
     if header[0][:7] != IDENT or header[1] != RELOCATABLE or header[2] != X86_64 or size != SECTION.size:
         raise LoadError("not an object file of this machine")
-    return [Section(*fields) for fields in SECTION.iter_unpack(part(code, table, size * count))]
+    return [ElfSection(*fields) for fields in SECTION.iter_unpack(part(code, table, size * count))]
 
 
-def symbols(code: bytes, every: list[Section]) -> tuple[list[Symbol], bytes]:
+def symbols(code: bytes, every: list[ElfSection]) -> tuple[list[ElfSymbol], bytes]:
     """The symbols, and the text that holds their names."""
     tables = [s for s in every if s.type == SYMTAB]
     if len(tables) != 1 or not 0 < tables[0].link < len(every) or every[tables[0].link].type != STRTAB:
         raise LoadError("no symbol table")
     strings = every[tables[0].link]
-    found = [Symbol(*fields) for fields in SYMBOL.iter_unpack(part(code, tables[0].offset, tables[0].size))]
+    found = [ElfSymbol(*fields) for fields in SYMBOL.iter_unpack(part(code, tables[0].offset, tables[0].size))]
     return found, part(code, strings.offset, strings.size)
 
 
-def layout(every: list[Section]) -> tuple[dict[int, int], int]:
+def layout(every: list[ElfSection]) -> tuple[dict[int, int], int]:
     """Where each section that is needed at run time goes, and where they end."""
     at, end = {}, 0
     for i, s in enumerate(every):
@@ -192,7 +193,7 @@ def layout(every: list[Section]) -> tuple[dict[int, int], int]:
             if s.flags & WRITE:
                 raise LoadError("writable data")
             align = max(s.addralign, 1)
-            if align & (align - 1) or align > PAGE or s.size > LARGEST:
+            if align & (align - 1) or align > PAGE or s.size > LARGEST_CODE:
                 raise LoadError("a section of strange size or alignment")
             at[i] = -(-end // align) * align
             end = at[i] + s.size

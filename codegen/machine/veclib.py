@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 FILE = "libmvec.so.1"
-LETTERS = {2: "b", 4: "d", 8: "e"}
-NEEDS = {2: "sse2", 4: "avx2", 8: "avx512f"}
+ISA_LETTERS = {2: "b", 4: "d", 8: "e"}
+ISA_FLAGS = {2: "sse2", 4: "avx2", 8: "avx512f"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Library:
 
     def symbol(self, function: str, arity: int, lanes: int) -> str | None:
         """The symbol for libm's `function` on `lanes` lanes, None where the library has none."""
-        if lanes not in LETTERS:
+        if lanes not in ISA_LETTERS:
             return None
-        symbol = f"_ZGV{LETTERS[lanes]}N{lanes}{'v' * arity}_{function}"
+        symbol = f"_ZGV{ISA_LETTERS[lanes]}N{lanes}{'v' * arity}_{function}"
         return symbol if self.has(symbol) else None
 
 
-NONE = Library("none", lambda symbol: False)
+NO_LIBRARY = Library("none", lambda symbol: False)
 """No vector library: the scalar function lane by lane, the same text on every machine."""
 
 
@@ -62,17 +62,17 @@ def cpu_flags() -> frozenset[str]:
 
 def lanes() -> int:
     """The widest block of doubles that this machine's registers hold: 8, 4 or 2."""
-    return next((n for n in (8, 4) if NEEDS[n] in cpu_flags()), 2)
+    return next((n for n in (8, 4) if ISA_FLAGS[n] in cpu_flags()), 2)
 
 
 @cache
 def host() -> Library:
     """libmvec, where this machine has it; only symbols whose registers the processor has."""
     if not hasattr(os, "uname") or os.uname().machine != "x86_64":
-        return NONE
+        return NO_LIBRARY
     try:
         library = ctypes.CDLL(FILE)
     except OSError:
-        return NONE
-    letters = {LETTERS[n] for n, flag in NEEDS.items() if flag in cpu_flags()}
+        return NO_LIBRARY
+    letters = {ISA_LETTERS[n] for n, flag in ISA_FLAGS.items() if flag in cpu_flags()}
     return Library("libmvec", cache(lambda symbol: symbol[4] in letters and hasattr(library, symbol)))

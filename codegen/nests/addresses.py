@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adcli.codegen.machine.veclib import Library
-from adcli.codegen.nests.frames import Function, Placed
+from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Atom, Equation, Var
@@ -37,7 +37,7 @@ class Environment:
         self.on(1).declared[symbol] = declaration
 
 
-class Addresses(Function):
+class Addresses(FunctionWriter):
     """A function about a nest, and what it says of the elements of its tensors."""
 
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:

@@ -16,7 +16,7 @@ from adcli.lang.ir.comprehension import Read, Source
 
 
 @dataclass(slots=True)
-class Value:
+class BodyValue:
     """A value at one tile of points: how it is written for each row (one if `tiled` is false) and each block (one if `packed`
     is false), and the number of the frame that computes it."""
 
@@ -31,7 +31,7 @@ class BodyWriter:
 
     def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
-        self.values: dict[Atom, Value] = {}
+        self.values: dict[Atom, BodyValue] = {}
 
     def write(self, fused: Equation | None) -> None:
         """Sources and equations; all but a product that goes into the sum by a fused operation."""
@@ -47,7 +47,7 @@ class BodyWriter:
 
     # ------------------------------------------------------------ equations
 
-    def equation(self, e: Equation) -> Value:
+    def equation(self, e: Equation) -> BodyValue:
         args = [self.values[a] for a in e.args if isinstance(a, Var)]
         tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
         level = max((a.level for a in args), default=0)
@@ -60,7 +60,7 @@ class BodyWriter:
                 self.at.frames[level].head.append(template.format(*operands, z=z))
                 row.append(z)
             texts.append(row)
-        return Value(texts, tiled, packed, level)
+        return BodyValue(texts, tiled, packed, level)
 
     def operand(self, a: Atom, t: int, u: int, packed: bool) -> str:
         """How an equation writes a value; `packed` if all its operands are registers."""
@@ -74,10 +74,10 @@ class BodyWriter:
 
     # ------------------------------------------------------------ sources
 
-    def source(self, s: Source) -> Value:
+    def source(self, s: Source) -> BodyValue:
         return self.read(s) if isinstance(s, Read) else self.position(s)
 
-    def position(self, s: Affine) -> Value:
+    def position(self, s: Affine) -> BodyValue:
         """The value of an expression of indices and sizes, as a double."""
         at, tile, v = self.at, self.at.nest.tile, self.at.nest.vector
         tiled = tile is not None and tile in indices(s)
@@ -93,17 +93,17 @@ class BodyWriter:
             else:
                 row = [at.place(level, f"sitofp i64 {text} to double")]
             texts.append(row)
-        return Value(texts, tiled, c != 0, level)
+        return BodyValue(texts, tiled, c != 0, level)
 
-    def read(self, s: Read) -> Value:
+    def read(self, s: Read) -> BodyValue:
         """Elements of an argument."""
         at, nest = self.at, self.at.nest
         atom = nest.args[s.arg]
         if isinstance(atom, Lit):
-            return Value([[at.scalars.constant(atom.value)]], False, False, 0)
+            return BodyValue([[at.scalars.constant(atom.value)]], False, False, 0)
         if at.copies and s in nest.packed:
             address, level = at.place_in_copy(s, at.copies)
-            return Value([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
+            return BodyValue([[self.copied(level, address, u) for u in range(self.blocks)]], False, True, level)
         moves = STILL if nest.vector is None else movement(s.subscripts, nest.vector)
         tiled = nest.tile is not None and movement(s.subscripts, nest.tile) != STILL
         texts, level = [], 0
@@ -117,7 +117,7 @@ class BodyWriter:
                 texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
             else:
                 texts.append([self.spread_out(level, address, c, u, atom) for u in range(self.blocks)])
-        return Value(texts, tiled, moves != STILL, level)
+        return BodyValue(texts, tiled, moves != STILL, level)
 
     def copied(self, level: int, address: str, u: int) -> str:
         """A register of what was copied."""

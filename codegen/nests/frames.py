@@ -31,7 +31,7 @@ class Frame:
     known: dict[Hashable, str] = field(default_factory=dict)
 
 
-class Function:
+class FunctionWriter:
     """The text of one function under construction; `sizes` are the names of sizes, which are loaded at its beginning."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:

@@ -19,7 +19,7 @@ from adcli.lang.passes.tensor_simplify import normal
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""
-LONGEST = 100
+LONGEST_BODY = 100
 """Equations that a body may come to."""
 
 
@@ -97,7 +97,7 @@ def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[At
 def pays(op: Comprehension, s: Read, producer: Equation, reads: int) -> bool:
     made = producer.op
     assert isinstance(made, Comprehension)
-    if not all(isinstance(x, Affine) for x in s.subscripts) or len(op.body.equations) + len(made.body.equations) > LONGEST:
+    if len(op.body.equations) + len(made.body.equations) > LONGEST_BODY or not all(isinstance(x, Affine) for x in s.subscripts):
         return False
     if not made.sources:
         return True

@@ -15,18 +15,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import Entry
+from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
-from adcli.codegen.nests.frames import Function
+from adcli.codegen.nests.frames import FunctionWriter
+from adcli.codegen.nests.fusion import fused
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, stack
-from adcli.codegen.rows.parts import SIZE
+from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read
 from adcli.lang.ir.sizes import bound_names, counts
+from adcli.lang.passes.simplify import simplify
 
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads."""
@@ -35,7 +37,7 @@ EVERYTHING = 1 << 62
 
 
 @dataclass(slots=True)
-class Step:
+class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, or scalar equations."""
 
     equations: Sequence[Equation]
@@ -49,9 +51,9 @@ class TensorModule:
     `env`, which has `cells` cells."""
 
     text: str
-    entry: Entry
+    entry: EntryPoint
     program: Program
-    steps: list[Step]
+    steps: list[ModuleStep]
     env: Environment
     choices: int
     cells: int
@@ -79,7 +81,7 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
     externals = tuple(sorted(set().union(*[i.externals for i in used])))
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
-    entry = Entry(name, lanes, 0, len(program.params), len(program.results), externals)
+    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals)
     return TensorModule("\n".join(lines) + "\n", entry, program, steps, env, choices, flag + FLAG)
 
 
@@ -95,8 +97,6 @@ def interface(env: Environment, program: Program, choices: int) -> list[str]:
 
 def prepared(program: Program) -> Program:
     """The program in terms of what a machine has, bodies too."""
-    from adcli.codegen.nests.fusion import fused
-    from adcli.lang.passes.simplify import simplify
     program = fused(expand(program, DEFINITIONS))
     equations = []
     for e in program.equations:
@@ -107,7 +107,7 @@ def prepared(program: Program) -> Program:
     return replace(program, equations=tuple(equations))
 
 
-def divided(program: Program, lanes: int) -> list[Step]:
+def divided(program: Program, lanes: int) -> list[ModuleStep]:
     """The steps of a program, in order; equations that nothing needs are left out."""
     needed = {r.atom for r in program.results}
     kept: list[Equation] = []
@@ -115,23 +115,23 @@ def divided(program: Program, lanes: int) -> list[Step]:
         if not needed.isdisjoint(e.outs):
             needed.update(e.args)
             kept.append(e)
-    steps: list[Step] = []
+    steps: list[ModuleStep] = []
     run: list[Equation] = []
     for e in reversed(kept):
         if isinstance(e.op, Comprehension):
-            steps += [Step(run)] if run else []
+            steps += [ModuleStep(run)] if run else []
             run = []
             made = nests(e, e.op, lanes)
-            steps.append(Step((e,), made, not all(map(covered, made))))
+            steps.append(ModuleStep((e,), made, not all(map(covered, made))))
         else:
             run.append(e)
-            if len(run) == SIZE:
-                steps.append(Step(run))
+            if len(run) == PART_SIZE:
+                steps.append(ModuleStep(run))
                 run = []
-    return steps + ([Step(run)] if run else [])
+    return steps + ([ModuleStep(run)] if run else [])
 
 
-def crossing(program: Program, steps: Sequence[Step]) -> list[Var]:
+def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
     """The values that lie in memory: inputs, then results, then what one step makes and another one reads."""
     home = {out: k for k, s in enumerate(steps) for e in s.equations for out in e.outs}
     results = {r.atom for r in program.results}
@@ -155,7 +155,7 @@ def covered(nest: Nest) -> bool:
 
 # ---------------------------------------------------------------- functions
 
-def comprehension(env: Environment, step: Step, name: str, choice: int) -> list[str]:
+def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:
     """A step that is a comprehension: the nests, and the function that fills and chooses."""
     (e,) = step.equations
     op = e.op
@@ -227,9 +227,9 @@ def filling(f: NestWriter, op: Comprehension) -> None:
     f.close_loop([])
 
 
-def scalars(env: Environment, step: Step, name: str) -> list[str]:
+def scalars(env: Environment, step: ModuleStep, name: str) -> list[str]:
     """A step of scalar equations."""
-    f, instructions = Function(env.sizes), env.on(1)
+    f, instructions = FunctionWriter(env.sizes), env.on(1)
     own = {out for e in step.equations for out in e.outs}
     text: dict[Var, str] = {}
     for e in step.equations:
@@ -247,12 +247,12 @@ def scalars(env: Environment, step: Step, name: str) -> list[str]:
     return [head(name, env), *f.text(), "}", ""]
 
 
-def cell(f: Function, env: Environment, v: Var) -> str:
+def cell(f: FunctionWriter, env: Environment, v: Var) -> str:
     """The address of a value."""
     return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
 
 
-def main(env: Environment, steps: Sequence[Step], name: str) -> list[str]:
+def main(env: Environment, steps: Sequence[ModuleStep], name: str) -> list[str]:
     """The function that runs steps; a gather that was outside ends it."""
     for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
                          ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),

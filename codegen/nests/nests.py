@@ -19,8 +19,8 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices
 from adcli.lang.ir.sizes import number
 
-MOST = 3
-"""Nests for one form of a comprehension, and forms."""
+MOST_FORMS, MOST_NESTS = 3, 3
+"""Forms of a comprehension that are looked at, and nests for each."""
 HOPELESS = 5
 """How much worse than the best one at large sizes a nest may be."""
 STILL, CONSECUTIVE, STRIDED, WILD = range(4)
@@ -32,9 +32,9 @@ ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 20
 """Bytes of copies that are made; they lie on the stack."""
-NEAR = 300
+NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
-LONG = 40
+LONG_BODY = 40
 """Operations of a body beyond which it is written out once or twice only."""
 
 
@@ -105,7 +105,7 @@ class Nest:
                 return float("inf")
             copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 for s in self.packed if self.vector is not None)
             return total * self.per_point + total / max(1, lengths[self.tile]) * copied
-        far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR
+        far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR_ROWS
         return total * self.per_point * (2 if far else 1) + (elements * ACROSS if self.reduces else 0)
 
     def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
@@ -172,7 +172,7 @@ def straightened(op: Comprehension) -> list[tuple[Comprehension, tuple[Window, .
     while left:
         now, windows = left.pop(0)
         choices = [] if op.reduction == "=" or any(isinstance(s, Read) for s in now.write) else _sums(now)
-        if not choices or len(left) + len(done) >= MOST:
+        if not choices or len(left) + len(done) >= MOST_FORMS:
             done.append((now, windows))
         else:
             left += [_straightened(now, s, i, windows) for s, i in choices]
@@ -224,7 +224,7 @@ def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
         made += [n for n in map(_packed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
-    most = MOST if len(op.body.equations) < LONG else 1
+    most = MOST_NESTS if len(op.body.equations) < LONG_BODY else 1
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
     return found or [_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes)]
 
@@ -307,14 +307,14 @@ def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, ma
            v: Index | None) -> tuple[int, int]:
     """Rows and blocks of a tile: as many accumulators as registers hold and the latency of a sum asks for."""
     length = len(op.body.equations)
-    if v is None or length > LONG or any(not x.op.llvm for x in op.body.equations):
+    if v is None or length > LONG_BODY or any(not x.op.llvm for x in op.body.equations):
         return 1, 1
-    few = length > LONG // 4
+    few = length > LONG_BODY // 4
     if not inner and not reduces:
         return 1, 1 if few or masked else 2
     wide = 2 if lanes == 8 else 1
     if tile is None:
         return 1, 1 if masked else 2 if few else 4
     if few or masked:
-        return 4 * wide if not few else 4 if length <= LONG // 2 else 2, 1
+        return 4 * wide if not few else 4 if length <= LONG_BODY // 2 else 2, 1
     return (4, 2) if reduces else (4 * wide, 2)

@@ -16,37 +16,35 @@ from typing import Any
 import numpy as np
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.arrays import byte
-from adcli.codegen.machine.kernel import Kernel, processors
+from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
+from adcli.codegen.machine.memory import UNASKED_BYTES, amount, available
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
+from adcli.codegen.rows.jit import link, object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, counts, number, prove, require_words, shapes
 
-FLOAT, INTEGER = np.dtype(np.float64), np.dtype(np.int64)
-LINE = 64
-"""Bytes of a cache line, at which values in memory begin."""
+FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 PLANS = 64
 """Sets of shapes whose plans are kept."""
-KEPT = 1 << 28
+SPARE_BYTES = 1 << 28
 """Bytes of memory that a plan keeps for the next call."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell which steps are worth threads."""
 WORTH_THREADS = 1e-3
 """Seconds of a step beyond which threads pay."""
-PARTS, WHOLE = 4, 32
+THREAD_PARTS, TILE_MULTIPLE = 4, 32
 """Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
-SMALL = 1 << 26
-"""Bytes that are taken without asking how many there are."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], np.ndarray]
-Frame = tuple[Any, object]
+CallMemory = tuple[Any, object]
 """An `env`, and what holds the memory that it points to."""
 
 
 @dataclass(slots=True)
-class Plan:
+class CallPlan:
     """What one set of shapes needs. `cells` is `env` with everything but addresses; `offsets` are the places of values in the
     block of `memory` bytes; `outputs` are shapes of results."""
 
@@ -55,14 +53,14 @@ class Plan:
     offsets: list[tuple[int, int]]
     memory: int
     outputs: list[tuple[int, ...]]
-    steps: list[Run]
+    stretches: list[Stretch]
     shapes: dict[Var, tuple[int, ...]]
-    spare: list[Frame] = field(default_factory=list)
+    spare: list[CallMemory] = field(default_factory=list)
     """What calls have used and no call uses now."""
 
 
 @dataclass(slots=True)
-class Run:
+class Stretch:
     """Steps `first` to `last`; or one that threads share, by the values of its outermost index."""
 
     first: int
@@ -77,7 +75,6 @@ def compile_tensors(program: Program, lanes: int | None = None, library: veclib.
     `limit` is how many bytes a call may take (default: what the system has left), `allocate` gives an array of so many bytes for
     each value that is no result, in place of one block for all.
     """
-    from adcli.codegen.rows.jit import link, object_code
     module = emit(program, lanes or veclib.lanes(), library or veclib.host())
     return TensorKernel(module, link(object_code(module.text), module.entry), limit, allocate)
 
@@ -87,9 +84,9 @@ class TensorKernel:
 
     def __init__(self, module: TensorModule, kernel: Kernel, limit: int | None = None, allocate: Allocate | None = None) -> None:
         self.module, self.kernel, self.limit, self.allocate = module, kernel, limit, allocate
-        self.program, self.plans = module.program, dict[Shapes, Plan]()
+        self.program, self.plans = module.program, dict[Shapes, CallPlan]()
         self.counts = [self.program.params.index(p) for p in counts(self.program)]
-        self.inputs = [(p, p.name, INTEGER if p.var.integer else FLOAT) for p in self.program.params]
+        self.inputs = [(p, p.name, INT64 if p.var.integer else FLOAT64) for p in self.program.params]
         bound = {p.var for p in self.program.params}
         names: dict[Var, str] = {}
         self.copies: list[Result] = []
@@ -115,7 +112,7 @@ class TensorKernel:
         for p, name, dtype in self.inputs:
             a = arrays.get(name)
             if a.__class__ is not np.ndarray or a.dtype is not dtype:
-                a = np.array(a) if a.__class__ is float and dtype is FLOAT else converted(p, a, dtype)
+                a = np.array(a) if a.__class__ is float and dtype is FLOAT64 else converted(p, a, dtype)
             place = address(a)
             if place is None:
                 a = converted(p, a, dtype)
@@ -134,14 +131,14 @@ class TensorKernel:
             frame = self.frame(plan)
         env = frame[0]
         env[self.given] = places
-        for run in plan.steps:
-            if run.share is None or jobs == 1:
-                self.kernel.function(env, None, run.first, run.last, None)
+        for stretch in plan.stretches:
+            if stretch.share is None or jobs == 1:
+                self.kernel.function(env, None, stretch.first, stretch.last, None)
             else:
-                self.share(env, run, processors() if jobs is None else jobs)
+                self.share(env, stretch, processors() if jobs is None else jobs)
         if env[self.module.env.flag]:
             raise self.outside(plan, env)
-        if plan.memory <= KEPT and self.allocate is None:
+        if plan.memory <= SPARE_BYTES and self.allocate is None:
             plan.spare.append(frame)
         found = {name: a for (name, _), a in zip(self.made, results, strict=True)}
         if self.copies or out is not None:
@@ -150,7 +147,7 @@ class TensorKernel:
 
     # ------------------------------------------------------------ plans
 
-    def plan(self, key: Shapes) -> Plan:
+    def plan(self, key: Shapes) -> CallPlan:
         """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
         they do not fit, or need too much memory."""
         program, module = self.program, self.module
@@ -166,29 +163,29 @@ class TensorKernel:
         cells = (ctypes.c_int64 * module.cells)()
         for name, at in module.env.sizes.items():
             cells[at] = sizes[name]
-        runs: list[Run] = []
+        stretches: list[Stretch] = []
         for k, step in enumerate(module.steps):
             for nest in step.nests:
                 require_words(program, step.equations[0], nest.op, sizes, found)
             costs = [n.cost(sizes, module.entry.lanes) for n in step.nests]
             best = costs.index(min(costs)) if costs else 0
             cells[module.choices + k] = best
-            runs.append(self.single(k, best, costs, sizes))
-        plan = Plan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(runs), found)
+            stretches.append(self.single(k, best, costs, sizes))
+        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(self.plans)), None)
         self.plans[key] = plan
         return plan
 
-    def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Run:
+    def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Stretch:
         """How one step is run."""
         step = self.module.steps[k]
         if step.nests and costs[best] * NANOSECONDS * 1e-9 > WORTH_THREADS:
             nest = step.nests[best]
             if nest.shared is not None:
                 r = nest.range(nest.shared)
-                return Run(k, k + 1, (number(r.low, sizes), number(r.high, sizes)))
-        return Run(k, k + 1)
+                return Stretch(k, k + 1, (number(r.low, sizes), number(r.high, sizes)))
+        return Stretch(k, k + 1)
 
     def offsets(self, found: Mapping[Var, tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
         """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
@@ -199,7 +196,7 @@ class TensorKernel:
         lying: dict[int, list[tuple[int, int]]] = {}
         for k, s in enumerate(steps):
             for v in [out for e in s.equations for out in e.outs if out in own]:
-                size = -(-8 * max(prod(found[v]), 1) // LINE) * LINE
+                size = -(-8 * max(prod(found[v]), 1) // CACHE_LINE) * CACHE_LINE
                 at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
                 if at is None:
                     start, end = end, end + size
@@ -216,7 +213,7 @@ class TensorKernel:
     def refuse_much(self, needed: int) -> None:
         limit = self.limit
         if limit is None:
-            if needed <= SMALL:
+            if needed <= UNASKED_BYTES:
                 return
             limit = available()
         if needed > limit:
@@ -226,13 +223,13 @@ class TensorKernel:
     def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
         """AdError where a gather has nothing to choose from."""
         for e, s, tensor, d in self.module.env.gathers:
-            if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and points(e.op, sizes):
+            if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and has_points(e.op, sizes):
                 raise AdError(f"an element of {named(e, s)} is a subscript of dimension {d} of '{tensor.name or 'a tensor'}', "
                               f"which has no elements", e.span, None, self.program.source)
 
     # ------------------------------------------------------------ calls
 
-    def frame(self, plan: Plan) -> Frame:
+    def frame(self, plan: CallPlan) -> CallMemory:
         """A new `env` for a call, with memory for the values that pass from step to step."""
         env = plan.cells.__class__.from_buffer_copy(plan.cells)
         if self.allocate is not None:
@@ -240,26 +237,26 @@ class TensorKernel:
             for cell, memory in held.items():
                 env[cell] = memory.ctypes.data
             return env, held
-        block = np.empty(plan.memory + LINE, np.uint8)
+        block = np.empty(plan.memory + CACHE_LINE, np.uint8)
         start = block.ctypes.data
-        start += -start % LINE
+        start += -start % CACHE_LINE
         for cell, offset in plan.offsets:
             env[cell] = start + offset
         return env, block
 
-    def share(self, env: Any, run: Run, jobs: int) -> None:
+    def share(self, env: Any, stretch: Stretch, jobs: int) -> None:
         """One step by several threads, in more parts than there are threads: none waits long for another."""
-        assert run.share is not None
-        low, high = run.share
-        size = -(-(high - low) // (PARTS * jobs))
-        if size > WHOLE:
-            size = -(-size // WHOLE) * WHOLE
+        assert stretch.share is not None
+        low, high = stretch.share
+        size = -(-(high - low) // (THREAD_PARTS * jobs))
+        if size > TILE_MULTIPLE:
+            size = -(-size // TILE_MULTIPLE) * TILE_MULTIPLE
         ranges = [(ctypes.c_int64 * 3)(at, min(at + size, high), 0) for at in range(low, high, max(size, 1))]
         nothing = (ctypes.c_int64 * 3)(EVERYTHING, -EVERYTHING, 1)
-        self.kernel.function(env, nothing, run.first, run.last, None)
-        share(lambda k: self.kernel.function(env, ranges[k], run.first, run.last, None), range(len(ranges)), jobs)
+        self.kernel.function(env, nothing, stretch.first, stretch.last, None)
+        share(lambda k: self.kernel.function(env, ranges[k], stretch.first, stretch.last, None), range(len(ranges)), jobs)
 
-    def targets(self, plan: Plan, given: Sequence[np.ndarray], out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    def targets(self, plan: CallPlan, given: Sequence[np.ndarray], out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Where results go: arrays of `out` that can be written in place, new ones else."""
         found: list[np.ndarray] = []
         for (name, _), shape in zip(self.made, plan.outputs, strict=True):
@@ -268,7 +265,7 @@ class TensorKernel:
                 raise AdError(f"the array for '{name}' has shape {target.shape}, and the result {shape}")
             if target is not None and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
                 raise AdError(f"the array for '{name}' overlaps that for another result")
-            fits = target is not None and target.dtype == FLOAT and target.flags.c_contiguous and target.flags.writeable \
+            fits = target is not None and target.dtype == FLOAT64 and target.flags.c_contiguous and target.flags.writeable \
                 and not any(np.may_share_memory(target, a) for a in [*given, *found])
             found.append(target if fits and target is not None else np.empty(shape))
         return found
@@ -278,7 +275,7 @@ class TensorKernel:
         values = {p.var: a for (p, *_), a in zip(self.inputs, given, strict=True)}
         values |= {v: found[name] for name, v in self.made}
         for r in self.copies:
-            found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT)
+            found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT64)
         for name, target in (out or {}).items():
             if name not in found:
                 raise AdError(f"no result '{name}'", help=f"the results are {', '.join(found)}")
@@ -286,7 +283,7 @@ class TensorKernel:
                 target[...] = found[name]
                 found[name] = target
 
-    def outside(self, plan: Plan, env: Any) -> AdError:
+    def outside(self, plan: CallPlan, env: Any) -> AdError:
         """What to say of a gathered subscript that is no subscript."""
         flag = self.module.env.flag
         e, s, tensor, d = self.module.env.gathers[env[flag] - 1]
@@ -319,23 +316,23 @@ def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
         a = np.asarray(given)
     except ValueError as error:
         raise AdError(f"'{p.name}' is no array: its rows have different lengths") from error
-    if a.dtype.kind not in ("iu" if dtype == INTEGER else "fiub"):
+    if a.dtype.kind not in ("iu" if dtype == INT64 else "fiub"):
         whole = a.dtype.kind == "f" and bool((a == np.floor(a)).all()) and bool((np.abs(a) < 2.0 ** 63).all())
-        if dtype == FLOAT or not whole:
+        if dtype == FLOAT64 or not whole:
             raise AdError(f"'{p.name}' has elements of type {a.dtype}",
-                          help="it is a tensor of integers" if dtype == INTEGER else "elements are real numbers")
+                          help="it is a tensor of integers" if dtype == INT64 else "elements are real numbers")
     shape = a.shape
     return np.require(a, dtype, ["C", "A"]).reshape(shape)
 
 
-def joined(runs: Sequence[Run]) -> list[Run]:
+def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
     """Neighbours that compiled code runs without threads as one."""
-    found: list[Run] = []
-    for run in runs:
-        if found and run.share is None and found[-1].share is None:
-            found[-1].last = run.last
+    found: list[Stretch] = []
+    for stretch in stretches:
+        if found and stretch.share is None and found[-1].share is None:
+            found[-1].last = stretch.last
         else:
-            found.append(run)
+            found.append(stretch)
     return found
 
 
@@ -350,28 +347,11 @@ def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return sorted(found, key=lambda place: place[1])
 
 
-def points(op: Comprehension, sizes: Mapping[str, int]) -> int:
-    from adcli.lang.evaluate.comprehensions import points as domain
-    return domain(op, sizes)[1]
+def has_points(op: Comprehension, sizes: Mapping[str, int]) -> bool:
+    from adcli.lang.evaluate.comprehensions import points  # start-up: hardly any program asks
+    return points(op, sizes)[1] > 0
 
 
 def named(e: Equation, s: Read) -> str:
     source = e.args[s.arg]
     return (source.name if isinstance(source, Var) else None) or "the subscript"
-
-
-def available() -> int:
-    """Bytes of memory that the system has left; very many where it does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return 1 << 62
-
-
-def amount(size: int) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if size < 10_000 or unit == "GiB":
-            break
-        size //= 1024
-    return f"{size} {unit}"

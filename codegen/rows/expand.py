@@ -11,16 +11,16 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.passes.pipeline import run
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 
 Definitions = Mapping[str, Callable[..., Expr]]
-Environment = dict[Atom, Atom]
+Substitution = dict[Atom, Atom]
 
 
 def for_machine(program: Program) -> Program:
     """The program as code is made from it: zero seeds gated, compositions written out, simplified."""
-    from adcli.lang.passes.pipeline import run
-    from adcli.lang.passes.simplify import simplify
-    from adcli.lang.passes.zero_seeds import drop_zero_seeds
     return run(program, [drop_zero_seeds, expand, simplify])
 
 
@@ -29,7 +29,7 @@ def expand(program: Program, definitions: Definitions | None = None) -> Program:
 
     Time is linear in the number of equations that come out.
     """
-    env: Environment = {}
+    env: Substitution = {}
     done: list[Equation] = []
     pending = list(reversed(program.equations))
     while pending:
@@ -42,7 +42,7 @@ def expand(program: Program, definitions: Definitions | None = None) -> Program:
     return replace(program, equations=tuple(done), results=tuple(resolved(r, env) for r in program.results))
 
 
-def substituted(e: Equation, env: Environment) -> Equation:
+def substituted(e: Equation, env: Substitution) -> Equation:
     """The equation in terms of what its Vars stand for; itself where none stands for another."""
     if env.keys().isdisjoint(e.args) and env.keys().isdisjoint(e.outs):
         return e
@@ -50,7 +50,7 @@ def substituted(e: Equation, env: Environment) -> Equation:
     return Equation(outs, e.op, args, e.span, e.group)
 
 
-def rewrite(e: Equation, env: Environment, definitions: Definitions) -> list[Equation] | None:
+def rewrite(e: Equation, env: Substitution, definitions: Definitions) -> list[Equation] | None:
     """The equations that stand for `e`, or None where it stays as it is."""
     value = definitions.get(e.op.name)
     if value is None and e.op.llvm is None and e.op.libm is None:
@@ -65,7 +65,7 @@ def rewrite(e: Equation, env: Environment, definitions: Definitions) -> list[Equ
     return None
 
 
-def inlined(e: Equation, value: Callable[..., Expr], env: Environment) -> list[Equation]:
+def inlined(e: Equation, value: Callable[..., Expr], env: Substitution) -> list[Equation]:
     """The composition `value` on the arguments of `e`, defining the result of `e`."""
     builder, (out,) = Builder(), e.outs
     builder.span, builder.group = e.span, e.group
@@ -88,19 +88,19 @@ def folded(e: Equation) -> list[Equation]:
     return [*builder.equations, Equation(e.outs, e.op, (left, e.args[-1]), e.span, e.group)]
 
 
-def read(atom: Atom, env: Environment) -> Atom:
+def read(atom: Atom, env: Substitution) -> Atom:
     """What `atom` stands for; at most one step a nested composition."""
     while atom in env:
         atom = env[atom]
     return atom
 
 
-def renamed(out: Var, env: Environment) -> Var:
+def renamed(out: Var, env: Substitution) -> Var:
     """The Var that an equation is to define in place of `out`."""
     atom = read(out, env)
     assert not isinstance(atom, Lit)
     return atom
 
 
-def resolved(result: Result, env: Environment) -> Result:
+def resolved(result: Result, env: Substitution) -> Result:
     return replace(result, atom=read(result.atom, env))

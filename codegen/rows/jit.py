@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import CodegenError, Entry, Kernel
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel
 from adcli.codegen.machine.kernel import run as run
 from adcli.lang.ir.gc import paused
 
@@ -64,7 +64,7 @@ def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
         return str(machine(cpu, level).emit_assembly(module))
 
 
-def link(code: bytes, entry: Entry) -> Kernel:
+def link(code: bytes, entry: EntryPoint) -> Kernel:
     """The kernel in an object file that `object_code` made for this machine."""
     from llvmlite import binding
     with LOCK, reported():
@@ -128,7 +128,7 @@ def start() -> None:
     from llvmlite import binding
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    for library in ("libm.so.6", veclib.FILE if veclib.host() is not veclib.NONE else ""):
+    for library in ("libm.so.6", veclib.FILE if veclib.host() is not veclib.NO_LIBRARY else ""):
         if library and os.name == "posix":
             with contextlib.suppress(RuntimeError):
                 binding.load_library_permanently(library)

@@ -16,19 +16,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import Entry
+from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, stack, vector
-from adcli.codegen.rows.parts import SIZE, Part, cut
+from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 
-RESERVED = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots",
-            "others", "beyond", "within", "until")
-WHOLE = 4_000
+LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
+              "beyond", "within", "until")
+"""What the text calls its own values and blocks: no value of a program has such a name."""
+ONE_PART = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
-BLOCKS, LONG = 4, 20_000
-"""How many blocks go through each part together in a program of more than LONG equations."""
-PLAIN = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
+BLOCKS, LONG_PROGRAM = 4, 20_000
+"""How many blocks go through each part together in a program of more than LONG_PROGRAM equations."""
+PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Module:
     """LLVM IR with its entry; `equations` is the length of the program after expansion."""
 
     text: str
-    entry: Entry
+    entry: EntryPoint
     equations: int
 
     @property
@@ -52,7 +53,7 @@ class Module:
         return self.entry.work_bytes
 
 
-def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NONE, name: str = "kernel",
+def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_LIBRARY, name: str = "kernel",
          header: Iterable[str] = (), part_size: int | None = None, fast: bool = False) -> Module:
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
     give the same text on every machine.
@@ -62,15 +63,15 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NONE
     """
     program = expand(program, DEFINITIONS)
     if part_size is None:
-        part_size = WHOLE if len(program.equations) <= WHOLE else SIZE
+        part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     parts, slots = cut(program, part_size)
     instructions = Instructions(lanes, library, fast)
     writer = KernelWriter(program, instructions)
-    blocks = BLOCKS if len(program.equations) > LONG else 1
+    blocks = BLOCKS if len(program.equations) > LONG_PROGRAM else 1
     body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
-    entry = Entry(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
+    entry = EntryPoint(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
     return Module("\n".join(lines), entry, len(program.equations))
 
 
@@ -80,12 +81,12 @@ def interface(program: Program) -> list[str]:
             f"; out: {', '.join(r.name for r in program.results)}"]
 
 
-def one_part(writer: KernelWriter, part: Part, name: str) -> list[str]:
+def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
     return [f"define {head(name, writer.lanes)} {{", *loop(writer.lanes, writer.columns(part), writer.body(part)), "}"]
 
 
-def many_parts(writer: KernelWriter, parts: list[Part], name: str, slots: int, blocks: int) -> list[str]:
+def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int) -> list[str]:
     """One function a part, and the loop that calls them in order for each `blocks` blocks: code that is longer than the
     processor's cache for it is fetched once for all of them."""
     lines, calls = [], [f"  %beyond = add i64 %row, {blocks * writer.lanes}",
@@ -131,14 +132,14 @@ class KernelWriter:
         self.program, self.instructions = program, instructions
         self.lanes, self.real = instructions.lanes, instructions.real
         self.truth, self.mask = instructions.truth, instructions.mask
-        self.names: dict[str, int] = dict.fromkeys(RESERVED, 0)
+        self.names: dict[str, int] = dict.fromkeys(LOOP_NAMES, 0)
         self.temporaries = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
 
-    def columns(self, part: Part) -> list[str]:
+    def columns(self, part: ProgramPart) -> list[str]:
         """Pointers to the columns that a part reads and writes, by their position."""
         lines = []
         for side, positions in (("in", part.params), ("out", [i for i, _ in part.results])):
@@ -147,7 +148,7 @@ class KernelWriter:
                           f"  %{side}.{i} = load ptr, ptr %{side}.{i}.slot"]
         return lines
 
-    def body(self, part: Part) -> list[str]:
+    def body(self, part: ProgramPart) -> list[str]:
         """A part on one block of rows: inputs, incoming slots, equations, outgoing slots, results."""
         lines: list[str] = []
         self.operands = {}
@@ -227,7 +228,7 @@ class KernelWriter:
 
 def quoted(name: str) -> str:
     """A name as LLVM writes it: quoted unless it is plain ASCII."""
-    if PLAIN.fullmatch(name):
+    if PLAIN_NAME.fullmatch(name):
         return name
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else escaped(c) for c in name) + '"'
 

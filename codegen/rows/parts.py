@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Program, Var
 
-SIZE = 1000
+PART_SIZE = 1000
 """Equations a part has at most."""
 
 
 @dataclass(slots=True)
-class Part:
+class ProgramPart:
     """Consecutive equations; `params` and `results` are positions in the program, slots positions in the workspace."""
 
     equations: Sequence[Equation]
@@ -26,11 +26,11 @@ class Part:
     results: list[tuple[int, Atom]] = field(default_factory=list)
 
 
-def cut(program: Program, size: int = SIZE) -> tuple[list[Part], int]:
+def cut(program: Program, size: int = PART_SIZE) -> tuple[list[ProgramPart], int]:
     """The parts of a program in order, of nearly equal length, and the number of slots of the workspace."""
     count = max(1, -(-len(program.equations) // size))
     length = max(1, -(-len(program.equations) // count))
-    parts = [Part(program.equations[k * length:(k + 1) * length]) for k in range(count)]
+    parts = [ProgramPart(program.equations[k * length:(k + 1) * length]) for k in range(count)]
     wanted = {r.atom for r in program.results}
     home: dict[Atom, int] = {
         out: k for k, part in enumerate(parts) for e in part.equations for out in e.outs if out in wanted}
@@ -38,7 +38,7 @@ def cut(program: Program, size: int = SIZE) -> tuple[list[Part], int]:
     return parts, allocate(parts, {p.var: i for i, p in enumerate(program.params)})
 
 
-def place(program: Program, parts: list[Part], home: Mapping[Atom, int], size: int) -> None:
+def place(program: Program, parts: list[ProgramPart], home: Mapping[Atom, int], size: int) -> None:
     """Each result to the part that defines it, `home`; constants and inputs `size` a part, the first parts first."""
     outside = 0
     for i, result in enumerate(program.results):
@@ -46,11 +46,11 @@ def place(program: Program, parts: list[Part], home: Mapping[Atom, int], size: i
         if k is None:
             k, outside = outside // size, outside + 1
             if k == len(parts):
-                parts.append(Part(()))
+                parts.append(ProgramPart(()))
         parts[k].results.append((i, result.atom))
 
 
-def allocate(parts: list[Part], position: dict[Var, int]) -> int:
+def allocate(parts: list[ProgramPart], position: dict[Var, int]) -> int:
     """Fill in what each part loads and stores; `position` is that of the inputs. The number of slots used."""
     incoming = [reads(part) for part in parts]
     last = {v: k for k, values in enumerate(incoming) for v in values}
@@ -70,7 +70,7 @@ def allocate(parts: list[Part], position: dict[Var, int]) -> int:
     return slots
 
 
-def reads(part: Part) -> list[Var]:
+def reads(part: ProgramPart) -> list[Var]:
     """Every Var that a part reads and does not define, once, in order of first use."""
     atoms = [a for e in part.equations for a in e.args] + [atom for _, atom in part.results]
     own = {out for e in part.equations for out in e.outs}

@@ -76,7 +76,7 @@ def wait_for_writing(run: subprocess.Popen[str], folder: Path, before: set[str])
 
 
 def half_written(folder: Path) -> set[str]:
-    return {p.name for p in folder.glob("*" + cache.UNFINISHED)}
+    return {p.name for p in folder.glob("*" + cache.TEMPORARY)}
 
 
 def broken(folder: Path) -> list[str]:

@@ -346,7 +346,7 @@ def test_where_it_lies(monkeypatch, env, where):
 # ---------------------------------------------------------------- size
 
 def test_the_longest_unused_go_first(store, folder, monkeypatch):
-    monkeypatch.setattr(cache, "LARGEST", 80_000)
+    monkeypatch.setattr(cache, "BYTES_KEPT", 80_000)
     names = [f"{i:064x}" for i in range(30)]
     for i, name in enumerate(names):
         store.put(name, bytes(4000))
@@ -361,7 +361,7 @@ def test_the_longest_unused_go_first(store, folder, monkeypatch):
 
 
 def test_the_number_of_entries_is_bounded(store, folder, monkeypatch):
-    monkeypatch.setattr(cache, "MOST", 8)
+    monkeypatch.setattr(cache, "ENTRIES_KEPT", 8)
     for i in range(40):
         store.put(f"{i:064x}", b"x")
         assert store.info().entries <= 8
@@ -370,7 +370,7 @@ def test_the_number_of_entries_is_bounded(store, folder, monkeypatch):
 
 def test_what_killed_runs_left_goes_after_an_hour(store, folder):
     store.put(NAME, b"x")
-    old, new, foreign = (folder / n for n in ("1-a" + cache.UNFINISHED, "2-b" + cache.UNFINISHED, "notes.txt"))
+    old, new, foreign = (folder / n for n in ("1-a" + cache.TEMPORARY, "2-b" + cache.TEMPORARY, "notes.txt"))
     for file in (old, new, foreign):
         file.write_bytes(b"half")
     os.utime(old, (time.time() - cache.STALE - 10,) * 2)
@@ -427,11 +427,11 @@ def test_an_interrupted_write_leaves_nothing(store, folder, monkeypatch):
 # ---------------------------------------------------------------- the verb
 
 def test_info_and_clear(folder):
-    assert succeeds("cache").out == f"folder: {folder}\nentries: 0\nsize: 0 of {cache.LARGEST} bytes\n"
+    assert succeeds("cache").out == f"folder: {folder}\nentries: 0\nsize: 0 of {cache.BYTES_KEPT} bytes\n"
     succeeds(*RUN)
     succeeds("eval", "-e", "v = 2")
     size = sum(p.stat().st_size for p in files(folder))
-    assert succeeds("cache", "info").out == f"folder: {folder}\nentries: 2\nsize: {size} of {cache.LARGEST} bytes\n"
+    assert succeeds("cache", "info").out == f"folder: {folder}\nentries: 2\nsize: {size} of {cache.BYTES_KEPT} bytes\n"
     (folder / "mine.txt").write_text("kept")
     assert succeeds("cache", "clear").out == "removed 2 entries\n"
     assert [p.name for p in files(folder)] == ["mine.txt"]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from adcli.codegen.machine import loader, veclib
-from adcli.codegen.machine.kernel import Entry, run
+from adcli.codegen.machine.kernel import EntryPoint, run
 from adcli.codegen.machine.loader import LoadError, load
 from adcli.codegen.rows import jit, llvm
 from native_programs import WIDTHS, everything, long_program
@@ -82,7 +82,7 @@ def test_a_function_that_this_machine_has_not():
     text = "declare double @no_such_function(double)\ndefine void @f(ptr %i, ptr %o, i64 %b, i64 %e, ptr %w) {\n" \
            "  %x = call double @no_such_function(double 1.0)\n  store double %x, ptr %w\n  ret void\n}\n"
     with pytest.raises(LoadError, match="this machine has no no_such_function"):
-        load(jit.object_code(text), Entry("f", 1, 8, 0, 0, ("no_such_function",)))
+        load(jit.object_code(text), EntryPoint("f", 1, 8, 0, 0, ("no_such_function",)))
 
 
 @pytest.mark.parametrize(("text", "reason"), [
@@ -93,7 +93,7 @@ def test_kinds_of_code_that_are_refused(text, reason):
     text += "define void @f(ptr %i, ptr %o, i64 %b, i64 %e, ptr %w) {\n" \
             "  %x = load i64, ptr @g\n  store i64 %x, ptr %w\n  ret void\n}\n"
     with pytest.raises(LoadError, match=reason):
-        load(jit.object_code(text), Entry("f", 1, 8, 0, 0, ()))
+        load(jit.object_code(text), EntryPoint("f", 1, 8, 0, 0, ()))
 
 
 def relocations(code):

@@ -180,7 +180,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.Monk
     r = np.random.default_rng(0)
     at = {"A": r.standard_normal((37, 29)), "B": r.standard_normal((29, 83)), "v": r.standard_normal(83)}
     one = kernel(at, jobs=1)
-    assert any(run.share for run in kernel.plan(tuple(a.shape for a in at.values())).steps)
+    assert any(stretch.share for stretch in kernel.plan(tuple(a.shape for a in at.values())).stretches)
     for jobs in (2, 3, 5, 64):
         for name, x in kernel(at, jobs=jobs).items():
             assert x.tobytes() == one[name].tobytes(), (name, jobs)

@@ -22,7 +22,7 @@ def test_what_llvm_refuses_is_an_exception() -> None:
     for text in ("nonsense", "define double @f(double %x) {\n ret double %y\n}"):
         with pytest.raises(jit.CodegenError):
             jit.verify(text)
-    entry = llvm.Entry("f", 1, 0, 0, 0, ("no_such_function",))
+    entry = llvm.EntryPoint("f", 1, 0, 0, 0, ("no_such_function",))
     with pytest.raises(jit.CodegenError):
         jit.link(jit.object_code("define void @f() {\n ret void\n}"), entry)
 

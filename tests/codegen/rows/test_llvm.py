@@ -141,7 +141,7 @@ def test_names() -> None:
 
 
 def test_without_a_vector_library() -> None:
-    module = llvm.emit(everything(), veclib.lanes(), veclib.NONE)
+    module = llvm.emit(everything(), veclib.lanes(), veclib.NO_LIBRARY)
     assert not any(symbol.startswith("_ZGV") for symbol in module.entry.externals)
     kernel = jit.link(jit.object_code(module.text), module.entry)
     scalar = jit.compile_program(everything(), 1)

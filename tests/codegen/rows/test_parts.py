@@ -34,7 +34,7 @@ def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatc
     at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows * lanes)] for k in range(5)]
     whole = llvm.emit(program, lanes, veclib.host(), part_size=10_000)
     single = llvm.emit(program, lanes, veclib.host(), part_size=50)
-    monkeypatch.setattr(llvm, "LONG", 100)
+    monkeypatch.setattr(llvm, "LONG_PROGRAM", 100)
     together = llvm.emit(program, lanes, veclib.host(), part_size=50)
     assert together.work_bytes == llvm.BLOCKS * single.work_bytes
     runs = [jit.run(jit.link(jit.object_code(m.text), m.entry), at) for m in (whole, together)]
@@ -42,9 +42,9 @@ def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatc
 
 
 def test_what_waits_lies_on_whole_cache_lines() -> None:
-    module = llvm.emit(long_program(300), 4, veclib.NONE, part_size=50)
+    module = llvm.emit(long_program(300), 4, veclib.NO_LIBRARY, part_size=50)
     assert module.text.count("define ") == module.text.count(" alignstack(32) {")
-    assert "alignstack" not in llvm.emit(long_program(300), 2, veclib.NONE, part_size=50).text
+    assert "alignstack" not in llvm.emit(long_program(300), 2, veclib.NO_LIBRARY, part_size=50).text
     kernel = jit.compile_program(long_program(5000))
     assert kernel.work_bytes and ctypes.addressof(kernel.workspace()) % 64 == 0
 
