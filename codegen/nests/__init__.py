@@ -1,0 +1,6 @@
+"""Comprehensions as code: loop nests.
+
+`nests` chooses the loops, `frames`, `addresses`, `bodies` and `loops` write them, each on what the one before it knows; `fusion`
+and `module` make one LLVM module of a program, and `runtime` calls it on NumPy arrays. What an operation is on the machine is
+said by `rows/instructions.py`, never here; nothing here touches LLVM but by `rows/jit.py`.
+"""
