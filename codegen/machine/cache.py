@@ -19,6 +19,8 @@ from hashlib import sha256
 from importlib.util import find_spec
 from typing import NamedTuple
 
+import adcli.codegen
+import adcli.lang
 from adcli.codegen.machine import veclib
 
 SCHEMA = 1
@@ -31,6 +33,8 @@ ENTRIES_KEPT = 4096
 STALE = 3600
 """Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
 SUFFIX, TEMPORARY = ".adc", ".part"
+UNREAD = ("__pycache__", "samples", "tests")
+"""Folders in packages that no compiled code comes from."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -71,8 +75,7 @@ def surroundings() -> list[str]:
 
 def own_folders() -> list[str]:
     """The folders with the files of this package: three in a checkout, one where it is installed as a whole."""
-    packages = (sys.modules[name] for name in ("adcli", "adcli.lang", "adcli.codegen") if name in sys.modules)
-    folders = [os.path.realpath(path) for package in packages for path in package.__path__]
+    folders = [path for package in (adcli, adcli.lang, adcli.codegen) for path in package.__path__]
     return [f for f in folders if not any(f.startswith(whole + os.sep) for whole in folders)]
 
 
@@ -82,21 +85,21 @@ def llvm_files() -> str:
     if spec is None or not spec.origin:
         return "unknown"
     folder = os.path.dirname(spec.origin)
-    return folder + files(folder) + files(os.path.join(folder, "binding"))
+    return folder + files(folder)
 
 
 def files(folder: str) -> str:
-    """Name, size and time of every file in a folder and in the folders in it, but for what Python compiles from them."""
-    each, folders = [], [folder]
+    """Name, size and time of every file in a folder and in the folders in it, but for those that are `UNREAD`."""
+    each, folders, start = [], [folder], len(folder)
     for inner in folders:
         with os.scandir(inner) as found:
             for f in found:
-                if f.is_dir():
-                    folders += [f.path] if f.name != "__pycache__" else []
-                elif f.is_file():
+                if f.is_file():
                     status = f.stat()
-                    each.append((f.path[len(folder):], status.st_size, status.st_mtime_ns))
-    return repr(sorted(each))
+                    each.append(f"{f.path[start:]}\0{status.st_size}\0{status.st_mtime_ns}")
+                elif f.name not in UNREAD and f.is_dir():
+                    folders.append(f.path)
+    return "\0".join(sorted(each))
 
 
 def c_library() -> str:

@@ -2,7 +2,9 @@
 import errno
 import json
 import os
+import pathlib
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from adcli.task import tasks
 
 NAME, OTHER = "ab" * 32, "cd" * 32
 RUN = ("grad", "-e", "v = x*sin(y)", "--at", "x=2,y=5")
+PACKAGES = [sys.modules[name] for name in ("adcli", "adcli.lang", "adcli.codegen")]
 
 
 @pytest.fixture
@@ -148,10 +151,53 @@ def test_a_file_that_changes_without_its_size_counts(tmp_path):
     assert cache.files(str(tmp_path)) != before
 
 
+LAYOUTS = {"checkout": ("adcli", "lang", "codegen"), "installed": ("adcli", "adcli/lang", "adcli/codegen")}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_file_deep_in_a_room_counts_and_what_python_compiles_does_not(tmp_path, monkeypatch, layout):
+    rooms = []
+    for package, folder in zip(PACKAGES, LAYOUTS[layout], strict=True):
+        rooms.append(tmp_path / folder / "room" / "inner")
+        (rooms[-1] / "__pycache__").mkdir(parents=True)
+        (rooms[-1] / "rules.py").write_text("1")
+        monkeypatch.setattr(package, "__path__", [str(tmp_path / folder)])
+    assert len(cache.own_folders()) == (3 if layout == "checkout" else 1)
+    assert "".join(cache.surroundings()).count("/room/inner/rules.py\0") == 3
+    for room in rooms:
+        before = cache.surroundings()
+        (room / "__pycache__" / "rules.pyc").write_bytes(b"code")
+        assert cache.surroundings() == before
+        (room / "rules.py").write_text("12")
+        edited = cache.surroundings()
+        assert edited != before
+        (room / "new.py").write_text("")
+        assert cache.surroundings() not in (before, edited)
+
+
+def test_an_edited_rule_is_not_answered_from_the_cache(folder, tmp_path):
+    """The whole package, as it is installed."""
+    whole = tmp_path / "installed" / "adcli"
+    for name, place in (("adcli", whole), ("lang", whole / "lang"), ("codegen", whole / "codegen")):
+        shutil.copytree(ROOT / name, place, ignore=shutil.ignore_patterns("__pycache__"))
+    env = {**os.environ, "PYTHONPATH": str(whole.parent)}
+
+    def entries() -> int:
+        subprocess.run([sys.executable, "-m", "adcli", *RUN], cwd=tmp_path, env=env, check=True, capture_output=True)
+        return len(files(folder))
+    assert (entries(), entries()) == (1, 1)
+    with open(whole / "lang" / "passes" / "reverse.py", "a") as rules:
+        rules.write("\n")
+    assert entries() == 2
+
+
 def test_the_files_of_this_package_and_of_llvm_count():
     said = "".join(cache.surroundings())
-    for name in ("tasks.py", "reverse.py", "llvm.py", "grammar.lark", "llvmlite", "ffi.py", "_version.py"):
+    for name in ("/grammar.lark", "/prelude.ad", "llvmlite", "/ffi.py", "/_version.py"):
         assert name in said
+    for package in PACKAGES:
+        for top in package.__path__:
+            assert all(f"{str(file).removeprefix(top)}\0" in said for file in pathlib.Path(top).rglob("*.py"))
     assert veclib.processor() in said and cache.c_library() in said
 
 
