@@ -6,7 +6,7 @@ import math
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from back_ends import BACK_ENDS, MODES, alike, derivatives
 
 import adcli

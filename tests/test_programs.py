@@ -20,9 +20,9 @@ import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.equal import equal
 from adcli.lang.lower import program as lowering
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.pipeline import STAGES
-from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import print_program
 from command import adcli
 from places import ROOT

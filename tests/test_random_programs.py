@@ -5,7 +5,7 @@ import random
 
 import laws
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from hypothesis import given
 from random_programs import Sample, choices, extreme, law, mixed_points, point, samples

@@ -12,7 +12,7 @@ from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from back_ends import derivatives as partials
 from places import ROOT

@@ -35,7 +35,7 @@ MatrixKind = tuple[str, tuple[str, ...]]
 
 def load(path: str | os.PathLike[str]) -> Function:
     """The Function of a program file. AdError if it is no program, OSError if it cannot be read."""
-    from adcli.lang.syntax.parse import parse_source
+    from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     with open(path, "rb") as file:
         return Function(parse_source(decode(file.read(), os.fspath(path))))
@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> Function:
 
 def compile(text: str, name: str = "<text>") -> Function:
     """The Function of a program given as text; `name` stands for the file in messages."""
-    from adcli.lang.syntax.parse import parse
+    from adcli.lang.lower.frontend import parse
     return Function(parse(text, name))
 
 
@@ -247,7 +247,7 @@ def _restore(text: str, name: str, matrix: MatrixKind | None, seeds: list[str | 
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
-    from adcli.lang.syntax.parse import parse
+    from adcli.lang.lower.frontend import parse
     program = parse(text, name)
     params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
                    for p, s in zip(program.params, seeds, strict=True))

@@ -15,7 +15,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import Names
-from adcli.lang.syntax.parse import parse_source
+from adcli.lang.lower.frontend import parse_source
 from adcli.task.request import Request
 from adcli.task.signature import Column, Signature, columns
 from adcli.task.verbs import VERBS, Asked

@@ -66,7 +66,7 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
-    from adcli.lang.syntax.parse import parse_source
+    from adcli.lang.lower.frontend import parse_source
     from adcli.task.shapes import refuse_tensors
     f = Function(parse_source(source))
     refuse_tensors(f.program, "bench")
@@ -115,7 +115,7 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.llvm import emit
     from adcli.lang.derive.derivatives import gradient
-    from adcli.lang.syntax.parse import parse_source
+    from adcli.lang.lower.frontend import parse_source
     found: dict[str, float] = {}
 
     def phase(name: str, work: Callable[[], Any]) -> Any:

@@ -25,13 +25,10 @@ class FormatOptions(Options):
 @takes(FormatOptions)
 def command(options: FormatOptions) -> int:
     """The program in canonical form, comments kept."""
-    from adcli.lang.lower.program import lower
+    from adcli.lang.lower.frontend import tree_and_program
     from adcli.lang.syntax.format import format_tree
-    from adcli.lang.syntax.parse import read
     source = options.source
-    tree, faults = read(source)
-    lower(tree, faults)
-    formatted = format_tree(tree)
+    formatted = format_tree(tree_and_program(source)[0])
     if options.check:
         options.refuse(["output"], "is not for --check, which writes nothing")
         if formatted != source.text:

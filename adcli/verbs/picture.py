@@ -32,8 +32,8 @@ def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
     from adcli.lang.derive.derivatives import inputs_to_differentiate, one_output
     from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
+    from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.simplify import simplify
-    from adcli.lang.syntax.parse import parse_source
     from adcli.task.derive import chosen
     options.refuse(NUMBER_OPTIONS, "is about numbers, and --pattern shows none")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")

@@ -46,14 +46,12 @@ def command(options: ShowOptions) -> int:
 
 def stage_text(options: ShowOptions) -> str:
     """The program at the stage that is asked for."""
-    from adcli.lang.lower.program import lower
+    from adcli.lang.lower.frontend import tree_and_program
     from adcli.lang.syntax.flatten import flatten
     from adcli.lang.syntax.format import format_tree
-    from adcli.lang.syntax.parse import read
     stage, style = options.stage, options.style
     wrt, of = options.inputs, options.outputs
-    tree, faults = read(options.source)
-    program = lower(tree, faults)
+    tree, program = tree_and_program(options.source)
     make = STAGES[stage]
     if stage not in ("forward", "reverse"):
         options.refuse(["wrt", "of"], "is for the stages forward and reverse")

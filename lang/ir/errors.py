@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 Span = tuple[int, int]
 
+MOST_FAULTS = 20
+"""Faults of one text that are reported together."""
+
 WIDTH = 100
 """Characters of a source line that a diagnostic shows; a longer line is cut around the carets."""
 
@@ -75,6 +78,13 @@ class AdError(ValueError):
 
 
 AdError.__module__ = "adcli"   # what users import it from, and what a traceback calls it
+
+
+def together(faults: Iterable[AdError]) -> AdError:
+    """Several errors as one, in order of their places; at most `MOST_FAULTS` of them."""
+    first, *rest = sorted(faults, key=lambda e: e.span or (0, 0))[:MOST_FAULTS]
+    first.more = tuple(rest)
+    return first
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,11 @@ INFIX: dict[str, tuple[str, int]] = {
 }
 """Binary operators by the prefix name of their operation."""
 
+ALIASES = {"negate": "neg"}
+"""Other names of operations."""
+AFFINE_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
+"""Operations that make sums of multiples, with their number of operands."""
+
 Piece = tuple[str, int]
 """Text and the level of its outermost operator."""
 

@@ -8,13 +8,13 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
 from adcli.lang.ir.comprehension import Agreement, Read, Source, Subscript
 from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.notation import AFFINE_OPERATIONS, ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
-from adcli.lang.lower.scope import ALIASES, POISON, Body, Context, Scope, prelude
+from adcli.lang.lower.scope import POISON, Body, Context, Scope
 from adcli.lang.lower.subscripts import MOST, Expressions
 from adcli.lang.syntax.constants import number
-from adcli.lang.syntax.tensor_parse import ELEMENTS, INTEGERS
-from adcli.lang.syntax.tree import Call, Compute, Group, Node, Op, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Compute, Group, Node, Op, Token, Typed, bare, postorder
 
 DEEPEST = 30
 """Most tensors of integers that one subscript goes through."""
@@ -22,10 +22,6 @@ MOST_DIMENSIONS = 32
 """Of a tensor, and indices of a comprehension: every NumPy has so many."""
 LONGEST = 300
 """Numbers and names in one extent. Those of functions that call each other could double with each call."""
-
-
-LINEAR = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
-"""Operations that make sums of multiples, with their number of operands."""
 
 
 class Poisoned(Exception):
@@ -254,7 +250,7 @@ class Elements(Body):
             return None
         if node.name in ("floor", "min", "max"):
             return self.of_sizes(node, sums)
-        if node.name not in LINEAR or len(node.args) != LINEAR[node.name]:
+        if AFFINE_OPERATIONS.get(node.name) != len(node.args):
             return None
         args = [sums.get(id(bare(a))) for a in node.args]
         if any(a is None for a in args) or (node.name == "mul" and all(a is not None and a.number is None for a in args)):
@@ -299,7 +295,7 @@ class Elements(Body):
     def is_function(self, name: str) -> bool:
         c = self.context
         return any(name in known for known in (TABLE, ALIASES, ELEMENTS, INTEGERS, c.functions, c.below, c.broken)) or (
-            name in prelude())
+            name in c.library_functions())
 
     def unknown(self, node: Call) -> AdError:
         if node.name == "nextafter":

@@ -32,7 +32,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A function: `truth` says which parameters are truth values; `prelude`, that its text is not the user's."""
+    """A function: `truth` says which parameters are truth values; `library`, that its text is not the user's."""
 
     name: str
     params: tuple[Var, ...]
@@ -41,7 +41,7 @@ class Template:
     results: tuple[tuple[str, Atom], ...]
     truths: tuple[bool, ...]
     size: int
-    prelude: bool = False
+    library: bool = False
 
 
 Name = tuple[str, bool] | None
@@ -76,7 +76,7 @@ def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span,
         frame = stack[-1]
         site = advance(frame, emit, fresh, source)
         if site is not None:
-            inner = frame.span if frame.template.prelude else site.span
+            inner = frame.span if frame.template.library else site.span
             names = [frame.named.get(v) or ((v.name, True) if v.name else None) for v in site.outs]
             stack.append(Frame(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs))
             continue
@@ -89,7 +89,7 @@ def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span,
 
 def advance(frame: Frame, emit: list[Equation], fresh: Callable[[], str], source: Source) -> CallSite | None:
     """Copy equations up to the next call, which is returned, or to the end."""
-    env, named, prelude = frame.env, frame.named, frame.template.prelude
+    env, named, library = frame.env, frame.named, frame.template.library
     for step in frame.steps:
         if type(step) is CallSite:
             return step
@@ -100,7 +100,7 @@ def advance(frame: Frame, emit: list[Equation], fresh: Callable[[], str], source
             name, temp = named.get(v) or (v.name or fresh(), True)
             env[v] = out = Var(name, temp, v.truth)
             outs.append(out)
-        span = frame.span if prelude else step.span
+        span = frame.span if library else step.span
         emit.append(Equation(tuple(outs), specialised(step.op, args, frame.span, source), args, span))
     return None
 

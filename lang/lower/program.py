@@ -7,11 +7,11 @@ stop the others: its targets are poisoned and the faults are reported together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.comprehension_body import counted
@@ -22,15 +22,12 @@ from adcli.lang.lower.tensor_scope import TensorFunction, TensorScope, declared
 from adcli.lang.syntax.constants import NAMED, evaluated
 from adcli.lang.syntax.tree import Assign, Broken, Compute, Declare, Def, Item, Output, Statement, Token, Tree, Typed, postorder
 
-MOST = 20
-"""Faults reported in one run."""
-
 
 @paused()
-def lower(tree: Tree, faults: Sequence[AdError] = ()) -> Program:
-    """The program of a tree. Raises AdError, together with the `faults` already found in the text."""
-    from adcli.lang.syntax.parse import together
-    main = Main(tree)
+def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = ()) -> Program:
+    """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
+    name is neither the program's own nor an operation."""
+    main = Main(Context(tree, library))
     main.faults += faults
     program = main.program() if not is_function(tree) else main.tensor_function() if is_tensors(tree) else main.function()
     if main.faults:
@@ -40,8 +37,8 @@ def lower(tree: Tree, faults: Sequence[AdError] = ()) -> Program:
 
 
 def functions(tree: Tree) -> dict[str, Template]:
-    """The functions of a file of definitions, such as the prelude."""
-    context = Context(tree, prelude=True)
+    """The functions of a library, which is a text of definitions."""
+    context = Context(tree)
     for statement in tree.statements:
         assert isinstance(statement, Def)
         context.functions[statement.name.text] = lower_function(context, statement)
@@ -81,9 +78,9 @@ def lower_function(context: Context, definition: Def) -> Template:
 class Main(TensorScope):
     """The program's own statements."""
 
-    def __init__(self, tree: Tree) -> None:
-        super().__init__(Context(tree))
-        self.tree = tree
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.tree = tree = context.tree
         self.faults: list[AdError] = []
         self.declared: dict[str, Param] = {}
         self.found: dict[str, Param] = {}
@@ -103,7 +100,7 @@ class Main(TensorScope):
                 self.statement(statement)
             except AdError as fault:
                 self.fail(statement, fault)
-            if len(self.faults) >= MOST:
+            if len(self.faults) >= MOST_FAULTS:
                 return None
         results = self.results()
         if self.faults:

@@ -7,19 +7,18 @@ is folded here.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import count
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest
+from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED, number
-from adcli.lang.syntax.tree import Assign, Call, Compute, Declare, Def, Node, Op, Token, Tree, bare, postorder
+from adcli.lang.syntax.scan import wrong_character
+from adcli.lang.syntax.tree import Assign, Call, Compute, Declare, Def, Node, Op, Token, Tree, bare, postorder, temporaries
 
-ALIASES = {"negate": "neg"}
 HIDDEN = ("pown", "dup")
 """Rows that are no functions of the language."""
 
@@ -29,27 +28,27 @@ POISON = Var("?")
 
 @dataclass(slots=True)
 class Context:
-    """What all scopes of a program share."""
+    """What all scopes of a program share. `library` gives the functions that need no definition and are no operations; the
+    library's own text has none."""
 
     tree: Tree
+    library: Callable[[], Mapping[str, Template]] | None = None
+    fresh: Callable[[], str] = field(init=False)
     functions: dict[str, Template] = field(default_factory=dict)
     tensors: dict[str, Def] = field(default_factory=dict)
     below: dict[str, Def] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    prelude: bool = False
+
+    def __post_init__(self) -> None:
+        self.fresh = temporaries(self.tree)
 
     @property
     def source(self) -> Source:
         return self.tree.source
 
-    def fresh(self) -> str:
-        """A name for a temporary, i1, i2, …, that occurs nowhere in the text."""
-        for n in self.numbers:
-            if (name := f"i{n}") not in self.tree.names:
-                return name
-        raise AssertionError
+    def library_functions(self) -> Mapping[str, Template]:
+        return self.library() if self.library else {}
 
     def fault(self, message: str, at: Node, help: str | None = None) -> AdError:
         return AdError(message, (at.start, at.end), help, self.source)
@@ -60,17 +59,6 @@ class Context:
     def text(self, node: Node, most: int = 40) -> str:
         text = self.source.text[node.start:node.end]
         return text if len(text) <= most and "\n" not in text else "..."
-
-
-@lru_cache(maxsize=1)
-def prelude() -> dict[str, Template]:
-    """The functions of prelude.ad, read when one is first needed."""
-    from pathlib import Path
-
-    from adcli.lang.lower.program import functions
-    from adcli.lang.syntax.parse import parse_tree
-    path = Path(__file__).with_name("prelude.ad")
-    return functions(parse_tree(Source(path.name, path.read_text(encoding="utf-8"))))
 
 
 class Scope:
@@ -177,7 +165,6 @@ class Scope:
 
     def remainder(self, node: Op | Call) -> AdError:
         """`%` is an operator of tensor comprehensions only."""
-        from adcli.lang.syntax.scan import wrong_character
         at = self.context.source.text.find("%", node.args[0].end)
         return wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
 
@@ -198,7 +185,7 @@ class Scope:
             if node.name == "dup":
                 inner = ", ".join(context.text(a) for a in node.args)
                 raise context.fault("'dup' gives two results", node, f"write (a, b) = dup({inner}) as a statement")
-            template = None if context.prelude else prelude().get(node.name)
+            template = context.library_functions().get(node.name)
         if template is None:
             raise self.unknown(node)
         self.check_count(node, len(template.params), len(template.params))
@@ -239,7 +226,7 @@ class Scope:
             inner = self.context.text(Token("", "", node.start + len(name), node.end))
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}")
-        known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *prelude()) if n not in HIDDEN]
+        known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
         help = nearest(name, known) if len(name) > 1 else None
         return self.context.fault(f"unknown function '{name}'", node_name(node), help)
 
@@ -322,7 +309,7 @@ class Function(Scope):
         truths = tuple(not self.kind(a, "r") if a in self.kinds else type(a) is Var and a.truth for _, a in results)
         truth = tuple(self.kinds[v] == "t" for v in self.params)
         return Template(self.definition.name.text, self.params, truth, tuple(self.body), tuple(results), truths,
-                        size(self.body), self.context.prelude)
+                        size(self.body), self.context.library is None)
 
 
 class Body(Scope):

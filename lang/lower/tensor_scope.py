@@ -18,8 +18,7 @@ from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, cou
 from adcli.lang.lower.inline import LIMIT
 from adcli.lang.lower.scope import POISON, Body, Context, calls_itself, no_parameter
 from adcli.lang.lower.statements import assignment, check_name
-from adcli.lang.syntax.tensor_parse import INTEGERS
-from adcli.lang.syntax.tree import Assign, Call, Compute, Def, Node, Token, Typed, bare
+from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Compute, Def, Node, Token, Typed, bare
 
 
 class TensorScope(Body):

@@ -1,6 +1,6 @@
 """Expressions while they are read: operands with the operators between them, folded by the operators' levels.
 
-The grammar has one rule for all operators (`lang/grammar.lark` says why); here is the operator stack that gives them their
+The grammar has one rule for all operators (`grammar.lark` says why); here is the operator stack that gives them their
 precedence, and what is said where operators cannot stand side by side.
 """
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import AND, COMPARISON, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from adcli.lang.ir.notation import AND, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
 from adcli.lang.syntax.tree import Node, Op, Token
 
 BINARY = {
@@ -19,7 +19,6 @@ BINARY = {
     "**": ("pow", POWER), "^": ("pow", POWER),
 }
 PREFIX = {"-": ("neg", UNARY), "+": ("pos", UNARY), "not": ("not", NOT), "!": ("not", NOT)}
-COMPARISONS = frozenset(name for name, level in BINARY.values() if level == COMPARISON)
 OPEN = -1
 """The level of a `?` whose `:` has not come yet: nothing folds across it."""
 OUTER = -2
@@ -34,6 +33,13 @@ class Chained(AdError):
     def __init__(self, operands: list[Node], symbols: tuple[str, str], span: tuple[int, int]) -> None:
         super().__init__("comparisons do not chain", span)
         self.operands, self.symbols = operands, symbols
+
+    def quote(self, text: str) -> None:
+        """Help that quotes the source text, which the callbacks do not see."""
+        a, b, c = (text[n.start:n.end] for n in self.operands)
+        first, second = self.symbols
+        both = f"write {a} {first} {b} and {b} {second} {c}"
+        self.help = both if len(both) <= 80 and "\n" not in both else "join two comparisons with and"
 
     def __reduce__(self) -> tuple[object, ...]:
         return AdError, (self.message, self.span, self.help, self.source, self.more)
@@ -64,9 +70,8 @@ class Chain:
             nodes.append(Op(name, [right], token.start, right.end))
         else:
             left = nodes.pop()
-            if level == COMPARISON and type(left) is Op and left.name in COMPARISONS:
-                symbol = next(s for s, (n, _) in BINARY.items() if n == left.name)
-                raise Chained([*left.args, right], (symbol, token.text), (left.start, right.end))
+            if level == COMPARISON and type(left) is Op and left.name in INFIX and INFIX[left.name][1] == COMPARISON:
+                raise Chained([*left.args, right], (INFIX[left.name][0], token.text), (left.start, right.end))
             nodes.append(Op(name, [left, right], left.start, right.end))
 
     def down_to(self, level: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.syntax.parse import parse_tree
+from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Assign, Call, Node, Token, bare, postorder
 
 NAMED = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
@@ -56,13 +58,12 @@ def operate(name: str, args: list[float]) -> float:
         return args[0]
     if name not in ARITHMETIC:
         raise AdError("a default or a bound must be a constant number", None, ALLOWED)
-    from adcli.lang.evaluate import FLOAT
+    from adcli.lang.evaluate import FLOAT  # few programs compute a default
     return float(FLOAT.functions[name](*args))
 
 
 def constant_text(text: str) -> float:
     """The value of a constant expression given as text."""
-    from adcli.lang.syntax.parse import normal, parse_tree
     tree = parse_tree(normal(f"v = {text}", "number"))
     statement = tree.statements[0]
     if len(tree.statements) > 1:

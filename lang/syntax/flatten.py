@@ -2,10 +2,23 @@
 from __future__ import annotations
 
 from adcli.lang.ir.gc import paused
-from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import NAMED
 from adcli.lang.syntax.format import core
-from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, Statement, Token, Tree, bare, postorder, tensor_names
+from adcli.lang.syntax.tree import (
+    Assign,
+    Call,
+    Declare,
+    Def,
+    Node,
+    Op,
+    Statement,
+    Token,
+    Tree,
+    bare,
+    postorder,
+    temporaries,
+    tensor_names,
+)
 
 
 @paused()
@@ -25,7 +38,7 @@ class Flattener:
     """
 
     def __init__(self, tree: Tree) -> None:
-        self.fresh = Context(tree).fresh
+        self.fresh = temporaries(tree)
         self.tensors = tensor_names(tree)
         self.known: set[str] = set()
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
-from adcli.lang.lower.scope import ALIASES
+from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.syntax.constants import NAMED
 from adcli.lang.syntax.tree import (
     Assign,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from adcli.lang.syntax.scan import OPERAND_END
-from adcli.lang.syntax.tensor_parse import ELEMENTS, INTEGERS
-from adcli.lang.syntax.tree import Token
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
 
 UNFINISHED = frozenset(("OP", "SIGN", "NOT", "EQUAL", "REDUCE", "AUGMENT", "COMMA", "QUERY", "COLON", "WHERE", "EXISTS", "IN",
                         "ARROW"))
@@ -20,7 +19,7 @@ CONTINUING = UNFINISHED - {"NOT", "EXISTS"} | {"RPAR", "LBRACE"}
 """Tokens that cannot start one."""
 BLANK = ("SEP", "NEWLINE")
 ASSIGNING = ("EQUAL", "AUGMENT", "REDUCE")
-WORDS = ("INPUT", "PARAM", "OUTPUT")
+INTERFACE_KINDS = ("INPUT", "PARAM", "OUTPUT")
 
 
 def laid_out(tokens: list[Token]) -> list[Token] | None:
@@ -77,7 +76,7 @@ def joined(unit: list[Token]) -> list[Token]:
             continue
         depth += (kind in ("LPAR", "LBRACK")) - (kind in ("RPAR", "RBRACK"))
         opened |= kind == "LBRACE"
-        if function and kind in WORDS and (before != "SEP" or following(unit, index) != "NAME"):
+        if function and kind in INTERFACE_KINDS and (before != "SEP" or following(unit, index) != "NAME"):
             token = Token("NAME", token.text, token.start, token.end)
             kind = "NAME"
         if kind == "NAME" and not depth and before in OPERAND_END and starts_target(unit, index):
@@ -115,7 +114,7 @@ def is_tensor(unit: list[Token]) -> bool:
     if "REDUCE" in kinds or "WHERE" in kinds:
         return True
     for i, token in enumerate(unit[:-1]):
-        if token.type == "NAME" and token.text in (*ELEMENTS, *INTEGERS) and kinds[i + 1] in ("LPAR", "NAME", *WORDS):
+        if token.type == "NAME" and token.text in (*ELEMENTS, *INTEGERS) and kinds[i + 1] in ("LPAR", "NAME", *INTERFACE_KINDS):
             return True
     if kinds[0] in ("INPUT", "PARAM"):
         return any(kinds[i:i + 2] == ["NAME", "LPAR"] and kinds[i - 1] in ("INPUT", "PARAM", "COMMA")

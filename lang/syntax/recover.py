@@ -7,17 +7,17 @@ name that only the fault made disappear.
 """
 from __future__ import annotations
 
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.parse import Reader, Unexpected
 from adcli.lang.syntax.scan import OPERAND_END, scan, wrong_character
 from adcli.lang.syntax.tree import Broken, Statement, Token
 
-MOST = 20
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())
 DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
-WORDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
+KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ALONE = "an expression by itself does nothing"
 CARRY = "inside parentheses an expression may go on over several lines"
 SHORT = 40
@@ -52,9 +52,9 @@ def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
         if found:
             faults += found
             statements.append(Broken(given(unit), unit[0].start, unit[-1].end))
-        if len(faults) >= MOST:
+        if len(faults) >= MOST_FAULTS:
             break
-    return statements, faults[:MOST]
+    return statements, faults[:MOST_FAULTS]
 
 
 def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdError]]]:
@@ -145,7 +145,7 @@ def given(unit: list[Token]) -> set[str]:
 def read_unit(unit: list[Token], source: Source) -> tuple[list[Statement], list[AdError]]:
     """The statement of a unit, or its faults."""
     try:
-        return Reader(source).read([*unit, separator(unit)]), []
+        return read_tokens([*unit, separator(unit)], source), []
     except AdError as fault:
         return [], [fault]
     except Unexpected as stop:
@@ -164,7 +164,7 @@ def read_block(unit: list[Token], source: Source) -> list[AdError]:
     brace = next(i for i, t in enumerate(unit) if t.type == "LBRACE")
     close = next((i for i in range(len(unit) - 1, brace, -1) if unit[i].type == "RBRACE"), len(unit))
     try:
-        Reader(source).read([*unit[:brace + 1], *unit[close:], separator(unit)])
+        read_tokens([*unit[:brace + 1], *unit[close:], separator(unit)], source)
     except Unexpected as stop:
         head = [*unit[:brace + 1], *unit[close:]]
         return [diagnose(head, stop.index, source)]
@@ -192,7 +192,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return text if len(text) <= SHORT and "\n" not in text else "..."
 
     kinds = {t.type for t in unit}
-    if unit[0].type not in WORDS and not kinds & {"EQUAL", "AUGMENT"} and unit[0].text not in FOREIGN:
+    if unit[0].type not in KEYWORD_KINDS and not kinds & {"EQUAL", "AUGMENT"} and unit[0].text not in FOREIGN:
         expression = as_expression(unit, source)
         if isinstance(expression, AdError):
             return expression
@@ -211,7 +211,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
     if token.type == "COLON" and [t.type for t in unit[index + 1:index + 2]] == ["EQUAL"]:
         return fault("there is no ':='", "write =")
-    keyword = next((t for t in (token, before) if t and t.type in WORDS), None)
+    keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
     if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
         return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
     if before is None:
@@ -241,7 +241,7 @@ def as_expression(unit: list[Token], source: Source) -> int | AdError | None:
     """How a statement that has no `=` reads as an expression: None if it is one, else its fault."""
     at = unit[0].start
     try:
-        Reader(source).read([Token("NAME", "f", at, at), Token("EQUAL", "=", at, at), *unit, separator(unit)])
+        read_tokens([Token("NAME", "f", at, at), Token("EQUAL", "=", at, at), *unit, separator(unit)], source)
     except AdError as fault:
         return fault
     except Unexpected as stop:
@@ -268,7 +268,7 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     if unit[index - 1].text == "dup":
         return AdError("'dup' gives two results", (unit[index - 1].start, unit[index - 1].end),
                        f"write (a, b) = dup({right})", source)
-    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and is_function(left):
+    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and left in TABLE:
         return AdError(f"'{left}' needs parentheses around its argument", (unit[index - 1].start, token.end),
                        f"write {left}({right})", source)
     if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token.text):
@@ -284,11 +284,6 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
 def is_number_like(number: str, rest: str) -> bool:
     """Whether a number and what stands directly behind it look like one number gone wrong."""
     return rest[0] == "_" or rest in ("e", "E") or number[:2] in ("0x", "0X") or (number == "0" and rest[0] in "xXbBoO")
-
-
-def is_function(name: str) -> bool:
-    from adcli.lang.ir.primitives import TABLE
-    return name in TABLE
 
 
 def operand_before(unit: list[Token], index: int) -> int:

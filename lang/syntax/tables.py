@@ -1,7 +1,7 @@
 """The LALR tables of `grammar.lark`. Made by `python -m adcli.lang.syntax.grammar`; not to be edited.
 
 A state says for each symbol what to do next: a number n >= 0 is the state to go to, ~n is rule n to reduce by. A rule is
-the symbol it makes, the number of its parts, and its callback in `adcli.lang.syntax.parse.Actions`. State 0 is the first.
+the symbol it makes, the number of its parts, and its callback in `adcli.lang.syntax.actions.Actions`. State 0 is the first.
 """
 RULES = (
     ('args', 3, 'more_args'),

@@ -14,12 +14,11 @@ from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substitu
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names
-from adcli.lang.ir.notation import ATOM, PRODUCT, SUM, Piece, constant, infix
+from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.ir.sizes import bound_names
-from adcli.lang.lower.comprehension_body import LINEAR
 from adcli.lang.syntax.printer import _declare, _plain, _Writer
-from adcli.lang.syntax.tensor_parse import ELEMENTS, INTEGERS
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
 INDENT = "    "
 LONGEST = 400
@@ -215,7 +214,7 @@ class Statement:
         sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
         for e in body.equations:
             parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
-            if e.op.name in LINEAR and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args) and (
+            if e.op.name in AFFINE_OPERATIONS and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args) and (
                     e.op.name != "mul" or any(isinstance(a, Lit) for a in e.args)):
                 parts = self.kept_apart(e.args, parts)   # a reader would make one sum of it
             piece = infix(e.op.spelled or e.op.name, parts)

@@ -2,13 +2,20 @@
 
 Parsing makes it, lowering reads it, `fmt` writes it back. It keeps what a formatter needs (number literals as written,
 comments) and what a diagnostic needs (character offsets, half open). Leaves of expressions are the tokens themselves.
-Expressions may be 100,000 levels deep, so whoever walks them does it with a stack: see `postorder`.
+Expressions may be 100,000 levels deep, so a walk over them uses a stack: see `postorder`.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 
 from adcli.lang.ir.errors import Source
+
+ELEMENTS = ("float", "double", "half", "float16", "float32", "float64")
+"""Types of elements that mean double."""
+INTEGERS = ("int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+"""Types of elements that are whole numbers: for subscripts, without derivative."""
 
 
 class Token:
@@ -170,6 +177,11 @@ class Tree:
     statements: list[Statement]
     comments: list[Token] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
+
+
+def temporaries(tree: Tree) -> Callable[[], str]:
+    """Gives names for temporaries, i1, i2, …, that occur nowhere in the text, a new one at each call."""
+    return (name for n in count(1) if (name := f"i{n}") not in tree.names).__next__
 
 
 def bare(node: Node) -> Node:

@@ -20,6 +20,7 @@ from adcli.lang.ir import Equation, Primitive, Program, Result, Var
 from adcli.lang.ir.check import check, check_linear
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import duplicate as duplication
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.simplify import simplify
@@ -27,7 +28,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.parse import normal, parse, parse_tree
+from adcli.lang.syntax.parse import normal, parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from back_ends import MODES, alike, bits
 

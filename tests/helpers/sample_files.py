@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from places import ROOT
 
 SAMPLES = sorted((ROOT / "samples").glob("*.ad"))

@@ -1,7 +1,7 @@
 """What is said about a wrong program: the exact text, for every kind of fault."""
 import pytest
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.source import decode
 
 CASES = """\

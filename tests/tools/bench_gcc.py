@@ -31,7 +31,7 @@ from adcli.codegen.rows.jit import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 ROWS = 1 << 15
 STRIDE = ROWS + 24

@@ -23,7 +23,7 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient, hessian, jacobian
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 from back_ends import BACK_ENDS, MODES, values

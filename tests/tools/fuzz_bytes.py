@@ -29,7 +29,7 @@ from functools import cache
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "helpers"), str(TESTS.parent)]
 from adcli.lang.ir.errors import AdError  # noqa: E402
-from adcli.lang.syntax.parse import parse_source  # noqa: E402
+from adcli.lang.lower.frontend import parse_source  # noqa: E402
 from adcli.lang.syntax.source import decode  # noqa: E402
 from random_programs import sample  # noqa: E402  # what the tests have in tests/helpers
 

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 from adcli.codegen.rows import jit
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES
 from back_ends import same
 from hypothesis import given

@@ -8,7 +8,7 @@ import pytest
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.rows.jit import compile_program
 from adcli.lang.derive.uncertainty_figures import cholesky
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli, numbers, succeeds
 from places import ROOT
 

@@ -13,7 +13,7 @@ from adcli.lang.derive.uncertainty import propagation
 from adcli.lang.derive.uncertainty_figures import cholesky
 from adcli.lang.evaluate import evaluate, numpy_arithmetic
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli, numbers, succeeds
 from hypothesis import given, settings
 from hypothesis import strategies as st

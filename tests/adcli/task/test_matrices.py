@@ -13,7 +13,7 @@ import scipy.io
 from adcli.lang.derive.derivatives import hessian, jacobian
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 from adcli.output.numbers import number_format
 from adcli.task.matrices import Matrix, coo, matrix_among, matrix_market, scipy_coo

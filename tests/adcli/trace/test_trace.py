@@ -8,7 +8,7 @@ import unicodedata
 import one_operation
 import pytest
 from adcli.lang.analyse.trace import traced
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from places import ROOT
 from sample_files import SCALARS

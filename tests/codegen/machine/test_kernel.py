@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from adcli.codegen.machine import kernel as kernels
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from hypothesis import given
 from laws import check_rows
 from planted_faults import caught

@@ -19,9 +19,9 @@ from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE, exp
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.syntax.parse import parse
 from comprehension_samples import Sample
 from hypothesis import given
 from places import HELPERS, ROOT

@@ -15,7 +15,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, intervals, mpmath_arithmetic
 from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from hypothesis import given
 from hypothesis import strategies as st

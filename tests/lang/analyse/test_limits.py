@@ -6,7 +6,7 @@ import math
 import pytest
 from adcli.lang.analyse.limits import limits
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 
 INF = math.inf

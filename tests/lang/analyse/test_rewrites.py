@@ -5,7 +5,7 @@ import pytest
 from adcli.lang.analyse.rewrites import REWRITE_RULES
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import succeeds
 
 REWRITES = [

@@ -10,7 +10,7 @@ import pytest
 from adcli.lang.analyse.right_digits import EXACT, right_digits
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from one_operation import REAL, special_points
 from one_operation import program as program_of

@@ -9,7 +9,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.lang.analyse.rounding import Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, mpmath_arithmetic
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 
 @pytest.mark.parametrize("text", ["v = (x - y)*(x + y)/(x*x - y*y + 1e-9)", "v = exp(x)*sin(y) - x/y",

@@ -8,7 +8,7 @@ from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import Builder
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from back_ends import BACK_ENDS, values
 from command import adcli, succeeds
 from random_programs import point, sample

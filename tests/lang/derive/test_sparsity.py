@@ -14,10 +14,10 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.syntax.parse import parse
 from hypothesis import given
 from places import DATA
 

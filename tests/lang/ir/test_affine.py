@@ -7,7 +7,7 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import affine, floor, greatest, least, text, value
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import print_program
 from tensor_laws import NUMPY
 from tensor_texts import halves

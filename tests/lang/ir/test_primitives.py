@@ -11,7 +11,7 @@ from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from laws import check_differences
 from one_operation import REAL, program, samples
 from planted_faults import caught, wrong_rule

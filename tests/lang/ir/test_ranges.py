@@ -9,7 +9,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, 
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.ranges import Access, Given, infer, injective
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st

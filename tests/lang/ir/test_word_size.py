@@ -7,7 +7,7 @@ import pytest
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from tensor_laws import NUMPY
 
 HUGE = 9007199254740000

@@ -13,7 +13,7 @@ from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text

@@ -5,7 +5,7 @@ import math
 
 import pytest
 from adcli.lang.ir import Lit, Program
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 
 def equations(program: Program) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from adcli.lang.ir import Lit, Program
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import guards
-from adcli.lang.syntax.parse import parse
 from hypothesis import given
 from laws import check_arm
 from planted_faults import caught

@@ -4,9 +4,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline, reverse
 from adcli.lang.passes.duplicate import duplicate
-from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import print_program
 from hypothesis import given
 from laws import check_modes_agree, check_transposes

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from adcli.lang.ir import Equation, Lit
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import simplify
-from adcli.lang.syntax.parse import parse
 from hypothesis import given
 from laws import check_simplify
 from planted_faults import caught

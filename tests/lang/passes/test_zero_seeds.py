@@ -11,11 +11,11 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import zero_seeds as seeds
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.lang.syntax.parse import parse
 from comprehension_samples import Sample, Scalar, stated, written
 from hypothesis import given
 from laws import check_modes_agree, check_zero_seeds

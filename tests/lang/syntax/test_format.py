@@ -3,9 +3,10 @@
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import Source
+from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.parse import parse, parse_tree
+from adcli.lang.syntax.parse import parse_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import check_format

@@ -4,7 +4,7 @@ import random
 import pytest
 from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax import grammar
-from adcli.lang.syntax.parse import Unexpected, statements
+from adcli.lang.syntax.lalr import Unexpected, statements
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tree import Token
 from lark import Lark, UnexpectedToken

@@ -7,9 +7,10 @@ from adcli.lang.ir import Lit
 from adcli.lang.ir.check import check
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.parse import parse, parse_tree
+from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.scan import is_bare_expression
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -8,10 +8,10 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Lit, Program, Result, notation
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
-from adcli.lang.syntax.parse import parse
 from adcli.lang.syntax.printer import STYLES, print_program
 from hypothesis import given
 from laws import (

@@ -13,11 +13,12 @@ from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.parse import parse, parse_tree
+from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
 from tensor_laws import NUMPY

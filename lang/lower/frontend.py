@@ -1,0 +1,37 @@
+"""The one door from text to Program: the tree is read and lowered, and the faults of both are reported together."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import Source
+from adcli.lang.lower.inline import Template
+from adcli.lang.lower.program import functions, lower
+from adcli.lang.syntax.parse import parse_tree, read
+from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.tree import Tree
+
+
+def parse(text: str, name: str = "<text>") -> Program:
+    """The program that a text says. Raises AdError with every fault found, up to `MOST_FAULTS`."""
+    return parse_source(normal(text, name))
+
+
+def parse_source(source: Source) -> Program:
+    """The same for a text that `decode` has made."""
+    return tree_and_program(source)[1]
+
+
+def tree_and_program(source: Source) -> tuple[Tree, Program]:
+    """The same, with the source tree, for whoever writes the text anew."""
+    tree, faults = read(source)
+    return tree, lower(tree, prelude, faults)
+
+
+@lru_cache(maxsize=1)
+def prelude() -> Mapping[str, Template]:
+    """The functions of prelude.ad, read when one is first needed."""
+    path = Path(__file__).with_name("prelude.ad")
+    return functions(parse_tree(Source(path.name, path.read_text(encoding="utf-8"))))

@@ -1,0 +1,277 @@
+"""What each rule of the grammar makes of its parts: nodes of the source tree, built at once, so no parse tree exists."""
+from __future__ import annotations
+
+from typing import Any
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.notation import NOT, OR, POWER, TERNARY
+from adcli.lang.syntax.chain import BINARY, OPEN, OUTER, PREFIX, Chain, finished, open_chain, operand, two
+from adcli.lang.syntax.tree import (
+    ELEMENTS,
+    INTEGERS,
+    Assign,
+    Call,
+    Clause,
+    Compute,
+    Declare,
+    Def,
+    Group,
+    Item,
+    Node,
+    Output,
+    Statement,
+    Token,
+    Typed,
+)
+
+Parts = list[Any]
+Element = tuple[Token, list[Node] | None]
+"""A tensor that a statement writes, with its subscripts."""
+
+
+class Actions:
+    """The callbacks, named as the rules of the grammar are; each receives the parts of its rule in order."""
+
+    def start(self, p: Parts) -> list[Statement]:
+        return p[0]
+
+    def first(self, p: Parts) -> Any:
+        return p[0]
+
+    def second(self, p: Parts) -> Any:
+        return p[1]
+
+    def no_lines(self, p: Parts) -> list[Statement]:
+        return []
+
+    none = no_lines
+
+    def one(self, p: Parts) -> Parts:
+        return [p[0]]
+
+    def append(self, p: Parts) -> Parts:
+        p[0].append(p[2])
+        return p[0]
+
+    def prepend(self, p: Parts) -> Parts:
+        return [p[0], *p[2]]
+
+    # Statements.
+
+    def assign(self, p: Parts) -> list[Statement]:
+        value = finished(p[3])
+        p[0].append(Assign([p[1]], [value], p[1].start, value.end))
+        return p[0]
+
+    def line(self, p: Parts) -> list[Statement]:
+        p[0].append(p[1])
+        return p[0]
+
+    def assign_results(self, p: Parts) -> Assign:
+        value = finished(p[2])
+        return Assign(p[0], [value], p[0][0].start, value.end)
+
+    def assign_each(self, p: Parts) -> Assign:
+        return Assign(p[0], [finished(p[3]), *p[5]], p[0][0].start, p[6].end)
+
+    def assign_dup(self, p: Parts) -> Assign:
+        name, argument = p[2], p[3]
+        if name.text != "dup":
+            raise AdError(f"an operator is missing between '{name.text}' and '{argument.text}'",
+                          (argument.start, argument.end), f"write {name.text}*{argument.text}")
+        return Assign(p[0], [Call("dup", [argument], name.start, argument.end)], p[0][0].start, argument.end)
+
+    def declare(self, p: Parts) -> Declare:
+        last = p[1][-1]
+        end = max(n.end for n in (last.name, last.default, last.low, last.high) if n is not None)
+        if type(last.name) is Typed:
+            end = max(end, last.name.close)
+        return Declare(p[0].text, p[1], p[0].start, end)
+
+    def output(self, p: Parts) -> Output:
+        return Output(p[1], p[0].start, p[1][-1].end)
+
+    def def_line(self, p: Parts) -> Def:
+        value = finished(p[4])
+        return Def(p[1], p[2], [], [], value, value.start, p[0].start, value.end)
+
+    def def_block(self, p: Parts) -> Def:
+        for inner in p[6]:
+            if not isinstance(inner, Assign | Compute):
+                raise AdError("inside a function there are only assignments", (inner.start, inner.end),
+                              "move it out of the braces")
+        return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
+
+    # Tensor comprehensions.
+
+    def element(self, p: Parts) -> Element:
+        return p[0], p[2]
+
+    def element_empty(self, p: Parts) -> Element:
+        return p[0], []
+
+    def compute(self, p: Parts) -> Compute:
+        target, subscripts = p[0]
+        return computed(target, subscripts, p[1], p[2], p[3])
+
+    def compute_scalar(self, p: Parts) -> Compute:
+        return computed(p[0], None, p[1], p[2], p[3])
+
+    def compute_let(self, p: Parts) -> Compute:
+        return computed(p[0], None, p[1], p[2], p[4])
+
+    def range_clause(self, p: Parts) -> Clause:
+        low, high = two(p[2], ":")
+        if high is None:
+            raise AdError(f"'{p[0].text}' needs a range", (low.start, low.end), f"write {p[0].text} in 0:N, half open")
+        return Clause("range", p[0], [low, high], p[0].start, high.end)
+
+    def let_clause(self, p: Parts) -> Clause:
+        value = finished(p[2])
+        return Clause("let", p[0], [value], p[0].start, value.end)
+
+    def guard_clause(self, p: Parts) -> Clause:
+        value = finished(p[0])
+        return Clause("guard", None, [value], value.start, value.end)
+
+    def exists_clause(self, p: Parts) -> Clause:
+        value = finished(p[1])
+        return Clause("exists", None, [value], p[0].start, value.end)
+
+    def shape_clause(self, p: Parts) -> Clause:
+        name = Typed(p[4], known(p[0]), p[2], p[4].end)
+        return Clause("shape", name, [], p[0].start, name.end)
+
+    # Declarations of inputs.
+
+    def item(self, p: Parts) -> Item:
+        return Item(p[0])
+
+    def item_default(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[2]))
+
+    def item_range(self, p: Parts) -> Item:
+        return Item(p[0], None, *p[2])
+
+    def item_default_range(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[2]), *p[4])
+
+    def item_range_default(self, p: Parts) -> Item:
+        return Item(p[0], finished(p[4]), *p[2])
+
+    def typed(self, p: Parts) -> Typed:
+        return Typed(p[1], known(p[0]), None, p[1].end)
+
+    def typed_tensor(self, p: Parts) -> Typed:
+        return Typed(p[4], known(p[0]), p[2], p[4].end)
+
+    def item_tensor(self, p: Parts) -> Item:
+        return Item(Typed(p[0], None, p[2], p[3].end))
+
+    def item_tensor_default(self, p: Parts) -> Item:
+        raise AdError(f"the tensor '{p[0].text}' cannot have a default", (p[4].start, finished(p[5]).end),
+                      "only scalars have one")
+
+    def item_typed(self, p: Parts) -> Item:
+        if p[0].text not in (*ELEMENTS, *INTEGERS):
+            raise AdError(f"a ',' is missing between '{p[0].text}' and '{p[1].text}'", (p[1].start, p[1].end),
+                          f"write {p[0].text}, {p[1].text}")
+        return Item(self.typed(p))
+
+    def item_typed_tensor(self, p: Parts) -> Item:
+        return Item(Typed(p[1], known(p[0]), p[3], p[4].end))
+
+    def item_tensor_typed(self, p: Parts) -> Item:
+        return Item(self.typed_tensor(p))
+
+    def range(self, p: Parts) -> tuple[Node, Node]:
+        return finished(p[1]), finished(p[3])
+
+    # Operands.
+
+    def arg(self, p: Parts) -> list[Node]:
+        return [finished(p[0])]
+
+    def more_args(self, p: Parts) -> list[Node]:
+        p[0].append(finished(p[2]))
+        return p[0]
+
+    def group(self, p: Parts) -> Group:
+        return Group(finished(p[1]), p[0].start, p[2].end)
+
+    def call(self, p: Parts) -> Call:
+        return Call(p[0].text, p[2], p[0].start, p[3].end)
+
+    def call_empty(self, p: Parts) -> Call:
+        return Call(p[0].text, [], p[0].start, p[2].end)
+
+    def operand(self, p: Parts) -> Chain:
+        p[0].nodes.append(p[1])
+        return p[0]
+
+    def operand_group(self, p: Parts) -> Chain:
+        return operand(p[0], Group(finished(p[2]), p[1].start, p[3].end))
+
+    def operand_call(self, p: Parts) -> Chain:
+        return operand(p[0], Call(p[1].text, p[3], p[1].start, p[4].end))
+
+    def operand_call_empty(self, p: Parts) -> Chain:
+        return operand(p[0], Call(p[1].text, [], p[1].start, p[3].end))
+
+    # Operators.
+
+    def operator(self, p: Parts) -> Chain:
+        chain, token = open_chain(p[0]), p[1]
+        if token.text == "<=>":
+            chain.down_to(OPEN)
+            chain.ops.append((OUTER, "<=>", token))
+            return chain
+        name, level = BINARY[token.text]
+        chain.down_to(level + (level == POWER))
+        chain.ops.append((level, name, token))
+        return chain
+
+    def query(self, p: Parts) -> Chain:
+        chain = open_chain(p[0])
+        chain.down_to(OR)
+        chain.ops.append((OPEN, "?", p[1]))
+        return chain
+
+    def colon(self, p: Parts) -> Chain:
+        chain, token = open_chain(p[0]), p[1]
+        chain.down_to(TERNARY)
+        if not chain.ops or chain.ops[-1][0] != OPEN:
+            chain.ops.append((OUTER, ":", token))
+            return chain
+        chain.ops[-1] = (TERNARY, "select", token)
+        return chain
+
+    def prefix(self, p: Parts) -> Chain:
+        return self.prefix_again([Chain([]), p[0]])
+
+    def prefix_again(self, p: Parts) -> Chain:
+        chain, token = p
+        name, level = PREFIX[token.text]
+        if level == NOT and chain.ops and chain.ops[-1][0] > NOT:
+            raise AdError(f"'{token.text}' binds less tightly than the operator before it", (token.start, token.end),
+                          "put parentheses around it: (not a)")
+        chain.ops.append((level, name, token))
+        return chain
+
+
+def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> Compute:
+    if symbol.text in ("**=", "^=", "-=", "/=", "-=!", "/=!"):
+        raise AdError(f"there is no '{symbol.text}'", (symbol.start, symbol.end),
+                      "a tensor is made by =, +=!, *=!, min=!, max=!, and changed by +=, *=, min=, max=" if subscripts is not None
+                      or symbol.text.endswith("!") else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
+    value, same = two(chain, "<=>")
+    end = clauses[-1].end if clauses else (same or value).end
+    return Compute(target, subscripts, symbol.text, value, same, clauses, target.start, end)
+
+
+def known(element: Token) -> Token:
+    """A type of elements that the language has."""
+    if element.text not in (*ELEMENTS, *INTEGERS):
+        raise AdError(f"'{element.text}' is no type of elements", (element.start, element.end),
+                      "float and double mean double, int32 and the like are whole numbers")
+    return element
