@@ -23,6 +23,9 @@ ALIASES = {"negate": "neg"}
 AFFINE_OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "pos": 1, "negate": 1}
 """Operations that make sums of multiples, with their number of operands."""
 
+INDENT = "    "
+"""Of what stands inside a block or goes on from the line above."""
+
 Piece = tuple[str, int]
 """Text and the level of its outermost operator."""
 

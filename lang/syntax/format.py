@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
+from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.syntax.constants import NAMED
 from adcli.lang.syntax.tree import (
     Assign,
@@ -31,7 +31,6 @@ from adcli.lang.syntax.tree import (
     tensor_names,
 )
 
-INDENT = "    "
 COUNTS = {**dict.fromkeys(INFIX, 2), "neg": 1, "not": 1, "select": 3}
 """Operations that have an operator, with their number of operands."""
 

@@ -14,33 +14,18 @@ from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substitu
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names
-from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, PRODUCT, SUM, Piece, constant, infix
+from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.ir.sizes import bound_names
-from adcli.lang.syntax.printer import _declare, _plain, _Writer
+from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
-INDENT = "    "
-LONGEST = 400
+LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""
-WORDS = RESERVED | {"pi", "exists", "min", "max", *ELEMENTS, *INTEGERS}
-WIDTH = 120
+NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS}
+LONGEST_LINE = 120
 """Characters of a line beyond which `where` goes to the next."""
-SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!"}
-
-
-def print_tensors(program: Program, style: str = "nested", header: Sequence[str] = (), explained: bool = False) -> str:
-    """The text of a program with tensors; `explained`: with the ranges and their reasons as comments."""
-    writer = TensorWriter(program, style, explained)
-    body = list(writer.statements())
-    lines = [f"# {line}".rstrip() for line in header]
-    if writer.definition:
-        head = f"def {writer.definition}({', '.join(typed(p.var, p.name) for p in program.params)}) -> "
-        results = ", ".join(writer.shown.get(r.name, r.name) for r in program.results)
-        lines += [f"{head}({results}) {{", *(INDENT + line.replace("\n", f"\n{INDENT}") for line in body), "}"]
-    else:
-        lines += [*inputs(program.params), *body, f"output {', '.join(r.name for r in program.results)}"]
-    return "\n".join(lines) + "\n"
+REDUCTION_SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!"}
 
 
 def inputs(params: Sequence[Param]) -> Iterator[str]:
@@ -48,13 +33,13 @@ def inputs(params: Sequence[Param]) -> Iterator[str]:
     line: list[str] = []
     for p in params:
         name = ("int32 " if p.var.integer else "") + p.name + extents(p.var.shape)
-        if p.active and (p.var.shape or p.var.integer or _plain(p)):
+        if p.active and (p.var.shape or p.var.integer or is_plain(p)):
             line.append(name)
             continue
         if line:
             yield f"input {', '.join(line)}"
             line = []
-        yield f"param {name}" if p.var.shape or p.var.integer else _declare(p)
+        yield f"param {name}" if p.var.shape or p.var.integer else declaration(p)
     if line:
         yield f"input {', '.join(line)}"
 
@@ -73,7 +58,16 @@ def name_alone(x: Affine) -> bool:
     return not x.constant and len(x.terms) == 1 and x.terms[0][1] == 1 and isinstance(x.terms[0][0], (str, Index))
 
 
-class TensorWriter(_Writer):
+def is_sum(e: Equation, sums: set[Var]) -> bool:
+    """Whether a reader would make one sum of indices and sizes of an operation on values, `sums` being those that are one."""
+    if e.op.name == "mul" and not any(isinstance(a, Lit) for a in e.args):
+        return False
+    return e.op.name in AFFINE_OPERATIONS and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args)
+
+
+class TensorWriter(ScalarWriter):
+    """Writes a program with tensors: elements and sizes inside scalar statements, comprehensions as statements of their own."""
+
     def __init__(self, program: Program, style: str, explained: bool = False) -> None:
         super().__init__(program, style)
         self.explained = explained
@@ -84,13 +78,22 @@ class TensorWriter(_Writer):
         self.shown: dict[str, str] = {}   # results of a function that have to be declared with their shape
         self.continued: set[Equation] = set()
         self.continue_names()
-        self.taken = {*WORDS, *self.names.values(), *bound_names(program.params)}
+        self.taken = {*NEVER_NAMES, *self.names.values(), *bound_names(program.params)}
+
+    def lines(self) -> list[str]:
+        program, body = self.program, list(self.statements())
+        if self.definition is None:
+            return [*inputs(program.params), *body, f"output {', '.join(r.name for r in program.results)}"]
+        params = ", ".join(typed(p.var, p.name) for p in program.params)
+        results = ", ".join(self.shown.get(r.name, r.name) for r in program.results)
+        inner = [INDENT + line.replace("\n", f"\n{INDENT}") for line in body]
+        return [f"def {self.definition}({params}) -> ({results}) {{", *inner, "}"]
 
     def function_name(self) -> str | None:
         """The name of the function as which the program can be written."""
         program = self.program
         name = program.source.definition if program.source else None
-        plain = all(_plain(p) for p in program.params)
+        plain = all(is_plain(p) for p in program.params)
         apart = {p.name for p in program.params}.isdisjoint(r.name for r in program.results)
         return name if plain and apart and program.equations and program.results else None
 
@@ -133,16 +136,16 @@ class TensorWriter(_Writer):
         source, result = op.sources[0], op.body.results[0].atom
         if op.body.equations or result is not op.body.params[0].var or (isinstance(source, Read) and not source.subscripts):
             return None
-        return Statement(self, e).source(source) if isinstance(source, Read) or name_alone(source) else None
+        return ComprehensionText(self, e).source(source) if isinstance(source, Read) or name_alone(source) else None
 
     def comprehension(self, e: Equation) -> Iterator[str]:
-        s = Statement(self, e)
+        s = ComprehensionText(self, e)
         if self.explained:
             yield from s.reasons()
         yield s.line()
 
 
-class Statement:
+class ComprehensionText:
     """The text of one comprehension."""
 
     def __init__(self, writer: TensorWriter, e: Equation) -> None:
@@ -157,7 +160,7 @@ class Statement:
     def line(self) -> str:
         op = self.op
         body = self.body()
-        symbol = SYMBOLS[op.reduction]
+        symbol = REDUCTION_SYMBOLS[op.reduction]
         if op.onto is not None:
             symbol = symbol.removesuffix("!")
         clauses = self.clauses() + self.lets
@@ -168,7 +171,7 @@ class Statement:
             target += f"({', '.join(self.subscript(s) for s in op.write)})"
         where = f"where {', '.join(clauses)}" if clauses else ""
         line = f"{target} {symbol} {body}"
-        between = " " if where and len(line) + len(where) < WIDTH else f"\n{INDENT}" if where else ""
+        between = " " if where and len(line) + len(where) < LONGEST_LINE else f"\n{INDENT}" if where else ""
         return line + between + where
 
     def reasons(self) -> Iterator[str]:
@@ -214,11 +217,10 @@ class Statement:
         sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
         for e in body.equations:
             parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
-            if e.op.name in AFFINE_OPERATIONS and all(a.integer is not None if isinstance(a, Lit) else a in sums for a in e.args) and (
-                    e.op.name != "mul" or any(isinstance(a, Lit) for a in e.args)):
-                parts = self.kept_apart(e.args, parts)   # a reader would make one sum of it
+            if is_sum(e, sums):
+                parts = self.kept_apart(e.args, parts)
             piece = infix(e.op.spelled or e.op.name, parts)
-            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST:
+            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST_UNNAMED:
                 name = self.fresh.fresh("t", 1)
                 self.lets.append(f"{name} = {piece[0]}")
                 piece = name, ATOM

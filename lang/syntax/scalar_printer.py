@@ -1,0 +1,156 @@
+"""The text of scalar statements, and the declarations of a program of scalars.
+
+`input`, `param` and `output` lines are written where the rules for undeclared names would not give the same interface.
+"""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import ATOM, Piece, call, constant, infix, number
+from adcli.lang.ir.primitives import TABLE
+
+NEVER_INPUTS = frozenset({"and", "or", "not", "inf", "nan", "pi"})
+"""Words that are no input unless they are declared."""
+NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|([^\W\d]\w*)(?!\w|\()")
+"""A number, passed over, or the name of a value: the one group."""
+LONGEST_INLINE = 100
+"""Characters of an expression beyond which a temporary keeps a line of its own."""
+
+
+class ScalarWriter:
+    """Writes the statements of one program in one style."""
+
+    def __init__(self, program: Program, style: str) -> None:
+        self.program, self.style = program, style
+        self.names = name_table(program)
+        self.uses = Counter(a for e in program.equations for a in e.args if isinstance(a, Var))
+        self.uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
+        self.results = {r.atom for r in program.results}
+        self.inline: dict[Atom, Piece] = {}
+
+    def lines(self) -> list[str]:
+        """The whole text, line by line."""
+        body = list(self.statements())
+        return declarations(self.program, body) + body
+
+    def statements(self) -> Iterator[str]:
+        if self.style == "prefix":
+            for _, equations in groupby(self.program.equations, key=lambda e: e.group or id(e)):
+                yield from self.line(list(equations))
+        else:
+            for e in self.program.equations:
+                yield from self.equation(e)
+        yield from self.copies()
+
+    def equation(self, e: Equation) -> Iterator[str]:
+        """The statement for an equation; none where its value moves into the expression that uses it."""
+        piece = self.operation(e)
+        out = e.outs[0]
+        if self.style == "nested" and out.temp and self.single(e) and len(piece[0]) <= LONGEST_INLINE:
+            self.inline[out] = piece
+        else:
+            yield f"{self.target(e)} = {piece[0]}"
+
+    def line(self, equations: list[Equation]) -> Iterator[str]:
+        """The equations of one derivative line: unnamed values nested, the named ones together as a tuple."""
+        own = {out for e in equations for out in e.outs}
+        used = Counter(a for e in equations for a in e.args if a in own)
+        named: list[tuple[Equation, Piece]] = []
+        for e in equations:
+            out, piece = e.outs[0], self.operation(e)
+            if e.group and out.name is None and self.single(e) and used[out] == 1 and len(piece[0]) <= LONGEST_INLINE:
+                self.inline[out] = piece
+            else:
+                named.append((e, piece))
+        independent = not any(out in used and out not in self.inline for out in own)
+        if len(named) > 1 and independent and all(len(e.outs) == 1 for e, _ in named):
+            yield f"({', '.join(self.names[e.outs[0]] for e, _ in named)}) = ({', '.join(p[0] for _, p in named)})"
+        else:
+            for e, piece in named:
+                yield f"{self.target(e)} = {piece[0]}"
+
+    def single(self, e: Equation) -> bool:
+        """Whether an equation defines one value that is used once and is no result."""
+        return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.results
+
+    def target(self, e: Equation) -> str:
+        names = [self.names[o] for o in e.outs]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+    def operation(self, e: Equation) -> Piece:
+        parts = [self.piece(a) for a in e.args]
+        name = e.op.spelled or e.op.name
+        if self.style == "prefix" or e.op is TABLE["dup"]:
+            return call(name, parts)
+        return infix(name, parts)
+
+    def piece(self, atom: Atom) -> Piece:
+        if isinstance(atom, Lit):
+            return constant(atom.value)
+        return self.inline.pop(atom, None) or (self.names[atom], ATOM)
+
+    def copies(self) -> Iterator[str]:
+        """Results that are an input, a constant, or a value that already carries another result's name.
+
+        Those that take the name of an input come last and all at once, so that every input is read before it is overwritten.
+        """
+        inputs = {p.name for p in self.program.params}
+        over: list[tuple[str, str]] = []
+        for r in self.program.results:
+            text = self.piece(r.atom)[0]
+            if r.name in inputs:
+                over.append((r.name, text))
+            elif text != r.name:
+                yield f"{r.name} = {text}"
+        if len(over) > 1:
+            yield f"({', '.join(name for name, _ in over)}) = ({', '.join(text for _, text in over)})"
+        elif over:
+            yield f"{over[0][0]} = {over[0][1]}"
+
+
+def declarations(program: Program, body: Sequence[str]) -> list[str]:
+    """The declarations without which the text would have another interface."""
+    read, unread = interface(body)
+    inputs, outputs = [p.name for p in program.params], [r.name for r in program.results]
+    both = not set(inputs).isdisjoint(outputs)
+    plain = all(is_plain(p) for p in program.params)
+    lines: list[str] = []
+    if both or not plain or inputs != read:
+        lines = [f"input {', '.join(inputs)}"] if plain and inputs else [declaration(p) for p in program.params]
+    if both or outputs != unread:
+        lines.append(f"output {', '.join(outputs)}")
+    return lines
+
+
+def interface(body: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names that a body reads before assigning them, and those it assigns and never reads, each in order."""
+    assigned: dict[str, None] = {}
+    read: set[str] = set()
+    inputs: dict[str, None] = {}
+    for line in body:
+        left, _, right = line.partition(" = ")
+        for name in filter(None, NAME.findall(right)):
+            read.add(name)
+            if name not in assigned and name not in NEVER_INPUTS:
+                inputs[name] = None
+        assigned.update(dict.fromkeys(filter(None, NAME.findall(left))))
+    return list(inputs), [name for name in assigned if name not in read]
+
+
+def is_plain(p: Param) -> bool:
+    """Whether the name alone declares an input."""
+    return p.active and p.default is None and p.low is None and p.high is None
+
+
+def declaration(p: Param) -> str:
+    text = f"{'input' if p.active else 'param'} {p.name}"
+    if p.default is not None:
+        text += f" = {number(p.default)}"
+    if p.low is not None and p.high is not None:
+        text += f" in [{number(p.low)}, {number(p.high)}]"
+    return text
