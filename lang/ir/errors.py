@@ -15,7 +15,7 @@ Span = tuple[int, int]
 MOST_FAULTS = 20
 """Faults of one text that are reported together."""
 
-WIDTH = 100
+EXCERPT_WIDTH = 100
 """Characters of a source line that a diagnostic shows; a longer line is cut around the carets."""
 
 
@@ -118,11 +118,11 @@ def diagnostic(kind: str, message: str, span: Span | None, source: Source | None
 
 def excerpt(line: str, start: int, length: int) -> list[str]:
     """The source line and the carets under `length` characters from `start`, cut to a readable width."""
-    length = max(1, min(length, len(line) - start, WIDTH))
-    first = 0 if len(line) <= WIDTH else max(0, min(start - WIDTH // 3, len(line) - WIDTH))
-    shown = line[first:first + WIDTH]
+    length = max(1, min(length, len(line) - start, EXCERPT_WIDTH))
+    first = 0 if len(line) <= EXCERPT_WIDTH else max(0, min(start - EXCERPT_WIDTH // 3, len(line) - EXCERPT_WIDTH))
+    shown = line[first:first + EXCERPT_WIDTH]
     left = "…" if first else ""
-    right = "…" if first + WIDTH < len(line) else ""
+    right = "…" if first + EXCERPT_WIDTH < len(line) else ""
     under = "".join("\t" if c == "\t" else " " for c in left + shown[:start - first])
     printable = "".join(c if c == "\t" or c.isprintable() else "�" for c in shown)
     return [f"    {left}{printable}{right}", f"    {under}{'^' * min(length, max(1, len(shown) - start + first))}"]

@@ -16,7 +16,7 @@ from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
 from adcli.lang.lower.comprehension_body import (
-    LONGEST,
+    LONGEST_EXTENT,
     MOST_DIMENSIONS,
     Elements,
     Poisoned,
@@ -28,10 +28,10 @@ from adcli.lang.lower.comprehension_body import (
     rewritten,
     shape_of,
 )
-from adcli.lang.lower.scope import POISON, Body
-from adcli.lang.syntax.tree import Call, Clause, Compute, Node, Op, Token, Typed, bare, postorder
+from adcli.lang.lower.scope import POISON, EquationScope
+from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
-REDUCTIONS = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
+REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max"}
 COMBINED = {"*": "mul", "min": "min", "max": "max"}
 SPLITS = 64
@@ -39,7 +39,7 @@ SPLITS = 64
 
 
 @dataclass(slots=True)
-class Part:
+class Arm:
     """A comprehension to be made: a statement with one arm of each choice that had to be taken apart."""
 
     value: Node
@@ -47,10 +47,10 @@ class Part:
     negated: list[Node]
 
 
-class Statement:
+class TensorStatement:
     """One statement of tensors in a scope."""
 
-    def __init__(self, scope: Body, tensors: Tensors, statement: Compute) -> None:
+    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
         self.name = statement.target.text
         self.before = self.existing()
@@ -79,18 +79,18 @@ class Statement:
         """Emit the statement; the value that the target has then."""
         if self.s.same is not None:
             self.context.note("'<=>' is not used: the comprehension is computed as it is written", self.s.target)
-        parts = [Part(self.s.value, [], [])]
+        arms = [Arm(self.s.value, [], [])]
         at = 0
-        while at < len(parts):
-            split = self.split(parts[at])
+        while at < len(arms):
+            split = self.split(arms[at])
             if split is None:
                 at += 1
                 continue
-            if len(parts) == SPLITS:
+            if len(arms) == SPLITS:
                 raise self.context.fault(f"the choices by indices make more than {SPLITS} comprehensions of this statement",
                                          self.s.target, "write them as statements of their own, with conditions in where")
-            parts[at:at + 1] = split
-        made = [self.comprehension(p) for p in parts]
+            arms[at:at + 1] = split
+        made = [self.comprehension(p) for p in arms]
         symbol, result = self.s.symbol, self.before
         for op, args, last in [(*m, m is made[-1]) for m in made]:
             result = self.emitted(op, args, symbol, result, last)
@@ -100,14 +100,14 @@ class Statement:
 
     # One comprehension.
 
-    def gathered(self, part: Part) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
+    def gathered(self, arm: Arm) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
         """Reads, subscripts of the target, guards and stated ranges."""
         b = Elements(self.scope, self.tensors, self.s)
         lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
         b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
         nodes = list(self.s.subscripts or ())
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
-        value = b.replaced(part.value)
+        value = b.replaced(arm.value)
         b.lets = {name: b.replaced(node) for name, node in b.lets.items()}
         given, guards = [], []
         for c in self.s.clauses:
@@ -119,8 +119,8 @@ class Statement:
                 count = len(b.sources)
                 b.replaced(c.nodes[0])
                 del b.sources[count:], b.params[count:]
-        guards += [g for node in part.guards for g in self.conditions(b, node)]
-        guards += [-g - 1 for node in part.negated for g in self.conditions(b, node)]
+        guards += [g for node in arm.guards for g in self.conditions(b, node)]
+        guards += [-g - 1 for node in arm.negated for g in self.conditions(b, node)]
         return b, value, write, guards, given
 
     def is_onto(self, clause: Clause) -> bool:
@@ -156,8 +156,8 @@ class Statement:
         up, down = left - right - strict, right - left - strict
         return {"lt": [down], "le": [down], "gt": [up], "ge": [up]}.get(node.name, [up, down])
 
-    def comprehension(self, part: Part) -> tuple[Comprehension, list[Atom]]:
-        b, value, write, guards, given = self.gathered(part)
+    def comprehension(self, arm: Arm) -> tuple[Comprehension, list[Atom]]:
+        b, value, write, guards, given = self.gathered(arm)
         require_dimensions(self.context, len(write), self.s.target)
         if len(b.indices) > MOST_DIMENSIONS:
             raise self.context.fault(f"this statement has {len(b.indices)} indices, and none has more than {MOST_DIMENSIONS}",
@@ -178,7 +178,7 @@ class Statement:
         agreements = (*self.tensors.pending, *domain.agreements, *self.same_shape(shape))
         self.tensors.pending.clear()
         op = Comprehension(ranges=domain.ranges, guards=domain.guards, write=write, shape=shape,
-                           reduction=REDUCTIONS[self.s.symbol], sources=tuple(b.sources), body=body, agreements=agreements)
+                           reduction=REDUCTION_OF[self.s.symbol], sources=tuple(b.sources), body=body, agreements=agreements)
         return compacted(op, b.args)
 
     def domain(self, b: Elements, write: tuple[Subscript, ...], given: list[Given]) -> Domain:
@@ -228,7 +228,7 @@ class Statement:
                                      f"declare its shape: where float(N) {self.name}")
         shape = known if known is not None else tuple(domain.last(w) + 1 for w in write if isinstance(w, Affine))
         for d, extent in enumerate(shape):
-            if weight(extent) > LONGEST:
+            if weight(extent) > LONGEST_EXTENT:
                 raise self.context.fault(f"the extent of dimension {d} of '{self.name}' becomes too long an expression",
                                          self.s.target, "give the indices plain ranges: where i in 0:N")
         fault = outside(self.write_access(write, shape), domain, self.context.source, "written")
@@ -278,13 +278,13 @@ class Statement:
 
     # Choices by conditions on indices.
 
-    def split(self, part: Part) -> list[Part] | None:
-        """The part as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
-        choices = [n for n in postorder(part.value) if isinstance(n, Op | Call) and n.name == "select" and len(n.args) == 3
+    def split(self, arm: Arm) -> list[Arm] | None:
+        """The arm as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
+        choices = [n for n in postorder(arm.value) if isinstance(n, Op | Call) and n.name == "select" and len(n.args) == 3
                    and comparison(n.args[0])]
         if not choices:
             return None
-        b, _, write, _, given = self.gathered(part)
+        b, _, write, _, given = self.gathered(arm)
         domain = self.domain(b, write, given)
         unsafe = {a.spans for a in b.accesses if not surely_inside(a, domain)}
         self.remark_decided(b, domain, {g.index for g in given}, choices)
@@ -294,8 +294,8 @@ class Statement:
             reads = any(tuple((x.start, x.end) for x in n.args) in unsafe for n in arms)
             gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
             if reads and not gathered and names <= {*b.indices, *self.tensors.sizes}:
-                return [Part(swapped(part.value, node, node.args[1]), [*part.guards, node.args[0]], part.negated),
-                        Part(swapped(part.value, node, node.args[2]), part.guards, [*part.negated, node.args[0]])]
+                return [Arm(swapped(arm.value, node, node.args[1]), [*arm.guards, node.args[0]], arm.negated),
+                        Arm(swapped(arm.value, node, node.args[2]), arm.guards, [*arm.negated, node.args[0]])]
         return None
 
     def remark_decided(self, b: Elements, domain: Domain, stated: set[Index], choices: list[Op | Call]) -> None:

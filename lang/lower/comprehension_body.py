@@ -11,16 +11,16 @@ from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
-from adcli.lang.lower.scope import POISON, Body, Context, Scope
-from adcli.lang.lower.subscripts import MOST, Expressions
+from adcli.lang.lower.scope import POISON, Context, EquationScope, Scope
+from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
 from adcli.lang.syntax.constants import number
-from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Compute, Group, Node, Op, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
 
-DEEPEST = 30
+MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""
 MOST_DIMENSIONS = 32
 """Of a tensor, and indices of a comprehension: every NumPy has so many."""
-LONGEST = 300
+LONGEST_EXTENT = 300
 """Numbers and names in one extent. Those of functions that call each other could double with each call."""
 
 
@@ -56,7 +56,7 @@ def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable
             continue
         node = bare(node)
         new = change(node)
-        if new is not None or isinstance(node, Token | Group):
+        if new is not None or isinstance(node, Token | Parens):
             done.append(new or node)
         else:
             stack.append((node, True))
@@ -64,10 +64,10 @@ def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable
     return done[0]
 
 
-class Elements(Body):
+class Elements(EquationScope):
     """The body of one comprehension: reads of tensors, indices and sizes are its inputs."""
 
-    def __init__(self, scope: Scope, tensors: Tensors, statement: Compute) -> None:
+    def __init__(self, scope: Scope, tensors: Tensors, statement: TensorAssign) -> None:
         super().__init__(scope.context)
         self.scope, self.tensors, self.statement = scope, tensors, statement
         self.indices: dict[str, Index] = {}
@@ -78,8 +78,8 @@ class Elements(Body):
         self.inputs: dict[object, Var] = {}
         self.accesses: list[Access] = []
         self.depth = 0
-        self.affine = Expressions(self.context, self.extent_or_index)
-        self.bounds = Expressions(self.context, self.extent_or_index, bound=True)
+        self.affine = AffineReader(self.context, self.extent_or_index)
+        self.bounds = AffineReader(self.context, self.extent_or_index, bound=True)
 
     # Names.
 
@@ -186,8 +186,8 @@ class Elements(Body):
     def subscript(self, node: Node, what: str) -> tuple[object, Subscript]:
         """An affine subscript, or a gather: an element of a tensor of integers."""
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.context.fault(f"{what}: subscripts are read from subscripts more than {DEEPEST} deep", node)
+        if self.depth > MOST_NESTED_GATHERS:
+            raise self.context.fault(f"{what}: subscripts are read from subscripts more than {MOST_NESTED_GATHERS} deep", node)
         try:
             return self.affine_or_gather(bare(node), what)
         finally:
@@ -240,7 +240,7 @@ class Elements(Body):
         name = token.text
         if token.type == "NUMBER":
             value = number(token, self.context.source)
-            return affine(int(value)) if value == int(value) and abs(value) < MOST else None
+            return affine(int(value)) if value == int(value) and abs(value) < TOO_LARGE else None
         if name in self.env or name in self.lets:
             return None
         return affine(self.indices[name]) if name in self.indices else self.tensors.sizes.get(name)
@@ -256,7 +256,7 @@ class Elements(Body):
         if any(a is None for a in args) or (node.name == "mul" and all(a is not None and a.number is None for a in args)):
             return None
         found = self.affine.applied(node, [a for a in args if a is not None], node, "an expression of indices")
-        return found if all(abs(c) < MOST for c in (found.constant, *(c for _, c in found.terms))) else None
+        return found if all(abs(c) < TOO_LARGE for c in (found.constant, *(c for _, c in found.terms))) else None
 
     def of_sizes(self, node: Op | Call, sums: dict[int, Affine]) -> Affine | None:
         """floor(N / 2), min(M, N) or max(M, N): extents as they are written in values."""
@@ -266,7 +266,7 @@ class Elements(Body):
         else:
             nodes = node.args
         args = [x for a in nodes if (x := sums.get(id(bare(a)))) is not None and not x.indices()]
-        if len(args) < max(len(nodes), 2) or sum(map(weight, args)) > LONGEST:
+        if len(args) < max(len(nodes), 2) or sum(map(weight, args)) > LONGEST_EXTENT:
             return None
         if node.name != "floor":
             return (least if node.name == "min" else greatest)(*args)
@@ -336,7 +336,7 @@ def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, 
             tensors.sizes[token.text] = affine(token.text)
         return tensors.sizes[token.text]
     require_dimensions(context, len(typed.extents or ()), typed)
-    reader = Expressions(context, size, bound=True)
+    reader = AffineReader(context, size, bound=True)
     shape = tuple(reader.read(n, f"dimension {d} of '{typed.text}'") for d, n in enumerate(typed.extents or ()))
     for node, extent in zip(typed.extents or (), shape, strict=True):
         if extent.number is not None and extent.number < 0:

@@ -48,7 +48,7 @@ Name = tuple[str, bool] | None
 """The name for a result, and whether it is a temporary's."""
 
 
-class Frame:
+class Unfolding:
     """A call being unfolded: its template's variables so far, and the steps still to do."""
 
     __slots__ = ("env", "named", "outs", "span", "steps", "template")
@@ -71,14 +71,14 @@ def size(body: list[Equation | CallSite]) -> int:
 def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span, emit: list[Equation],
            fresh: Callable[[], str], source: Source) -> list[Atom]:
     """Append the equations of a call to `emit`; returns its results."""
-    stack = [Frame(template, args, wanted, span, ())]
+    stack = [Unfolding(template, args, wanted, span, ())]
     while True:
         frame = stack[-1]
         site = advance(frame, emit, fresh, source)
         if site is not None:
             inner = frame.span if frame.template.library else site.span
             names = [frame.named.get(v) or ((v.name, True) if v.name else None) for v in site.outs]
-            stack.append(Frame(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs))
+            stack.append(Unfolding(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs))
             continue
         stack.pop()
         values = [frame.env.get(a, a) for _, a in frame.template.results]
@@ -87,7 +87,7 @@ def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span,
         stack[-1].env.update(zip(frame.outs, values, strict=True))
 
 
-def advance(frame: Frame, emit: list[Equation], fresh: Callable[[], str], source: Source) -> CallSite | None:
+def advance(frame: Unfolding, emit: list[Equation], fresh: Callable[[], str], source: Source) -> CallSite | None:
     """Copy equations up to the next call, which is returned, or to the end."""
     env, named, library = frame.env, frame.named, frame.template.library
     for step in frame.steps:

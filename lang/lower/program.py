@@ -14,20 +14,33 @@ from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.assignments import assignment, check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
-from adcli.lang.lower.scope import POISON, Context, Function
-from adcli.lang.lower.statements import assignment, check_name, check_signature
+from adcli.lang.lower.scope import POISON, Context, FunctionScope
 from adcli.lang.lower.tensor_scope import TensorFunction, TensorScope, declared
-from adcli.lang.syntax.constants import NAMED, evaluated
-from adcli.lang.syntax.tree import Assign, Broken, Compute, Declare, Def, Item, Output, Statement, Token, Tree, Typed, postorder
+from adcli.lang.syntax.constants import NAMED_CONSTANTS, evaluated
+from adcli.lang.syntax.tree import (
+    Assign,
+    Broken,
+    Declare,
+    DeclareOutputs,
+    Def,
+    Item,
+    Statement,
+    TensorAssign,
+    Token,
+    Tree,
+    Typed,
+    postorder,
+)
 
 
 @paused()
 def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = ()) -> Program:
     """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
     name is neither the program's own nor an operation."""
-    main = Main(Context(tree, library))
+    main = MainScope(Context(tree, library))
     main.faults += faults
     program = main.program() if not is_function(tree) else main.tensor_function() if is_tensors(tree) else main.function()
     if main.faults:
@@ -60,7 +73,7 @@ def lower_function(context: Context, definition: Def) -> Template:
     """The template of a definition."""
     name = definition.name
     check_signature(context, definition)
-    scope = Function(context, definition)
+    scope = FunctionScope(context, definition)
     if definition.value is not None:
         return scope.template([(name.text, scope.value(definition.value))])
     assigned: set[str] = set()
@@ -75,7 +88,7 @@ def lower_function(context: Context, definition: Def) -> Template:
     return scope.template([(t.text, scope.env[t.text]) for t in definition.results])
 
 
-class Main(TensorScope):
+class MainScope(TensorScope):
     """The program's own statements."""
 
     def __init__(self, context: Context) -> None:
@@ -86,7 +99,7 @@ class Main(TensorScope):
         self.found: dict[str, Param] = {}
         self.assigned: set[str] = set()
         self.unread: dict[str, Token] = {}   # last values not read so far, in order of their assignment
-        self.outputs = [t for s in tree.statements if isinstance(s, Output) for t in s.names]
+        self.outputs = [t for s in tree.statements if isinstance(s, DeclareOutputs) for t in s.names]
         self.output_names = {t.text for t in self.outputs}
         for statement in tree.statements:
             if isinstance(statement, Def):
@@ -157,7 +170,7 @@ class Main(TensorScope):
                 self.unread.pop(token.text, None)
                 self.assigned.add(token.text)
                 self.env[token.text] = POISON
-        elif isinstance(statement, Compute):
+        elif isinstance(statement, TensorAssign):
             self.unread.pop(statement.target.text, None)
             self.assigned.add(statement.target.text)
             self.env[statement.target.text] = POISON
@@ -173,7 +186,7 @@ class Main(TensorScope):
                 self.check_target(token)
             for token, atom in self.assigned_values(statement):
                 self.bind(token, atom)
-        elif type(statement) is Compute:
+        elif type(statement) is TensorAssign:
             self.tensor_statement(statement)
         elif isinstance(statement, Declare):
             for item in statement.items:
@@ -190,7 +203,7 @@ class Main(TensorScope):
             return assignment(self, statement)
         return self.tensor_results(statement) or assignment(self, self.scalars(statement))
 
-    def tensor_statement(self, statement: Compute) -> None:
+    def tensor_statement(self, statement: TensorAssign) -> None:
         token = statement.target
         check_name(self.context, token)
         self.check_target(token)
@@ -236,7 +249,7 @@ class Main(TensorScope):
 
     def bind(self, token: Token, atom: Atom) -> None:
         name = token.text
-        if name in NAMED and name not in self.env:
+        if name in NAMED_CONSTANTS and name not in self.env:
             self.context.note(f"'{name}' hides the constant of that name", token)
         before = self.unread.pop(name, None)
         if before is not None:
@@ -261,7 +274,7 @@ class Main(TensorScope):
             what = "read" if name in self.found else "assigned"
             raise context.fault(f"'{name}' is declared after it was {what}", token,
                                 "declare inputs above their first use")
-        if name in NAMED:
+        if name in NAMED_CONSTANTS:
             context.note(f"'{name}' hides the constant of that name", token)
         source = context.source
         default, low, high = (None if n is None else evaluated(n, source) for n in (item.default, item.low, item.high))

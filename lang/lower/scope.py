@@ -15,9 +15,9 @@ from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
-from adcli.lang.syntax.constants import NAMED, number
+from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.scan import wrong_character
-from adcli.lang.syntax.tree import Assign, Call, Compute, Declare, Def, Node, Op, Token, Tree, bare, postorder, temporaries
+from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
 
 HIDDEN = ("pown", "dup")
 """Rows that are no functions of the language."""
@@ -120,8 +120,8 @@ class Scope:
         atom = self.env.get(token.text)
         if atom is not None:
             return atom
-        if token.text in NAMED:
-            return self.literal(NAMED[token.text])
+        if token.text in NAMED_CONSTANTS:
+            return self.literal(NAMED_CONSTANTS[token.text])
         return self.unbound(token)
 
     def apply(self, node: Op | Call, args: list[Atom], name: str | None) -> Atom:
@@ -238,7 +238,7 @@ def node_name(node: Call) -> Token:
 
 def assigned_names(tree: Tree) -> set[str]:
     targets = {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
-    return targets | {s.target.text for s in tree.statements if type(s) is Compute}
+    return targets | {s.target.text for s in tree.statements if type(s) is TensorAssign}
 
 
 def value_names(tree: Tree) -> set[str]:
@@ -262,7 +262,7 @@ def calls_itself(context: Context, definition: Def, at: Node) -> AdError:
     return context.fault(f"function '{definition.name.text}' calls itself", at, "recursion is not possible")
 
 
-class Function(Scope):
+class FunctionScope(Scope):
     """The body of a `def`: sees its parameters and nothing else; makes a Template."""
 
     def __init__(self, context: Context, definition: Def) -> None:
@@ -312,7 +312,7 @@ class Function(Scope):
                         size(self.body), self.context.library is None)
 
 
-class Body(Scope):
+class EquationScope(Scope):
     """The program itself, as far as its expressions go: equations with names, calls unfolded."""
 
     def __init__(self, context: Context) -> None:

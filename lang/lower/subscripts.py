@@ -14,13 +14,13 @@ from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import number
 from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
-MOST = 2**53
+TOO_LARGE = 2**53
 """Whole numbers in subscripts and extents are smaller."""
 MOST_NESTED = 100
 """Products, quotients, least and greatest in one extent or bound."""
 
 
-class Expressions:
+class AffineReader:
     """Reads affine expressions; `name` gives names a meaning, `what` says in errors what is being read."""
 
     def __init__(self, context: Context, name: Callable[[Token], Affine], bound: bool = False) -> None:
@@ -40,7 +40,7 @@ class Expressions:
             assert isinstance(node, Op | Call)
             split = len(stack) - len(node.args)
             value = self.applied(node, stack[split:], root, what)
-            if abs(value.constant) >= MOST or any(abs(c) >= MOST for _, c in value.terms):
+            if abs(value.constant) >= TOO_LARGE or any(abs(c) >= TOO_LARGE for _, c in value.terms):
                 raise self.context.fault(f"{what}: a number is too large", node)
             stack[split:] = [value]
         return stack[0]
@@ -49,7 +49,7 @@ class Expressions:
         if token.type == "NAME":
             return self.name(token)
         value = number(token, self.context.source)
-        if value != int(value) or abs(value) >= MOST:
+        if value != int(value) or abs(value) >= TOO_LARGE:
             said = "no whole number" if value != int(value) else "too large"
             raise self.context.fault(f"{what}: '{token.text}' is {said}", token)
         return affine(int(value))

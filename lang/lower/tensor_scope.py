@@ -13,15 +13,15 @@ from adcli.lang.ir.affine import text
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, Source
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.comprehension import Statement
+from adcli.lang.lower.assignments import assignment, check_name
+from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
 from adcli.lang.lower.inline import LIMIT
-from adcli.lang.lower.scope import POISON, Body, Context, calls_itself, no_parameter
-from adcli.lang.lower.statements import assignment, check_name
-from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Compute, Def, Node, Token, Typed, bare
+from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
+from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Def, Node, TensorAssign, Token, Typed, bare
 
 
-class TensorScope(Body):
+class TensorScope(EquationScope):
     """The program's own statements, or a function of tensors: a scope that may hold tensors."""
 
     def __init__(self, context: Context) -> None:
@@ -29,10 +29,10 @@ class TensorScope(Body):
         self.tensors = Tensors()
         self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
 
-    def compute(self, statement: Compute) -> Atom:
+    def compute(self, statement: TensorAssign) -> Atom:
         self.shaped = True
         try:
-            return Statement(self, self.tensors, statement).run()
+            return TensorStatement(self, self.tensors, statement).run()
         except Poisoned:
             return POISON
 
@@ -88,7 +88,7 @@ class TensorScope(Body):
 
     def element(self, node: Call, tensor: Var) -> Var:
         """One element of a tensor."""
-        statement = Compute(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
+        statement = TensorAssign(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
         b = Elements(self, self.tensors, statement)
         _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
         if b.indices:
@@ -248,13 +248,13 @@ class TensorFunction(TensorScope):
             raise context.fault(f"function '{definition.name.text}' has no statements", definition.name,
                                 "each result is given by one, for example C(i) +=! A(i, j) * B(j)")
         for s in definition.body:
-            assert isinstance(s, Assign | Compute)
+            assert isinstance(s, Assign | TensorAssign)
             for token in s.targets if isinstance(s, Assign) else [s.target]:
                 check_name(context, token)
                 if token.text in inputs or token.text in self.tensors.sizes:
                     what = "an input" if token.text in inputs else "a size"
                     raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
-            if isinstance(s, Compute):
+            if isinstance(s, TensorAssign):
                 self.env[s.target.text] = self.compute(s)
                 continue
             for token, atom in self.tensor_results(s) or assignment(self, self.scalars(s)):

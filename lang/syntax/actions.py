@@ -12,14 +12,14 @@ from adcli.lang.syntax.tree import (
     Assign,
     Call,
     Clause,
-    Compute,
     Declare,
+    DeclareOutputs,
     Def,
-    Group,
     Item,
     Node,
-    Output,
+    Parens,
     Statement,
+    TensorAssign,
     Token,
     Typed,
 )
@@ -88,8 +88,8 @@ class Actions:
             end = max(end, last.name.close)
         return Declare(p[0].text, p[1], p[0].start, end)
 
-    def output(self, p: Parts) -> Output:
-        return Output(p[1], p[0].start, p[1][-1].end)
+    def output(self, p: Parts) -> DeclareOutputs:
+        return DeclareOutputs(p[1], p[0].start, p[1][-1].end)
 
     def def_line(self, p: Parts) -> Def:
         value = finished(p[4])
@@ -97,7 +97,7 @@ class Actions:
 
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
-            if not isinstance(inner, Assign | Compute):
+            if not isinstance(inner, Assign | TensorAssign):
                 raise AdError("inside a function there are only assignments", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
@@ -110,14 +110,14 @@ class Actions:
     def element_empty(self, p: Parts) -> Element:
         return p[0], []
 
-    def compute(self, p: Parts) -> Compute:
+    def compute(self, p: Parts) -> TensorAssign:
         target, subscripts = p[0]
         return computed(target, subscripts, p[1], p[2], p[3])
 
-    def compute_scalar(self, p: Parts) -> Compute:
+    def compute_scalar(self, p: Parts) -> TensorAssign:
         return computed(p[0], None, p[1], p[2], p[3])
 
-    def compute_let(self, p: Parts) -> Compute:
+    def compute_let(self, p: Parts) -> TensorAssign:
         return computed(p[0], None, p[1], p[2], p[4])
 
     def range_clause(self, p: Parts) -> Clause:
@@ -196,8 +196,8 @@ class Actions:
         p[0].append(finished(p[2]))
         return p[0]
 
-    def group(self, p: Parts) -> Group:
-        return Group(finished(p[1]), p[0].start, p[2].end)
+    def group(self, p: Parts) -> Parens:
+        return Parens(finished(p[1]), p[0].start, p[2].end)
 
     def call(self, p: Parts) -> Call:
         return Call(p[0].text, p[2], p[0].start, p[3].end)
@@ -210,7 +210,7 @@ class Actions:
         return p[0]
 
     def operand_group(self, p: Parts) -> Chain:
-        return operand(p[0], Group(finished(p[2]), p[1].start, p[3].end))
+        return operand(p[0], Parens(finished(p[2]), p[1].start, p[3].end))
 
     def operand_call(self, p: Parts) -> Chain:
         return operand(p[0], Call(p[1].text, p[3], p[1].start, p[4].end))
@@ -259,14 +259,14 @@ class Actions:
         return chain
 
 
-def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> Compute:
+def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> TensorAssign:
     if symbol.text in ("**=", "^=", "-=", "/=", "-=!", "/=!"):
         raise AdError(f"there is no '{symbol.text}'", (symbol.start, symbol.end),
                       "a tensor is made by =, +=!, *=!, min=!, max=!, and changed by +=, *=, min=, max=" if subscripts is not None
                       or symbol.text.endswith("!") else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
     value, same = two(chain, "<=>")
     end = clauses[-1].end if clauses else (same or value).end
-    return Compute(target, subscripts, symbol.text, value, same, clauses, target.start, end)
+    return TensorAssign(target, subscripts, symbol.text, value, same, clauses, target.start, end)
 
 
 def known(element: Token) -> Token:

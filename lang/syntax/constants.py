@@ -8,10 +8,10 @@ from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Assign, Call, Node, Token, bare, postorder
 
-NAMED = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
+NAMED_CONSTANTS = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
 ARITHMETIC = ("neg", "add", "sub", "mul", "div", "pow")
 ALLOWED = "numbers, pi, inf and + - * / ** of them"
-FIXED = ("inf", "nan")
+NEVER_HIDDEN = ("inf", "nan")
 """Constants that no variable may hide, because printed numbers use them."""
 
 
@@ -44,7 +44,7 @@ def constant(root: Node, source: Source) -> float:
 def leaf(token: Token, source: Source) -> float:
     if token.type == "NUMBER":
         return number(token, source)
-    return NAMED[token.text] if token.text in NAMED else not_constant(token, source)
+    return NAMED_CONSTANTS[token.text] if token.text in NAMED_CONSTANTS else not_constant(token, source)
 
 
 def not_constant(node: Token | Call, source: Source) -> float:

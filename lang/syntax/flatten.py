@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from adcli.lang.ir.gc import paused
-from adcli.lang.syntax.constants import NAMED
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.format import core
 from adcli.lang.syntax.tree import (
     Assign,
@@ -107,7 +107,7 @@ class Flattener:
 
     def first(self, token: Token) -> bool:
         """Whether a token is the first mention of an input."""
-        return token.type == "NAME" and token.text not in self.known and token.text not in NAMED
+        return token.type == "NAME" and token.text not in self.known and token.text not in NAMED_CONSTANTS
 
     def named(self, value: Node, s: Assign, pieces: list[Statement]) -> Token:
         name = Token("NAME", self.fresh(), s.start, s.end)
@@ -122,7 +122,7 @@ class Flattener:
         waiting: list[int] = []   # places in `stack` of inputs not read yet
         for node in postorder(top):
             if type(node) is Token:
-                if node.type == "NUMBER" or node.text in NAMED:
+                if node.type == "NUMBER" or node.text in NAMED_CONSTANTS:
                     constants.add(id(node))
                 elif self.first(node):
                     waiting.append(len(stack))

@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
-from adcli.lang.syntax.constants import NAMED
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
     Clause,
-    Compute,
     Declare,
+    DeclareOutputs,
     Def,
-    Group,
     Item,
     Node,
     Op,
-    Output,
+    Parens,
     Statement,
+    TensorAssign,
     Token,
     Tree,
     Typed,
@@ -34,19 +34,19 @@ from adcli.lang.syntax.tree import (
 COUNTS = {**dict.fromkeys(INFIX, 2), "neg": 1, "not": 1, "select": 3}
 """Operations that have an operator, with their number of operands."""
 
-Part = str | tuple[Node, int]
+Unwritten = str | tuple[Node, int]
 """Text, or an expression still to be written and the least level that needs no parentheses there."""
 
 
 @paused()
 def format_tree(tree: Tree, style: str = "infix") -> str:
     """The canonical text of a tree. `style` is "infix" or "prefix" (operations as calls)."""
-    writer = Writer(style, {s.name.text for s in tree.statements if isinstance(s, Def)} | tensor_names(tree))
+    writer = TreeWriter(style, {s.name.text for s in tree.statements if isinstance(s, Def)} | tensor_names(tree))
     return merged(tree, [e for s in tree.statements for e in writer.statement(s, "")])
 
 
 @dataclass(slots=True)
-class Line:
+class TextLine:
     """A line to be written for the source text `start`..`end`; `edge` joins it to the line before or after it."""
 
     start: int
@@ -57,7 +57,7 @@ class Line:
     closes: bool = False
 
 
-def merged(tree: Tree, lines: list[Line]) -> str:
+def merged(tree: Tree, lines: list[TextLine]) -> str:
     """The lines with the comments of the source between and behind them, and its blank lines."""
     place, comments, at = tree.source.place, tree.comments, 0
     out: list[str] = []
@@ -90,39 +90,39 @@ def merged(tree: Tree, lines: list[Line]) -> str:
     return "".join(out)
 
 
-class Writer:
+class TreeWriter:
     """Writes statements and expressions in one style. Operations that a user's function hides stay operators."""
 
     def __init__(self, style: str, own: set[str]) -> None:
         self.prefix, self.own = style == "prefix", own
 
-    def statement(self, statement: Statement, indent: str) -> list[Line]:
+    def statement(self, statement: Statement, indent: str) -> list[TextLine]:
         start, end = statement.start, statement.end
         if isinstance(statement, Def) and statement.value is None:
             return self.block(statement, indent)
-        return [Line(start, end, indent, "".join(self.simple(statement)))]
+        return [TextLine(start, end, indent, "".join(self.simple(statement)))]
 
     def simple(self, statement: Statement) -> Iterable[str]:
         match statement:
             case Assign():
                 return [joined(statement.targets, tuple_of=len(statement.targets) > 1), " = ", *self.values(statement)]
-            case Compute():
+            case TensorAssign():
                 return self.compute(statement)
             case Declare():
                 return [statement.keyword, " ", ", ".join(self.item(i) for i in statement.items)]
-            case Output():
+            case DeclareOutputs():
                 return ["output ", joined(statement.names)]
             case Def(value=value):
                 head = f"def {statement.name.text}({joined(statement.params)}) = "
                 return [head, *self.expression(value)] if value is not None else [head]
         return []
 
-    def block(self, d: Def, indent: str) -> list[Line]:
+    def block(self, d: Def, indent: str) -> list[TextLine]:
         params, results = (", ".join(self.typed(t) for t in names) for names in (d.params, d.results))
         head = f"def {d.name.text}({params}) -> ({results}) {{"
         inner = [line for s in d.body for line in self.statement(s, indent + INDENT)]
-        return [Line(d.start, d.brace + 1, indent, head, opens=True), *inner,
-                Line(d.end - 1, d.end, indent, "}", closes=True)]
+        return [TextLine(d.start, d.brace + 1, indent, head, opens=True), *inner,
+                TextLine(d.end - 1, d.end, indent, "}", closes=True)]
 
     def values(self, statement: Assign) -> list[str]:
         if len(statement.values) == 1:
@@ -136,7 +136,7 @@ class Writer:
 
     def item(self, item: Item) -> str:
         """An input; its constants are always written with operators, as only those are allowed there."""
-        infix = Writer("infix", self.own)
+        infix = TreeWriter("infix", self.own)
         text = item.name.text
         if type(item.name) is Typed:
             extents = self.listed(item.name.extents) if item.name.extents is not None else ""
@@ -149,7 +149,7 @@ class Writer:
 
     # Tensors.
 
-    def compute(self, s: Compute) -> list[str]:
+    def compute(self, s: TensorAssign) -> list[str]:
         subscripts = self.listed(s.subscripts) if s.subscripts is not None else ""
         pieces = [f"{s.target.text}{subscripts} {s.symbol} ", *self.expression(s.value)]
         if s.same is not None:
@@ -180,7 +180,7 @@ class Writer:
     def expression(self, root: Node) -> list[str]:
         """The pieces of an expression's text."""
         pieces: list[str] = []
-        stack: list[Part] = [(root, TERNARY)]
+        stack: list[Unwritten] = [(root, TERNARY)]
         while stack:
             part = stack.pop()
             if isinstance(part, str):
@@ -197,7 +197,7 @@ class Writer:
             stack += reversed(parts)
         return pieces
 
-    def shape(self, node: Op | Call) -> tuple[list[Part], int]:
+    def shape(self, node: Op | Call) -> tuple[list[Unwritten], int]:
         """An operation as text around its operands, and the level of that text."""
         name, args = node.name, node.args
         name = ALIASES.get(name, name) if type(node) is Op or name not in self.own else name
@@ -215,12 +215,12 @@ class Writer:
         right = UNARY if level == POWER else level + 1
         return [(args[0], left), "**" if level == POWER else f" {symbol} ", (args[1], right)], level
 
-    def negation(self, node: Op | Call) -> tuple[list[Part], int]:
+    def negation(self, node: Op | Call) -> tuple[list[Unwritten], int]:
         """A sign before a constant is part of it, while `neg(2)` is an operation: neither may become the other."""
         signs, inner = 0, node.args[0]
         while type(inner := core(inner)) is Op and inner.name == "neg":
             signs, inner = signs + 1, inner.args[0]
-        constant = type(inner) is Token and (inner.type == "NUMBER" or inner.text in NAMED)
+        constant = type(inner) is Token and (inner.type == "NUMBER" or inner.text in NAMED_CONSTANTS)
         if type(node) is Op:
             if constant or not self.prefix or "neg" in self.own:
                 return ["-" * (signs + 1), (inner, UNARY)], UNARY
@@ -232,13 +232,13 @@ class Writer:
 
 def core(node: Node) -> Node:
     """The node without parentheses and unary plus, which do nothing."""
-    while isinstance(node, Group) or (isinstance(node, Op) and node.name == "pos"):
-        node = node.inner if isinstance(node, Group) else node.args[0]
+    while isinstance(node, Parens) or (isinstance(node, Op) and node.name == "pos"):
+        node = node.inner if isinstance(node, Parens) else node.args[0]
     return node
 
 
-def called(name: str, args: list[Node]) -> list[Part]:
-    parts: list[Part] = [f"{name}("]
+def called(name: str, args: list[Node]) -> list[Unwritten]:
+    parts: list[Unwritten] = [f"{name}("]
     for arg in args:
         parts += [(arg, TERNARY), ", "]
     if args:

@@ -12,7 +12,7 @@ from typing import Any
 
 GRAMMAR, TABLES = (Path(__file__).with_name(name) for name in ("grammar.lark", "tables.py"))
 
-HEAD = '''"""The LALR tables of `grammar.lark`. Made by `python -m adcli.lang.syntax.grammar`; not to be edited.
+TABLES_HEADER = '''"""The LALR tables of `grammar.lark`. Made by `python -m adcli.lang.syntax.grammar`; not to be edited.
 
 A state says for each symbol what to do next: a number n >= 0 is the state to go to, ~n is rule n to reduce by. A rule is
 the symbol it makes, the number of its parts, and its callback in `adcli.lang.syntax.actions.Actions`. State 0 is the first.
@@ -32,7 +32,7 @@ def made() -> str:
     for state in number:
         lines += wrapped({str(symbol): number[what] if isinstance(what, int) else ~rule[what]
                           for symbol, (_, what) in sorted(states[state].items())})
-    return HEAD + "\n".join([*lines, ")"]) + "\n"
+    return TABLES_HEADER + "\n".join([*lines, ")"]) + "\n"
 
 
 def lark_tables(text: str) -> tuple[dict[int, Any], int, int, list[Any]]:

@@ -77,7 +77,7 @@ def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], s
                 kind = keyword(word, kind)
             else:
                 names.add(word)
-        elif kind in PLAIN:
+        elif kind in UNCHANGED_KINDS:
             pass
         elif kind in BRACKETS:
             depth = max(0, depth + BRACKETS[kind])
@@ -104,7 +104,7 @@ def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], s
     return tokens, comments, names
 
 
-PLAIN = frozenset(("NUMBER", "OP", "SIGN", "COMMA", "EQUAL"))
+UNCHANGED_KINDS = frozenset(("NUMBER", "OP", "SIGN", "COMMA", "EQUAL"))
 BRACKETS = {"LPAR": 1, "RPAR": -1, "LBRACK": 1, "RBRACK": -1, "LBRACE": 0, "RBRACE": 0}
 
 
@@ -129,7 +129,7 @@ TYPE_INSTEAD = {
     "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≥": ">=", "≠": "!=", "⇒": "->", "√": "sqrt(...)", "∞": "inf",
     "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
 }
-QUOTES = "\"'`´“”„‟‘’‚‛«»"
+QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
 MEANT = {"%": "for a remainder write fmod(x, y)", "\\": "inside parentheses a line may go on", "&": "write and",
          "|": "write or", "~": "write not", "@": "write products as *", "$": "names are letters, digits and _",
          ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
@@ -161,7 +161,7 @@ def typed_instead(c: str) -> str | None:
         return MEANT[c]
     if c in TYPE_INSTEAD:
         return f"type {TYPE_INSTEAD[c]}"
-    if c in QUOTES:
+    if c in QUOTATION_MARKS:
         return "there are no strings in a program; remove the quote"
     if unicodedata.category(c) == "Zs" or plain == " ":
         return "type an ordinary space"

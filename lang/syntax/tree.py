@@ -58,7 +58,7 @@ class Call:
         self.name, self.args, self.start, self.end = name, args, start, end
 
 
-class Group:
+class Parens:
     """A pair of parentheses."""
 
     __slots__ = ("end", "inner", "start")
@@ -67,7 +67,7 @@ class Group:
         self.inner, self.start, self.end = inner, start, end
 
 
-Node = Token | Op | Call | Group
+Node = Token | Op | Call | Parens
 
 
 class Assign:
@@ -95,7 +95,7 @@ class Clause:
 
 
 @dataclass(slots=True)
-class Compute:
+class TensorAssign:
     """A tensor comprehension: `target(subscripts) symbol value where clauses`; a scalar target has subscripts None.
 
     `same` is what stands behind `<=>`.
@@ -132,7 +132,7 @@ class Declare:
 
 
 @dataclass(slots=True)
-class Output:
+class DeclareOutputs:
     names: list[Token]
     start: int
     end: int
@@ -154,7 +154,7 @@ class Def:
     @property
     def tensors(self) -> bool:
         """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
-        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is Compute for s in self.body)
+        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is TensorAssign for s in self.body)
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ class Broken:
     end: int
 
 
-Statement = Assign | Compute | Declare | Output | Def | Broken
+Statement = Assign | TensorAssign | Declare | DeclareOutputs | Def | Broken
 
 
 @dataclass(slots=True)
@@ -186,7 +186,7 @@ def temporaries(tree: Tree) -> Callable[[], str]:
 
 def bare(node: Node) -> Node:
     """The node inside any number of parentheses."""
-    while type(node) is Group:
+    while type(node) is Parens:
         node = node.inner
     return node
 
@@ -199,7 +199,7 @@ def postorder(root: Node) -> list[Token | Op | Call]:
         node = bare(stack.pop())
         if type(node) is Op or type(node) is Call:
             stack += node.args
-        order.append(node)  # type: ignore[arg-type]  # `bare` leaves no Group
+        order.append(node)  # type: ignore[arg-type]  # `bare` leaves no Parens
     order.reverse()
     return order
 
@@ -208,13 +208,13 @@ def tensor_names(tree: Tree) -> set[str]:
     """The names that stand before subscripts, and those of functions of tensors."""
     names: set[str] = set()
     for s in tree.statements:
-        if type(s) is Compute and s.subscripts is not None:
+        if type(s) is TensorAssign and s.subscripts is not None:
             names.add(s.target.text)
         elif isinstance(s, Declare):
             names |= {i.name.text for i in s.items if type(i.name) is Typed}
         elif isinstance(s, Def) and s.tensors:
             names |= {s.name.text, *(t.text for t in (*s.params, *s.results))}
-            names |= {b.target.text for b in s.body if type(b) is Compute}
+            names |= {b.target.text for b in s.body if type(b) is TensorAssign}
         elif type(s) is Assign and type(value := bare(s.values[0])) is Call:
             copied = value.name == "dup" and any(type(a) is Token and a.text in names for a in value.args)
             names |= {t.text for t in s.targets} if copied or value.name in names else set()

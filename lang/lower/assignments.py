@@ -5,7 +5,7 @@ from adcli.lang.ir import Atom
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.scope import Context, Scope
-from adcli.lang.syntax.constants import FIXED
+from adcli.lang.syntax.constants import NEVER_HIDDEN
 from adcli.lang.syntax.tree import Assign, Call, Def, Token, bare
 
 
@@ -25,7 +25,7 @@ def unique(context: Context, tokens: list[Token], what: str) -> None:
 
 
 def check_name(context: Context, token: Token) -> None:
-    if token.text in FIXED:
+    if token.text in NEVER_HIDDEN:
         raise context.fault(f"'{token.text}' is a constant and cannot be a name", token, "choose another name")
 
 
