@@ -296,7 +296,7 @@ def read_matrix(path: str, text: str) -> Array:
             row = read_row(path, number, line.rstrip("\r"), separator)
             first = first or number
             if rows and len(row) != len(rows[0]):
-                raise AdError(f"{path}:{number}: {plural(len(row))}, and line {first} has {len(rows[0])}")
+                raise AdError(f"{path}:{number}: {plural(len(row), 'field')}, and line {first} has {len(rows[0])}")
             rows.append(row)
     if not rows:
         raise AdError(f"{path}: no numbers")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adcli.input.fields import Fault, field_number, shown
 from adcli.lang.ir import Param
-from adcli.lang.ir.errors import nearest
+from adcli.lang.ir.errors import nearest, plural
 from adcli.rows.tables import SEPARATORS, field_pattern, row_pattern
 
 UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
@@ -73,7 +73,7 @@ class Table:
             raise Fault(f"column '{p.name}' is there {len(found)} times")
         if not found and p.default is None:
             known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
-            raise Fault(f"no column '{p.name}'", closest(p.name, self.names) or f"the columns are {known}")
+            raise Fault(f"no column '{p.name}'", nearest(p.name, self.names) or f"the columns are {known}")
         return found[0] if found else None
 
     # ------------------------------------------------------------ row by row
@@ -160,7 +160,7 @@ class Table:
             return p.default
         value = found.get(p.name)
         if value is None:
-            close = None if p.name in found else closest(p.name, found)
+            close = None if p.name in found else nearest(p.name, found)
             try:
                 return self._nothing(f"'{p.name}' is null" if p.name in found else f"no '{p.name}'")
             except Fault as fault:

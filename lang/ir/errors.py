@@ -7,8 +7,9 @@ Several faults of one file travel as one error whose `more` holds the others.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 Span = tuple[int, int]
 
@@ -128,9 +129,31 @@ def excerpt(line: str, start: int, length: int) -> list[str]:
     return [f"    {left}{printable}{right}", f"    {under}{'^' * min(length, max(1, len(shown) - start + first))}"]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean 'tanh'?`, or None where nothing known is close."""
-    import difflib
-    close = difflib.get_close_matches(word, list(known), n=5, cutoff=0.6)
-    close.sort(key=lambda k: sorted(k) != sorted(word))   # letters swapped, as in tahn, come first
-    return f"did you mean '{close[0]}'?" if close else None
+def nearest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """Help for an unknown word: `did you mean 'tanh'?`, or None where nothing known is close.
+
+    The first of these: what `synonyms` calls it here; a known word with other capitals, with its letters in another order, that
+    begins with it, or that is spelled almost as it is. A synonym that is not a known word is said to be written.
+    """
+    words = list(known)
+    meant = synonyms.get(word) or alike(word, words)
+    if meant is None:
+        return None
+    return f"did you mean '{meant}'?" if meant in words else f"write {meant}"
+
+
+def alike(word: str, words: list[str]) -> str | None:
+    """The one of some words that a mistyped word is most likely to be."""
+    first, letters = word.casefold(), sorted(word)
+    same = [w for w in words if w.casefold() == first] or [w for w in words if sorted(w) == letters]
+    begun = sorted((w for w in words if len(word) > 1 and w.startswith(word)), key=len)
+    if same or begun:
+        return (same or begun)[0]
+    import difflib  # costs more than a short run
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {noun}{'s' * (count != 1)}"

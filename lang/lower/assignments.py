@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from adcli.lang.ir import Atom
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.scope import Context, Scope
 from adcli.lang.syntax.constants import NEVER_HIDDEN
@@ -63,5 +63,5 @@ def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[At
 def count_fault(context: Context, statement: Assign) -> AdError:
     given, wanted = len(statement.values), len(statement.targets)
     span = (statement.start, statement.end)
-    return AdError(f"{wanted} names on the left, {given} value{'s' * (given != 1)} on the right", span,
+    return AdError(f"{plural(wanted, 'name')} on the left, {plural(given, 'value')} on the right", span,
                    "use _ for a value that is not wanted" if given > wanted else None, context.source)

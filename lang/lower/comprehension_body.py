@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
 from adcli.lang.ir.comprehension import Agreement, Read, Source, Subscript
-from adcli.lang.ir.errors import AdError, Span
-from adcli.lang.ir.notation import AFFINE_OPERATIONS, ALIASES
+from adcli.lang.ir.errors import AdError, Span, plural
+from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
 from adcli.lang.lower.scope import POISON, Context, EquationScope, Scope
 from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
+from adcli.lang.lower.suggestions import instead
 from adcli.lang.syntax.constants import number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
 
@@ -293,9 +294,10 @@ class Elements(EquationScope):
         return super().call(node, args, names)
 
     def is_function(self, name: str) -> bool:
-        c = self.context
-        return any(name in known for known in (TABLE, ALIASES, ELEMENTS, INTEGERS, c.functions, c.below, c.broken)) or (
-            name in c.library_functions())
+        return name in ELEMENTS or name in INTEGERS or super().is_function(name)
+
+    def instead(self, node: Call) -> str | None:
+        return instead(self.context.tree, node, self.scope.env, False)
 
     def unknown(self, node: Call) -> AdError:
         if node.name == "nextafter":
@@ -310,7 +312,7 @@ def shape_of(atom: Atom) -> tuple[Affine, ...]:
 
 
 def dimensions(count: int) -> str:
-    return f"{count} dimension{'s' * (count != 1)}" if count else "no dimensions"
+    return plural(count, "dimension") if count else "no dimensions"
 
 
 def counted(env: Mapping[str, Atom], name: str) -> Affine | None:

@@ -91,6 +91,8 @@ def lower_function(context: Context, definition: Def) -> Template:
 class MainScope(TensorScope):
     """The program's own statements."""
 
+    declares = True
+
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.tree = tree = context.tree

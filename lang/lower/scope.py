@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest
+from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
+from adcli.lang.lower.suggestions import RENAMED, STATEMENTS, instead
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.scan import wrong_character
 from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
@@ -63,6 +64,9 @@ class Context:
 
 class Scope:
     """Names and equations of a program or of a function's body."""
+
+    declares = False
+    """Whether inputs may be declared here."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -202,15 +206,14 @@ class Scope:
     def check_count(self, node: Call, least: int, most: int | None) -> None:
         given = len(node.args)
         if given < least or (most is not None and given > most):
-            wanted = f"{least} argument{'s' * (least != 1)}" + ("" if most is not None else " or more")
-            raise self.context.fault(f"'{node.name}' takes {wanted}, not {given}", node)
+            wanted = plural(least, "argument") + ("" if most is not None else " or more")
+            raise self.context.fault(f"'{node.name}' takes {wanted}, not {given}", node, self.instead(node))
 
     def check_results(self, node: Call, given: int, wanted: int) -> None:
         if given != wanted:
             names = ", ".join("abcdefghij"[:given]) if given <= 10 else "..."
             help = f"write ({names}) = {self.context.text(node)}" if given > 1 else None
-            results = f"{given} result{'s' * (given != 1)}"
-            raise self.context.fault(f"'{node.name}' gives {results}, {wanted} wanted here", node, help)
+            raise self.context.fault(f"'{node.name}' gives {plural(given, 'result')}, {wanted} wanted here", node, help)
 
     def too_early(self, node: Call) -> AdError:
         if node.name in self.context.tensors:
@@ -227,8 +230,19 @@ class Scope:
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}")
         known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
-        help = nearest(name, known) if len(name) > 1 else None
+        help = self.instead(node)
+        if help is None and len(name) > 1 and name not in STATEMENTS:
+            help = nearest(name, known, RENAMED)
         return self.context.fault(f"unknown function '{name}'", node_name(node), help)
+
+    def instead(self, node: Call) -> str | None:
+        """What to write for a function that other languages have."""
+        return instead(self.context.tree, node, self.env, self.declares)
+
+    def is_function(self, name: str) -> bool:
+        """Whether a call may have this name, or only a fault elsewhere is why it has no meaning."""
+        c = self.context
+        return any(name in known for known in (TABLE, ALIASES, c.functions, c.below, c.broken)) or name in c.library_functions()
 
 
 def node_name(node: Call) -> Token:

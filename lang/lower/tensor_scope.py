@@ -63,6 +63,8 @@ class TensorScope(EquationScope):
                 raise self.context.fault(f"'{node.name}' gives a tensor here", node,
                                          f"give it a name first, C = {node.name}(...), and write its elements")
             return self.held(atom, node)
+        if not self.is_function(node.name):
+            raise self.unknown(node)
         return None
 
     def name(self, token: Token, whole: bool) -> Node | None:

@@ -20,6 +20,8 @@ DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ALONE = "an expression by itself does nothing"
 CARRY = "inside parentheses an expression may go on over several lines"
+OPERAND_STARTS = ("NAME", "NUMBER", "LPAR")
+POWERS = ("**", "^")
 SHORT = 40
 """Longest piece of the program that a help text quotes."""
 
@@ -209,13 +211,17 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
+    if before and before.text == token.text == "/" and index >= 2:
+        return floor_division(unit, index, source)
     if token.type == "COLON" and [t.type for t in unit[index + 1:index + 2]] == ["EQUAL"]:
         return fault("there is no ':='", "write =")
     keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
     if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
         return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
     if before is None:
-        return fault(f"a statement cannot start with '{token.text}'", "a statement is name = expression")
+        comment = [t.text for t in unit[:2]] == ["/", "/"]
+        return fault(f"a statement cannot start with '{token.text}'",
+                     "a comment starts with #" if comment else "a statement is name = expression")
     if token.type == "EQUAL":
         if index == 1 and before.type == "NUMBER":
             return fault("a number cannot be assigned to", None, before)
@@ -279,6 +285,35 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
     shown = source.text[token.start:token.end]
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source)
+
+
+def floor_division(unit: list[Token], index: int, source: Source) -> AdError:
+    """`x // y`, or what was meant as a comment: then no operand follows, or several do."""
+    span = unit[index - 1].start, unit[index].end
+    first, last = factors_before(unit, index - 2), power_after(unit, index + 1)
+    if last is None or (last + 1 < len(unit) and unit[last + 1].type in OPERAND_STARTS):
+        return AdError("there is no '//'", span, "a comment starts with #", source)
+    left, right = (source.text[unit[a].start:unit[b].end] for a, b in ((first, index - 2), (index + 1, last)))
+    return AdError("there is no '//'", span, f"write floor({left} / {right})", source)
+
+
+def power_after(unit: list[Token], index: int) -> int | None:
+    """Where the operand that starts at `index`, with its sign and its exponents, ends; None where none starts."""
+    while index < len(unit) and unit[index].type == "SIGN":
+        index += 1
+    if index >= len(unit) or unit[index].type not in OPERAND_STARTS:
+        return None
+    last = operand_after(unit, index)
+    further = power_after(unit, last + 2) if last + 1 < len(unit) and unit[last + 1].text in POWERS else None
+    return last if further is None else further
+
+
+def factors_before(unit: list[Token], index: int) -> int:
+    """Where the product that ends at `index` starts."""
+    at = operand_before(unit, index)
+    while at >= 2 and unit[at - 1].text in (*POWERS, "*", "/", "%"):
+        at = operand_before(unit, at - 2)
+    return at - 1 if at >= 2 and unit[at - 1].type == "SIGN" and unit[at - 2].type not in OPERAND_END else at
 
 
 def is_number_like(number: str, rest: str) -> bool:

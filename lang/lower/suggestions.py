@@ -1,0 +1,191 @@
+"""What to write for functions that other languages have: a name, an expression, or statements.
+
+The statements stand in the table as the language has them. In a message their names are exchanged: `x` and `y` become the
+tensors that the call is given, `v` the name that its value gets, `N` the number of elements of `x`, and every other name one that
+the program does not use; a tensor that the program does not have is declared. So a message is right when it is pasted.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from adcli.lang.ir import Atom, Var
+from adcli.lang.ir.affine import text
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.notation import ATOM, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare
+
+RENAMED = {
+    "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
+    "reciprocal": "recip", "inv": "recip",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
+    "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "clip": "clamp",
+    "mod": "fmod", "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "loggamma": "lgamma", "lngamma": "lgamma",
+    "psi": "digamma", "expit": "sigmoid", "logistic": "sigmoid", "negative": "negate",
+}
+"""Functions that have another name here."""
+
+EXPRESSIONS = {
+    ("where", 3): "{0:or} ? {1:or} : {2}", ("ifelse", 3): "{0:or} ? {1:or} : {2}",
+    ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
+    ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
+    ("sum", 2): "{0:sum} + {1:product}", ("prod", 2): "{0:product} * {1:unary}",
+    ("floordiv", 2): "floor({0:product} / {1:unary})",
+    ("radians", 1): "{0:product} * pi / 180", ("degrees", 1): "{0:product} * 180 / pi", ("heaviside", 1): "{0:sum} >= 0 ? 1 : 0",
+}
+"""By the function and the number of its arguments, each with the level that it needs where it stands."""
+OTHER_LEVELS = {"select": TERNARY, "not": NOT, "neg": UNARY, "pos": UNARY, "rem": PRODUCT}
+LEVELS = {"": TERNARY, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
+
+STATEMENTS = {
+    "sum": ("v +=! x(i)",),
+    "prod": ("v *=! x(i)",),
+    "mean": ("v +=! x(i) / N",),
+    "norm": ("s +=! x(i)**2; v = sqrt(s)",),
+    "softmax": ("m max=! x(i); e(i) = exp(x(i) - m); s +=! e(i); v(i) = e(i) / s",),
+    "logsumexp": ("m max=! x(i); s +=! exp(x(i) - m); v = m + log(s)",),
+    "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(i, k) +=! x(i, j) * y(j, k)"),
+    "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v +=! x(i) * y(i)"),
+    "transpose": ("v(j, i) = x(i, j)",),
+}
+"""Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
+for any."""
+
+REDUCED = {"sum": "+=!", "prod": "*=!"}
+"""In a comprehension, functions of the value as a whole."""
+SIZES = {"i": "N", "j": "M", "k": "K"}
+"""What a tensor is declared with where the table has an index."""
+LONGEST_QUOTE = 40
+"""Characters of an argument that is repeated in a message."""
+
+
+def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool) -> str | None:
+    """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there."""
+    whole = statement_of(tree, node)
+    return reduction(tree, node, whole) or expression(tree, node, whole) or statements(tree, node, whole, env, declares)
+
+
+def statement_of(tree: Tree, node: Call) -> Statement | None:
+    """The statement whose value is the call and nothing else."""
+    for outer in tree.statements:
+        for s in (outer, *(outer.body if isinstance(outer, Def) else ())):
+            values = s.values if isinstance(s, Assign) else [s.value] if isinstance(s, TensorAssign | Def) else []
+            inner = bare(values[0]) if len(values) == 1 and values[0] is not None else None
+            if inner is not None and (inner.start, inner.end) == (node.start, node.end):
+                return s
+    return None
+
+
+def quoted(tree: Tree, node: Node) -> str | None:
+    """The text of an argument that is short enough to be repeated."""
+    found = tree.source.text[node.start:node.end]
+    return found if len(found) <= LONGEST_QUOTE and "\n" not in found else None
+
+
+def reduction(tree: Tree, node: Call, whole: Statement | None) -> str | None:
+    """`C(i) = sum(A(i, j))` as a comprehension."""
+    if not isinstance(whole, TensorAssign) or whole.symbol != "=" or node.name not in REDUCED or len(node.args) != 1:
+        return None
+    value = None if isinstance(bare(node.args[0]), Token) else quoted(tree, node.args[0])
+    target = tree.source.text[whole.start:node.start].rpartition("=")[0].rstrip()
+    return f"write {target} {REDUCED[node.name]} {value}" if value else None
+
+
+def expression(tree: Tree, node: Call, whole: Statement | None) -> str | None:
+    """The expression that a call is, in parentheses where it stands inside another one."""
+    form = EXPRESSIONS.get((node.name, len(node.args)))
+    if form is None:
+        return None
+    args = [Argument(text, level(bare(a))) for a in node.args if (text := quoted(tree, bare(a)))]
+    written = form.format(*(args if len(args) == len(node.args) else map(Argument, "xyz")))
+    alone = whole is not None or re.fullmatch(r"\w+\([^()]*\)", form)
+    return f"write {written}" if alone else f"write ({written})"
+
+
+class Argument(NamedTuple):
+    """An argument as text; a format names the least level that needs no parentheses."""
+
+    text: str
+    level: int = ATOM
+
+    def __format__(self, least: str) -> str:
+        return enclosed(self, LEVELS[least])
+
+
+def level(node: Node) -> int:
+    """The level of the operator that an expression is made by."""
+    if not isinstance(node, Op):
+        return ATOM
+    return INFIX[node.name][1] if node.name in INFIX else OTHER_LEVELS[node.name]
+
+
+def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool) -> str | None:
+    """The statements that a function of tensors is."""
+    ranks = [rank(a, env) for a in node.args]
+    form = form_for(node.name, ranks)
+    if form is None or (None in ranks and not declares):
+        return None
+    names = Names()
+    names.taken |= tree.names
+    target = target_of(whole, form)
+    meant = {"v": target or names.fresh("v")}
+    for letter, arg, dimensions in zip("xy", node.args, ranks, strict=False):
+        inner = bare(arg)
+        named = isinstance(inner, Token) and (dimensions is not None or only_here(tree, inner))
+        meant[letter] = inner.text if isinstance(inner, Token) and named else names.fresh(letter)
+    used = {*env, *meant.values()}
+    meant |= {i: names.fresh(i) if i in used else i for i in SIZES}
+    meant |= {c: names.fresh(c) for c in sorted({*re.findall(r"\b[a-z]\b", form)} - meant.keys())}
+    sizes = {i: names.fresh(n) for i, n in SIZES.items()}
+    declared = [f"{meant[letter]}({', '.join(sizes[i] for i in subscripts(form, letter))})"
+                for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
+    meant["N"] = elements(env[meant["x"]]) if ranks[0] is not None else sizes["i"]
+    written = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
+    if declared:
+        written = f"input {', '.join(declared)}; {written}"
+    return f"write {written}" if target else f"give it a name first: {written}"
+
+
+def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
+    """The number of dimensions of the tensor that an argument is; None where it is none."""
+    inner = bare(node)
+    atom = env.get(inner.text) if isinstance(inner, Token) and inner.type == "NAME" else None
+    return len(atom.shape) if isinstance(atom, Var) and atom.shape else None
+
+
+def elements(tensor: Atom) -> str:
+    """The number of elements of a tensor."""
+    extents = [text(e) for e in tensor.shape] if isinstance(tensor, Var) else []
+    product = " * ".join(e if e.isalnum() else f"({e})" for e in extents)
+    return product if len(extents) == 1 else f"({product})"
+
+
+def only_here(tree: Tree, token: Token) -> bool:
+    """Whether a name occurs once, so that a tensor may have it."""
+    return token.type == "NAME" and len(re.findall(rf"\b{token.text}\b", tree.source.text)) == 1
+
+
+def form_for(name: str, ranks: list[int | None]) -> str | None:
+    """The statements of the table that fit tensors with these numbers of dimensions; None stands for any."""
+    for form in STATEMENTS.get(name, ()):
+        wanted = [len(subscripts(form, letter)) for letter in "xy" if subscripts(form, letter)]
+        if len(wanted) == len(ranks) and all(r in (None, w) for r, w in zip(ranks, wanted, strict=True)):
+            return form
+    general = STATEMENTS.get(name, ("",))[0]
+    if len(ranks) == 1 and ranks[0] in (2, 3) and "j" not in re.findall(r"\b[a-z]\b", general):
+        return general.replace("(i)", f"({', '.join('ijk'[:ranks[0]])})") or None
+    return None
+
+
+def subscripts(form: str, letter: str) -> list[str]:
+    found = re.search(rf"\b{letter}\(([^)]*)\)", form)
+    return found[1].split(", ") if found else []
+
+
+def target_of(whole: Statement | None, form: str) -> str | None:
+    """The name that the value of a whole statement gets, where the statements of the table give it the same subscripts."""
+    if isinstance(whole, TensorAssign) and whole.symbol == "=" and len(whole.subscripts or ()) == len(subscripts(form, "v")):
+        return whole.target.text
+    return whole.targets[0].text if isinstance(whole, Assign) and len(whole.targets) == 1 else None

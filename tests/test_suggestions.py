@@ -1,0 +1,113 @@
+"""What a message proposes for a name that the language does not have is right when it is pasted."""
+import re
+
+import pytest
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir.errors import AdError, nearest, plural
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.suggestions import EXPRESSIONS, RENAMED, STATEMENTS
+
+LETTERS = "xyz"
+
+
+def help_of(text: str) -> str:
+    with pytest.raises(AdError) as fault:
+        parse(text)
+    assert fault.value.help is not None, text
+    return fault.value.help
+
+
+def pasted(text: str) -> str:
+    """A text whose last line is `v = ` and a call that the language does not have, with what the message says to write."""
+    before, _, last = text.rpartition("\n")
+    said = help_of(text)
+    if said.startswith("did you mean"):
+        name = last.removeprefix("v = ").partition("(")[0]
+        return f"{before}\n{last.replace(name, said.split(chr(39))[1], 1)}"
+    written = said.removeprefix("write ")
+    return f"{before}\n{written if re.search('^input|=!| = ', written) else f'v = {written}'}"
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_a_function_with_another_name(name):
+    two = RENAMED[name] in ("pow", "atan2", "max", "min", "fmod")
+    call = f"{name}({'x, y, z' if RENAMED[name] == 'clamp' else 'x, y' if two else 'x'})"
+    parse(pasted(f"v = {call}"))
+
+
+@pytest.mark.parametrize("name, count", EXPRESSIONS)
+def test_a_function_that_is_an_expression(name, count):
+    choice = name in ("where", "ifelse")
+    for form in ("{}", "{} - 1", "-{}", "({} > 0 ? 1 : 2)"):
+        args = [form.format(a) for a in LETTERS[:count]]
+        call = f"{name}({', '.join(['x > 1', *args[1:]] if choice else args)})"
+        parse(pasted(f"v = {call}"))
+        parse(f"v = 2*{help_of(f'v = 2*{call}').removeprefix('write ')}")
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_function_of_tensors(name):
+    forms = STATEMENTS[name]
+    args = "x, y" if " y(" in forms[0] else "x"
+    parse(pasted(f"v = {name}({args})"))
+    for form in forms:
+        subscripts = {letter: form.partition(f"{letter}(")[2].partition(")")[0] for letter in args.split(", ")}
+        sizes = {letter: s.replace("i", "M").replace("j", "N").replace("k", "K") for letter, s in subscripts.items()}
+        parse(pasted(f"input {', '.join(f'{a}({s})' for a, s in sizes.items())}\nv = {name}({args})"))
+
+
+@pytest.mark.parametrize("text, help", [
+    ("v = sum(x)", "write input x(N); v +=! x(i)"),
+    ("input x(N)\nv = sum(x)", "write v +=! x(i)"),
+    ("input x(N, M)\nv = sum(x)", "write v +=! x(i, j)"),
+    ("input x(N)\nv = 1 + sum(x)", "give it a name first: v_1 +=! x(i)"),
+    ("u = x*2\nv = sum(x)", "write input x_1(N); v +=! x_1(i)"),
+    ("i = sum(x)", "write input x(N); i +=! x(i_1)"),
+    ("input A(N, M)\nC(i) = sum(A(i, j))", "write C(i) +=! A(i, j)"),
+    ("input A(N, M)\nC(i) = where(A(i, 0) > 0, A(i, 1), 0)", "write A(i, 0) > 0 ? A(i, 1) : 0"),
+    ("input A(M, N), x(N)\ny = matmul(A, x)", "write y(i) +=! A(i, j) * x(j)"),
+    ("def f(float(N) x) -> (v) { v = sum(x) }", "write v +=! x(i)"),
+    ("input x(N, M)\nv = mean(x)", "write v +=! x(i, j) / (N * M)"),
+    ("v = norm(x, y)", "write hypot(x, y)"),
+    ("v = 2*where(x > 0, x, 0)", "write (x > 0 ? x : 0)"),
+    ("v = log(x + 1, 2)", "write log(x + 1) / log(2)"),
+    ("v = ln(x)", "did you mean 'log'?"),
+    ("v = Sin(x)", "did you mean 'sin'?"),
+    ("v = tahn(x)", "did you mean 'tanh'?"),
+    ("v = lga(x)", "did you mean 'lgamma'?"),
+])
+def test_what_is_said(text, help):
+    assert help_of(text) == help
+
+
+@pytest.mark.parametrize("text, help, value", [
+    ("x // y", "write floor(x / y)", -4.0),
+    ("-x*2 // y", "write floor(-x*2 / y)", 7.0),
+    ("x // -y", "write floor(x / -y)", 3.0),
+    ("-x // y**2 + 1", "write floor(-x / y**2)", 2.0),
+])
+def test_a_quotient_rounded_down(text, help, value):
+    assert help_of(f"v = {text}") == help
+    quotient = text.removesuffix(" + 1")
+    program = parse("v = " + text.replace(quotient, help.removeprefix("write ")))
+    assert evaluate(program, {"x": -7.0, "y": 2.0}, FLOAT)["v"] == value
+
+
+@pytest.mark.parametrize("text", ["// a comment\nv = x", "v = x // half of it", "v = x //"])
+def test_a_comment_of_another_language(text):
+    assert help_of(text) == "a comment starts with #"
+
+
+def test_the_nearest_word():
+    verbs = ["grad", "eval", "hessian", "--tolerance"]
+    assert nearest("diff", verbs, {"diff": "grad"}) == "did you mean 'grad'?"
+    assert nearest("--tol", verbs) == "did you mean '--tolerance'?"
+    assert nearest("GRAD", verbs) == "did you mean 'grad'?"
+    assert nearest("gard", verbs) == "did you mean 'grad'?"
+    assert nearest("hesian", verbs) == "did you mean 'hessian'?"
+    assert nearest("plot", verbs, {"plot": "adcli eval"}) == "write adcli eval"
+    assert nearest("plot", verbs) is None
+
+
+def test_counts_agree_in_number():
+    assert [plural(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
