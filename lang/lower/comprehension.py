@@ -61,10 +61,10 @@ class TensorStatement:
         if atom is POISON:
             raise Poisoned
         if atom is not None and isinstance(atom, Var) and len(atom.shape) != len(self.s.subscripts or ()):
-            raise self.context.fault(f"'{self.name}' has {dimensions(len(atom.shape))}, and is written here with "
+            raise self.context.fault(f"'{self.name}' has {dimensions(len(atom.shape))}, not "
                                      f"{len(self.s.subscripts or ())}", self.s.target)
         if atom is None and self.s.symbol in ("+=", "*=", "min=", "max="):
-            self.context.note(f"'{self.name}' has no value yet: {self.s.symbol} starts as {self.s.symbol}! does", self.s.target)
+            self.context.note(f"'{self.name}' has no value yet, so {self.s.symbol} acts as {self.s.symbol}!", self.s.target)
         return atom
 
     def declared_shape(self) -> tuple[Affine, ...] | None:
@@ -78,7 +78,7 @@ class TensorStatement:
     def run(self) -> Atom:
         """Emit the statement; the value that the target has then."""
         if self.s.same is not None:
-            self.context.note("'<=>' is not used: the comprehension is computed as it is written", self.s.target)
+            self.context.note("'<=>' is ignored: the comprehension is computed as written", self.s.target)
         arms = [Arm(self.s.value, [], [])]
         at = 0
         while at < len(arms):
@@ -87,7 +87,7 @@ class TensorStatement:
                 at += 1
                 continue
             if len(arms) == SPLITS:
-                raise self.context.fault(f"the choices by indices make more than {SPLITS} comprehensions of this statement",
+                raise self.context.fault(f"the choices in this statement make more than {SPLITS} comprehensions",
                                          self.s.target, "write them as statements of their own, with conditions in where")
             arms[at:at + 1] = split
         made = [self.comprehension(p) for p in arms]
@@ -160,7 +160,7 @@ class TensorStatement:
         b, value, write, guards, given = self.gathered(arm)
         require_dimensions(self.context, len(write), self.s.target)
         if len(b.indices) > MOST_DIMENSIONS:
-            raise self.context.fault(f"this statement has {len(b.indices)} indices, and none has more than {MOST_DIMENSIONS}",
+            raise self.context.fault(f"this statement has {len(b.indices)} indices; the most is {MOST_DIMENSIONS}",
                                      self.s.target)
         domain = self.domain(b, write, given)
         domain = replace(domain, guards=(*domain.guards, *guards))
@@ -196,8 +196,7 @@ class TensorStatement:
 
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
         if len(known) != len(write):
-            raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, and is written here with {len(write)}",
-                                     self.s.target)
+            raise self.context.fault(f"'{self.name}' has {dimensions(len(known))}, not {len(write)}", self.s.target)
         spans = tuple((n.start, n.end) for n in self.s.subscripts or ())
         return Access(self.name, known, tuple(w if isinstance(w, Affine) else None for w in write), spans)
 
@@ -210,7 +209,7 @@ class TensorStatement:
                 target = self.context.text(self.s.target) + ("(" + ", ".join(map(self.context.text, self.s.subscripts)) + ")"
                                                              if self.s.subscripts else "")
                 raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
-                              f"to reduce over it write {target} +=! ..., *=!, min=! or max=!", self.context.source)
+                              f"to reduce over it, write {target} +=! ..., *=!, min=! or max=!", self.context.source)
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
         subscripts = [w for w in write if isinstance(w, Affine)]
@@ -224,12 +223,12 @@ class TensorStatement:
         if known is None and self.before is not None and not self.s.symbol.endswith("!"):
             known = shape_of(self.before)
         if known is None and any(not isinstance(w, Affine) for w in write):
-            raise self.context.fault(f"the extents of '{self.name}' do not follow from subscripts that are read", self.s.target,
-                                     f"declare its shape: where float(N) {self.name}")
+            raise self.context.fault(f"the shape of '{self.name}' is not known: its subscripts are read from a tensor",
+                                     self.s.target, f"declare its shape: where float(N) {self.name}")
         shape = known if known is not None else tuple(domain.last(w) + 1 for w in write if isinstance(w, Affine))
         for d, extent in enumerate(shape):
             if weight(extent) > LONGEST_EXTENT:
-                raise self.context.fault(f"the extent of dimension {d} of '{self.name}' becomes too long an expression",
+                raise self.context.fault(f"the extent of dimension {d} of '{self.name}' is too long an expression",
                                          self.s.target, "give the indices plain ranges: where i in 0:N")
         fault = outside(self.write_access(write, shape), domain, self.context.source, "written")
         if fault:
@@ -299,7 +298,7 @@ class TensorStatement:
         return None
 
     def remark_decided(self, b: Elements, domain: Domain, stated: set[Index], choices: list[Op | Call]) -> None:
-        """A note on every condition that the reads themselves decide: who writes i >= 1 ? A(i - 1) : 0 wants i = 0 too."""
+        """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
         for node in choices:
             names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
             indices = [b.indices[n] for n in sorted(names) if n in b.indices and b.indices[n] not in stated]
@@ -312,7 +311,7 @@ class TensorStatement:
             word = "always" if domain.never_negative(g) else "never" if domain.never_negative(-g - 1) else None
             r = next(r for r in domain.ranges if r.index is indices[0])
             said = (f"this condition {word} holds: index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}, which keeps "
-                    f"every read inside its tensor; a range in where gives more")
+                    f"every read inside its tensor; state a range in where for more")
             span = node.args[0].start, node.args[0].end
             if word and all((n.message, n.span) != (said, span) for n in self.context.notes):
                 self.context.notes.append(Note(said, span, self.context.source))

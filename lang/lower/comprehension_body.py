@@ -94,7 +94,8 @@ class Elements(EquationScope):
             return count
         if name not in self.indices:
             if name in self.lets:
-                raise self.context.fault(f"'{name}' is a value and no index", token, "a let of where cannot be in a subscript")
+                raise self.context.fault(f"'{name}' is a value, not an index", token,
+                                         "a name given in where cannot be a subscript")
             if name in self.scope.env:
                 kind = "a tensor" if shape_of(self.scope.env[name]) else "a value"
                 raise self.context.fault(f"'{name}' is {kind} and cannot be an index too", token,
@@ -207,12 +208,12 @@ class Elements(EquationScope):
             for inner in postorder(node):
                 if self.tensor(inner) is not None:
                     raise self.context.fault(f"{what} is not affine: {self.context.text(node)}", node,
-                                             "a subscript that is read from a tensor stands alone: LUT(I(b), j)")
+                                             "a subscript read from a tensor must stand alone: LUT(I(b), j)")
             expression = self.affine.read(node, what)
             return expression, expression
         assert type(node) is Call
         if not tensor.integer:
-            raise self.context.fault(f"{what} is read from '{node.name}', which is no tensor of integers", node,
+            raise self.context.fault(f"{what} is read from '{node.name}', which is not a tensor of integers", node,
                                      f"declare it as one: int32 {node.name}({', '.join('N' for _ in tensor.shape)})")
         key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
         self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
@@ -303,7 +304,7 @@ class Elements(EquationScope):
         if node.name == "nextafter":
             return self.context.fault("'nextafter' is not available: it has no derivative", node)
         fault = super().unknown(node)
-        fault.help = fault.help or f"a tensor is declared: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
+        fault.help = fault.help or f"declare a tensor: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
         return fault
 
 
@@ -323,7 +324,7 @@ def counted(env: Mapping[str, Atom], name: str) -> Affine | None:
 
 def require_dimensions(context: Context, count: int, at: Token) -> None:
     if count > MOST_DIMENSIONS:
-        raise context.fault(f"'{at.text}' has {count} dimensions, and no tensor has more than {MOST_DIMENSIONS}", at)
+        raise context.fault(f"'{at.text}' has {count} dimensions; the most is {MOST_DIMENSIONS}", at)
 
 
 def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, Atom], new: bool = False) -> tuple[Affine, ...]:
@@ -334,7 +335,7 @@ def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, 
             return count
         if token.text not in tensors.sizes:
             if not new:
-                raise context.fault(f"'{token.text}' is no size of an input", token)
+                raise context.fault(f"'{token.text}' is not a size of an input", token)
             tensors.sizes[token.text] = affine(token.text)
         return tensors.sizes[token.text]
     require_dimensions(context, len(typed.extents or ()), typed)

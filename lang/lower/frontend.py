@@ -25,7 +25,7 @@ def parse_source(source: Source) -> Program:
 
 
 def tree_and_program(source: Source) -> tuple[Tree, Program]:
-    """The same, with the source tree, for whoever writes the text anew."""
+    """The same, with the source tree, for callers that write the text anew."""
     tree, faults = read(source)
     return tree, lower(tree, prelude, faults)
 

@@ -50,7 +50,7 @@ class AffineReader:
             return self.name(token)
         value = number(token, self.context.source)
         if value != int(value) or abs(value) >= TOO_LARGE:
-            said = "no whole number" if value != int(value) else "too large"
+            said = "not a whole number" if value != int(value) else "too large"
             raise self.context.fault(f"{what}: '{token.text}' is {said}", token)
         return affine(int(value))
 

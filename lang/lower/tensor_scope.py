@@ -73,7 +73,7 @@ class TensorScope(EquationScope):
             if shape_of(atom) and not whole:
                 subscripts = ", ".join("ijklmn"[:len(shape_of(atom))])
                 raise self.context.fault(f"'{token.text}' is a tensor", token,
-                                         f"tensors are written by elements: C({subscripts}) = {token.text}({subscripts}) ...")
+                                         f"write a tensor by its elements: C({subscripts}) = {token.text}({subscripts}) ...")
             return None
         if token.text not in self.tensors.sizes:
             return None
@@ -96,7 +96,7 @@ class TensorScope(EquationScope):
         if b.indices:
             name = next(iter(b.indices))
             raise self.context.fault(f"index '{name}' on the right is not on the left of '='", node,
-                                     "to reduce over it write v +=! ..., *=!, min=! or max=!; for every element C(i) = ...")
+                                     "to reduce over it, write v +=! ..., *=!, min=! or max=!; for every element C(i) = ...")
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         for access in b.accesses:
             for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
@@ -213,10 +213,10 @@ class TensorFunction(TensorScope):
         given = len(shape_of(atom))
         if wanted != given:
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' has {dimensions(wanted)}, "
-                                     f"and {dimensions(given)} are given", at)
+                                     f"and this argument has {dimensions(given)}", at)
         integer = isinstance(atom, Var) and atom.integer
         if integer != is_integer(token):
-            what = "is a tensor of integers" if is_integer(token) else "is no tensor of integers"
+            what = "is a tensor of integers" if is_integer(token) else "is not a tensor of integers"
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at)
 
     def bind_sizes(self, token: Token, atom: Atom, at: Node) -> None:
@@ -237,7 +237,7 @@ class TensorFunction(TensorScope):
         declared_extents = extents(self.context, self.tensors, token, self.env)
         for d, (wanted, given) in enumerate(zip(declared_extents, shape_of(atom), strict=True)):
             if wanted != given:
-                said = f"dimension {d} of '{token.text}' in '{self.definition.name.text}' has %d elements, and %d are wanted"
+                said = f"dimension {d} of '{token.text}' in '{self.definition.name.text}' has %d elements, not %d"
                 if wanted.number is not None and given.number is not None:
                     raise self.context.fault(said % (given.number, wanted.number), at)
                 self.tensors.pending.append(Agreement(given, wanted, said, (at.start, at.end)))
@@ -248,7 +248,7 @@ class TensorFunction(TensorScope):
         self.declare_results()
         if not definition.body:
             raise context.fault(f"function '{definition.name.text}' has no statements", definition.name,
-                                "each result is given by one, for example C(i) +=! A(i, j) * B(j)")
+                                "assign each result, for example C(i) +=! A(i, j) * B(j)")
         for s in definition.body:
             assert isinstance(s, Assign | TensorAssign)
             for token in s.targets if isinstance(s, Assign) else [s.target]:

@@ -98,7 +98,7 @@ class Actions:
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
             if not isinstance(inner, Assign | TensorAssign):
-                raise AdError("inside a function there are only assignments", (inner.start, inner.end),
+                raise AdError("a function contains only assignments", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
 
@@ -123,7 +123,7 @@ class Actions:
     def range_clause(self, p: Parts) -> Clause:
         low, high = two(p[2], ":")
         if high is None:
-            raise AdError(f"'{p[0].text}' needs a range", (low.start, low.end), f"write {p[0].text} in 0:N, half open")
+            raise AdError(f"'{p[0].text}' needs a range", (low.start, low.end), f"write {p[0].text} in 0:N (0 to N - 1)")
         return Clause("range", p[0], [low, high], p[0].start, high.end)
 
     def let_clause(self, p: Parts) -> Clause:
@@ -170,7 +170,7 @@ class Actions:
 
     def item_tensor_default(self, p: Parts) -> Item:
         raise AdError(f"the tensor '{p[0].text}' cannot have a default", (p[4].start, finished(p[5]).end),
-                      "only scalars have one")
+                      "only scalars have defaults")
 
     def item_typed(self, p: Parts) -> Item:
         if p[0].text not in (*ELEMENTS, *INTEGERS):
@@ -261,9 +261,10 @@ class Actions:
 
 def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> TensorAssign:
     if symbol.text in ("**=", "^=", "-=", "/=", "-=!", "/=!"):
+        tensor = subscripts is not None or symbol.text.endswith("!")
         raise AdError(f"there is no '{symbol.text}'", (symbol.start, symbol.end),
-                      "a tensor is made by =, +=!, *=!, min=!, max=!, and changed by +=, *=, min=, max=" if subscripts is not None
-                      or symbol.text.endswith("!") else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
+                      "make a tensor with =, +=!, *=!, min=! or max=!, and change it with +=, *=, min= or max=" if tensor else
+                      f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
     value, same = two(chain, "<=>")
     end = clauses[-1].end if clauses else (same or value).end
     return TensorAssign(target, subscripts, symbol.text, value, same, clauses, target.start, end)
@@ -272,6 +273,6 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
 def known(element: Token) -> Token:
     """A type of elements that the language has."""
     if element.text not in (*ELEMENTS, *INTEGERS):
-        raise AdError(f"'{element.text}' is no type of elements", (element.start, element.end),
-                      "float and double mean double, int32 and the like are whole numbers")
+        raise AdError(f"'{element.text}' is not an element type", (element.start, element.end),
+                      "write float or double for doubles, int32 for whole numbers")
     return element

@@ -24,7 +24,7 @@ def number(token: Token, source: Source) -> float:
         value = math.inf
     if value == math.inf:
         raise AdError("this number is too large for a double", (token.start, token.end),
-                      "the largest is 1.7976931348623157e308; infinity is written inf", source)
+                      "the largest is 1.7976931348623157e308; write inf for infinity", source)
     return value
 
 
@@ -67,7 +67,7 @@ def constant_text(text: str) -> float:
     tree = parse_tree(normal(f"v = {text}", "number"))
     statement = tree.statements[0]
     if len(tree.statements) > 1:
-        raise AdError("one number is expected, and no further statement")
+        raise AdError("expected one number and nothing more")
     assert isinstance(statement, Assign)
     return constant(statement.values[0], tree.source)
 

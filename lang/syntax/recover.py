@@ -19,7 +19,7 @@ OPENERS = frozenset(PAIRS.values())
 DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ALONE = "an expression by itself does nothing"
-CARRY = "inside parentheses an expression may go on over several lines"
+CARRY = "an expression in parentheses may span several lines"
 OPERAND_STARTS = ("NAME", "NUMBER", "LPAR")
 POWERS = ("**", "^")
 SHORT = 40
@@ -27,11 +27,11 @@ SHORT = 40
 
 FOREIGN = {
     "if": "for a choice write c ? a : b", "else": "for a choice write c ? a : b", "for": "there are no loops",
-    "while": "there are no loops", "let": "write only a = ...", "var": "write only a = ...",
-    "const": "write only a = ...", "return": "a name assigned and never read is an output",
-    "print": "outputs are printed by themselves",
-    "function": "write def f(x) = ...", "lambda": "write def f(x) = ...", "import": "all functions are there already",
-    "from": "all functions are there already", "end": "a block ends with }",
+    "while": "there are no loops", "let": "write a = ...", "var": "write a = ...",
+    "const": "write a = ...", "return": "a name assigned and never read is an output",
+    "print": "every output is printed",
+    "function": "write def f(x) = ...", "lambda": "write def f(x) = ...", "import": "all functions are already there",
+    "from": "all functions are already there", "end": "a block ends with }",
 }
 
 
@@ -239,7 +239,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type in ("LBRACE", "ARROW"):
         return fault(f"unexpected '{token.text}'", "a function is def f(x) = ... or def f(x) -> (u, v) { ... }")
     if token.type == "LBRACK" and before.type == "NAME":
-        return fault("unexpected '['", f"elements and extents are written with parentheses: {before.text}(i)")
+        return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
 
 

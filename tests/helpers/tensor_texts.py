@@ -22,8 +22,8 @@ REFUSED = {
     "tc/fun-b03307c4": "the range of index 'i' depends on the value of 'size'",
     "tc/fun-38f2238e": "'nextafter' is not available: it has no derivative",
     "tc/fun-d879306e": "dimension 0 of 'a': a remainder by 3 that is not always exact (index 'i')",
-    "tc/fun-d5dcd5db": "dimension 0 of 'A' is read from 'B', which is no tensor of integers",
-    "tc/f-2ba2c2cd": "dimension 0 of 'a': '.5' is no whole number",
+    "tc/fun-d5dcd5db": "dimension 0 of 'A' is read from 'B', which is not a tensor of integers",
+    "tc/f-2ba2c2cd": "dimension 0 of 'a': '.5' is not a whole number",
     "tc/conv-2489b50b": "function 'conv' has no statements",
     "tc/conv_bw-f8d7ebd9": "function 'conv_bw' has no statements",
 }

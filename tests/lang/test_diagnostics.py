@@ -271,7 +271,7 @@ v = x +
 f.ad:1:7: error: an expression is missing after '+'
     v = x +
           ^
-help: inside parentheses an expression may go on over several lines
+help: an expression in parentheses may span several lines
 ---
 v = * 3
 =>
@@ -317,7 +317,7 @@ v =
 f.ad:1:3: error: an expression is missing after '='
     v =
       ^
-help: inside parentheses an expression may go on over several lines
+help: an expression in parentheses may span several lines
 ---
 u = x = 2
 =>
@@ -452,7 +452,7 @@ def f(a) -> (u) {
 }
 v = f(x)
 =>
-f.ad:2:3: error: inside a function there are only assignments
+f.ad:2:3: error: a function contains only assignments
       input b
       ^^^^^^^
 help: move it out of the braces
@@ -524,14 +524,14 @@ v = 1e999
 f.ad:1:5: error: this number is too large for a double
     v = 1e999
         ^^^^^
-help: the largest is 1.7976931348623157e308; infinity is written inf
+help: the largest is 1.7976931348623157e308; write inf for infinity
 ---
 v = 0x1p2000
 =>
 f.ad:1:5: error: this number is too large for a double
     v = 0x1p2000
         ^^^^^^^^
-help: the largest is 1.7976931348623157e308; infinity is written inf
+help: the largest is 1.7976931348623157e308; write inf for infinity
 ---
 v = 1e
 =>

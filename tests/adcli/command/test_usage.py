@@ -76,11 +76,11 @@ FAULTS = [
     ("grad f.ad --at x=,y=2", 2, "adcli: error: x= has no value\nhelp: write x=2\n"),
     ("grad f.ad --at x=1,y=2y", 2, "adcli: error: y=2y: an operator is missing before 'y'\nhelp: write 2*y\n"),
     ("grad f.ad --at x=1,y=x", 2, "adcli: error: y=x: not a constant\nhelp: numbers, pi, inf and + - * / ** of them\n"),
-    ("grad f.ad --at x=1;y=2", 2, "adcli: error: x=1;y=2: one number is expected, and no further statement\n"),
+    ("grad f.ad --at x=1;y=2", 2, "adcli: error: x=1;y=2: expected one number and nothing more\n"),
     ("grad f.ad --at x=1e999,y=2", 2, "adcli: error: x=1e999: this number is too large for a double\n"
-     "help: the largest is 1.7976931348623157e308; infinity is written inf\n"),
+     "help: the largest is 1.7976931348623157e308; write inf for infinity\n"),
     ("grad f.ad --at x=0x1p+2000,y=2", 2, "adcli: error: x=0x1p+2000: this number is too large for a double\n"
-     "help: the largest is 1.7976931348623157e308; infinity is written inf\n"),
+     "help: the largest is 1.7976931348623157e308; write inf for infinity\n"),
     ("grad f.ad --at x=0:1,y=2", 2,
      "adcli: error: x=0:1: a range has three parts\nhelp: write x=first:last:count, as in x=0:1:11\n"),
     ("grad f.ad --at x=0:1:2.5,y=2", 2, "adcli: error: x=0:1:2.5: the count must be a whole number, 1 or more\n"),

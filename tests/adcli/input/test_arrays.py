@@ -153,7 +153,7 @@ def test_archives_with_something_else_in_them(members, message):
 
 def test_archives_that_are_ambiguous_or_damaged(folder):
     np.savez("x.npz", a=A, b=B)
-    assert adcli("eval", "mv.ad", "--at", "A=@x.npz,B=[1]").err == "adcli: error: x.npz: no array 'A'\nhelp: it has a, b\n"
+    assert adcli("eval", "mv.ad", "--at", "A=@x.npz,B=[1]").err == "adcli: error: x.npz: no array 'A'\nhelp: did you mean 'a'?\n"
     whole = bytearray((folder / "x.npz").read_bytes())
     whole[200] ^= 1
     (folder / "x.npz").write_bytes(whole)
