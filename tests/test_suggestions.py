@@ -5,7 +5,7 @@ import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.lower.frontend import parse
-from adcli.lang.lower.suggestions import EXPRESSIONS, RENAMED, STATEMENTS
+from adcli.lang.lower.suggestions import EXPRESSIONS, STATEMENTS, SYNONYMS
 
 LETTERS = "xyz"
 
@@ -28,10 +28,10 @@ def pasted(text: str) -> str:
     return f"{before}\n{written if re.search('^input|=!| = ', written) else f'v = {written}'}"
 
 
-@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.parametrize("name", SYNONYMS)
 def test_a_function_with_another_name(name):
-    two = RENAMED[name] in ("pow", "atan2", "max", "min", "fmod")
-    call = f"{name}({'x, y, z' if RENAMED[name] == 'clamp' else 'x, y' if two else 'x'})"
+    two = SYNONYMS[name] in ("pow", "atan2", "max", "min", "fmod")
+    call = f"{name}({'x, y, z' if SYNONYMS[name] == 'clamp' else 'x, y' if two else 'x'})"
     parse(pasted(f"v = {call}"))
 
 

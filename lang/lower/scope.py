@@ -15,7 +15,7 @@ from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
-from adcli.lang.lower.suggestions import RENAMED, STATEMENTS, instead
+from adcli.lang.lower.suggestions import STATEMENTS, SYNONYMS, instead
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.scan import wrong_character
 from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
@@ -232,7 +232,7 @@ class Scope:
         known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
         help = self.instead(node)
         if help is None and len(name) > 1 and name not in STATEMENTS:
-            help = nearest(name, known, RENAMED)
+            help = nearest(name, known, SYNONYMS)
         return self.context.fault(f"unknown function '{name}'", node_name(node), help)
 
     def instead(self, node: Call) -> str | None:

@@ -16,7 +16,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare
 
-RENAMED = {
+SYNONYMS = {
     "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
     "reciprocal": "recip", "inv": "recip",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
@@ -37,7 +37,7 @@ EXPRESSIONS = {
 }
 """By the function and the number of its arguments, each with the level that it needs where it stands."""
 OTHER_LEVELS = {"select": TERNARY, "not": NOT, "neg": UNARY, "pos": UNARY, "rem": PRODUCT}
-LEVELS = {"": TERNARY, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
+SLOT_LEVELS = {"": TERNARY, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
 
 STATEMENTS = {
     "sum": ("v +=! x(i)",),
@@ -53,7 +53,7 @@ STATEMENTS = {
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
 
-REDUCED = {"sum": "+=!", "prod": "*=!"}
+REDUCING = {"sum": "+=!", "prod": "*=!"}
 """In a comprehension, functions of the value as a whole."""
 SIZES = {"i": "N", "j": "M", "k": "K"}
 """What a tensor is declared with where the table has an index."""
@@ -86,11 +86,11 @@ def quoted(tree: Tree, node: Node) -> str | None:
 
 def reduction(tree: Tree, node: Call, whole: Statement | None) -> str | None:
     """`C(i) = sum(A(i, j))` as a comprehension."""
-    if not isinstance(whole, TensorAssign) or whole.symbol != "=" or node.name not in REDUCED or len(node.args) != 1:
+    if not isinstance(whole, TensorAssign) or whole.symbol != "=" or node.name not in REDUCING or len(node.args) != 1:
         return None
     value = None if isinstance(bare(node.args[0]), Token) else quoted(tree, node.args[0])
     target = tree.source.text[whole.start:node.start].rpartition("=")[0].rstrip()
-    return f"write {target} {REDUCED[node.name]} {value}" if value else None
+    return f"write {target} {REDUCING[node.name]} {value}" if value else None
 
 
 def expression(tree: Tree, node: Call, whole: Statement | None) -> str | None:
@@ -111,7 +111,7 @@ class Argument(NamedTuple):
     level: int = ATOM
 
     def __format__(self, least: str) -> str:
-        return enclosed(self, LEVELS[least])
+        return enclosed(self, SLOT_LEVELS[least])
 
 
 def level(node: Node) -> int:

@@ -15,7 +15,7 @@ from adcli.lang.syntax.tree import Statement, Token
 
 NOWHERE = -1 - len(RULES)
 ACTIONS = Actions()
-FOLDS = [(symbol, length, getattr(ACTIONS, callback)) for symbol, length, callback in RULES]
+RULE_CALLBACKS = [(symbol, length, getattr(ACTIONS, callback)) for symbol, length, callback in RULES]
 """The rules of the grammar with what they do."""
 
 
@@ -46,7 +46,7 @@ def statements(tokens: list[Token]) -> list[Statement]:
         while (what := STATES[states[-1]].get(kind, NOWHERE)) < 0:
             if what == NOWHERE:
                 raise Unexpected(max(0, min(index, len(tokens) - 1)))
-            symbol, length, callback = FOLDS[~what]
+            symbol, length, callback = RULE_CALLBACKS[~what]
             cut = len(values) - length
             parts = values[cut:]
             del values[cut:], states[cut + 1:]
