@@ -13,7 +13,6 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
 from adcli.lang.lower.scope import POISON, Context, EquationScope, Scope
 from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
-from adcli.lang.lower.suggestions import instead
 from adcli.lang.syntax.constants import number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
 
@@ -297,8 +296,8 @@ class Elements(EquationScope):
     def is_function(self, name: str) -> bool:
         return name in ELEMENTS or name in INTEGERS or super().is_function(name)
 
-    def instead(self, node: Call) -> str | None:
-        return instead(self.context.tree, node, self.scope.env, False)
+    def values(self) -> Mapping[str, Atom]:
+        return self.scope.env
 
     def unknown(self, node: Call) -> AdError:
         if node.name == "nextafter":

@@ -7,15 +7,14 @@ is folded here.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.errors import AdError, Note, Source, Span, nearest, plural
+from adcli.lang.ir.errors import AdError, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
-from adcli.lang.lower.suggestions import STATEMENTS, SYNONYMS, instead
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.scan import wrong_character
 from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
@@ -230,14 +229,16 @@ class Scope:
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}")
         known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
-        help = self.instead(node)
-        if help is None and len(name) > 1 and name not in STATEMENTS:
-            help = nearest(name, known, SYNONYMS)
-        return self.context.fault(f"unknown function '{name}'", node_name(node), help)
+        return self.context.fault(f"unknown function '{name}'", node_name(node), self.instead(node, known))
 
-    def instead(self, node: Call) -> str | None:
-        """What to write for a function that other languages have."""
-        return instead(self.context.tree, node, self.env, self.declares)
+    def instead(self, node: Call, known: Collection[str] = ()) -> str | None:
+        """What to write for a call that the language does not have; `known` are functions that may be meant."""
+        from adcli.lang.lower.suggestions import instead  # only after a fault
+        return instead(self.context.tree, node, self.values(), self.declares, known)
+
+    def values(self) -> Mapping[str, Atom]:
+        """The values that the text has here, by name."""
+        return self.env
 
     def is_function(self, name: str) -> bool:
         """Whether a call may have this name, or only a fault elsewhere is why it has no meaning."""

@@ -7,11 +7,12 @@ the program does not use; a tensor that the program does not have is declared. S
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import text
+from adcli.lang.ir.errors import nearest
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare
@@ -61,10 +62,14 @@ LONGEST_QUOTE = 40
 """Characters of an argument that is repeated in a message."""
 
 
-def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool) -> str | None:
-    """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there."""
+def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, known: Collection[str] = ()) -> str | None:
+    """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
+    `known` are functions that may be meant."""
     whole = statement_of(tree, node)
-    return reduction(tree, node, whole) or expression(tree, node, whole) or statements(tree, node, whole, env, declares)
+    help = reduction(tree, node, whole) or expression(tree, node, whole) or statements(tree, node, whole, env, declares)
+    if help or len(node.name) == 1 or node.name in STATEMENTS:
+        return help
+    return nearest(node.name, known, SYNONYMS) if known else None
 
 
 def statement_of(tree: Tree, node: Call) -> Statement | None:
