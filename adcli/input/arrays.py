@@ -22,7 +22,7 @@ import numpy as np
 from adcli.input.fields import Fault, field_number
 from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir import Param, Program
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.sizes import bind
 from adcli.lang.ir.sizes import number as extent
 from adcli.output.tensors import Array, require_room
@@ -322,7 +322,3 @@ def read_row(path: str, number: int, line: str, separator: str | None) -> list[f
 def unquoted(field: str) -> str:
     bare = field.strip()
     return bare[1:-1] if len(bare) > 1 and bare[0] == bare[-1] == '"' else field
-
-
-def plural(fields: int) -> str:
-    return "1 field" if fields == 1 else f"{fields} fields"

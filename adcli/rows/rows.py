@@ -36,16 +36,6 @@ class Rows:
         return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, {}, self.lines)
 
 
-def closest(name: str, known: Collection[str]) -> str | None:
-    """`did you mean 'X'?` where a name differs by its case or a little more."""
-    same = [k for k in known if k.casefold() == name.casefold()]
-    return f"did you mean '{same[0]}'?" if same else nearest(name, known)
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 class Table:
     """How rows of a table become inputs of a program: `places` has the column of every input, None for its default;
     `new` are the members about to be appended to JSON objects."""

@@ -18,7 +18,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import out_of_range
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.output.progress import Progress
 from adcli.output.streams import destination, say, write_rows
 from adcli.rows.blocks import Done, Work, fast_tables

@@ -54,5 +54,5 @@ def test_a_pyramid_of_halves_has_short_extents() -> None:
 
 
 def test_extents_that_would_double_with_every_call_are_refused() -> None:
-    with pytest.raises(AdError, match="the extent of dimension 0 of 'y' becomes too long an expression"):
+    with pytest.raises(AdError, match="the extent of dimension 0 of 'y' is too long an expression"):
         parse(halves(40, "3*i + 1"))

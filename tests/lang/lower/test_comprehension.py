@@ -505,10 +505,10 @@ def test_gathers_are_no_deeper_than_allowed():
     ("input x(N)\nC(i) = f(x)\ndef f(float(N) x) -> (y) { y(i) = x(i) }",
      "f.ad:2:8: error: function 'f' is called above its definition"),
     ("input x(N)\ny(i) = x[i]", "f.ad:2:9: error: unexpected '['"),
-    (f"input x({', '.join('N' * 33)})\ny = 1", "f.ad:1:7: error: 'x' has 33 dimensions, and no tensor has more than 32"),
-    (f"input x(N)\ny({', '.join(f'i{k}' for k in range(33))}) = x(i0)", "'y' has 33 dimensions, and no tensor has more than 32"),
+    (f"input x({', '.join('N' * 33)})\ny = 1", "f.ad:1:7: error: 'x' has 33 dimensions; the most is 32"),
+    (f"input x(N)\ny({', '.join(f'i{k}' for k in range(33))}) = x(i0)", "'y' has 33 dimensions; the most is 32"),
     (f"input x(N)\ny +=! {' + '.join(f'x(i{k})' for k in range(33))}",
-     "this statement has 33 indices, and none has more than 32"),
+     "this statement has 33 indices; the most is 32"),
 ])
 def test_what_is_refused(program: str, message: str) -> None:
     with pytest.raises(AdError) as fault:
@@ -525,6 +525,6 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) * x(i) : 7", "--at", "x=[1,2,3]")
     assert ended.out == "y = [0.0, 2.0, 6.0]\n"
     assert ended.err == ("-e:2:8: note: this condition always holds: index 'i' runs over 1:N, which keeps every read inside its "
-                         "tensor; a range in where gives more\n")
+                         "tensor; state a range in where for more\n")
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) : 7 where i in 0:N", "--at", "x=[1,2,3]")
     assert (ended.out, ended.err) == ("y = [7.0, 1.0, 2.0]\n", "")
