@@ -22,7 +22,7 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.output.progress import Progress
 from adcli.output.streams import destination, say, write_rows
 from adcli.rows.blocks import Done, Work, fast_tables
-from adcli.rows.rows import Table, plural
+from adcli.rows.rows import Table
 from adcli.rows.tables import BadTable, Input, blocks, kind_of, without_mark
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
