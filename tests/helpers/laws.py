@@ -28,7 +28,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
-from adcli.lang.syntax.parse import normal, parse_tree
+from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.lang.syntax.source import normal
 from back_ends import MODES, alike, bits

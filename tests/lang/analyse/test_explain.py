@@ -10,7 +10,7 @@ from adcli.lang.analyse.findings import bad, explained, other_mode
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir.errors import AdError
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import succeeds
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,9 +8,9 @@ import pytest
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Program, Var
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
-from adcli.lang.syntax.parse import parse
 from back_ends import bits
 from compare_corpus import cases
 from places import DATA

@@ -12,7 +12,7 @@ from adcli.lang.evaluate.asymptotic import Beyond
 from adcli.lang.evaluate.asymptotic_arithmetic import Expansions, literal
 from adcli.lang.ir import Lit
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 NAMES = [op.name for op in TABLE.values() if not op.truth and op.name not in ("dup", "select", "polygamma", "pown")]
 TEMPLATES = ("{f}*x/(x + x*x)", "({f} - y)/x", "x*log(x + 2)*{f}", "{f}/(1 + {f}*{f})")

@@ -15,7 +15,7 @@ from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import JUMP, Primitive
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import map_rule
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from one_operation import REAL, SPECIAL, program, samples
 
 MP = mpmath_arithmetic(60)

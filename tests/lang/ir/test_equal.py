@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 from adcli.lang.ir.equal import equal
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 
 TWO = " where i in 0:2, j in 0:2, k in 0:2"
 SAME = [

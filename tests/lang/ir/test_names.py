@@ -6,9 +6,9 @@ import time
 import pytest
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import RESERVED, Names, name_table
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.syntax.parse import parse
 from hypothesis import given
 from random_programs import Sample, law, samples
 

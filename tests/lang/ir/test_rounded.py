@@ -11,8 +11,8 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, mpmath_arithmetic
 from adcli.lang.ir import Lit
 from adcli.lang.ir.rounded import Rounded, meant
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.syntax.parse import parse
 
 X = mpmath.mpf(1.3)
 TRUE = {
