@@ -109,7 +109,7 @@ def test_a_change_of_any_stage_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     with wrong_rule("mul", 0, lambda m: m + m):
         assert changed("op_graph") == {"forward", "reverse", "grad --mode forward", "grad --mode reverse"}
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "duplicate", lambda program: program)
+        patch.setitem(STAGES, "dup", lambda program: program)
         assert changed("duplication") == {"dup"}
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "simplify", lambda program: program)

@@ -32,7 +32,6 @@ TESTED_AS = {
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/statements"),
     "lang/lower/test_comprehension.py": ("lang/lower/comprehension_body", "lang/lower/subscripts", "lang/lower/tensor_scope"),
     "lang/passes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),
-    "lang/passes/test_zero_seeds.py": ("lang/passes/tensor_seeds",),
     "lang/passes/test_status.py": ("lang/passes/status_places",),
     "lang/derive/test_derivatives.py": ("lang/derive/cost", "lang/derive/sweep_plans", "lang/passes/seed_masks"),
     "lang/derive/test_taylor.py": ("lang/derive/power_series",),

@@ -207,7 +207,7 @@ def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any
 
 def inner(e: Equation, values: list[float]) -> tuple[Equation | None, Mapping[Any, Any]]:
     """The operation in the body of a comprehension that is to blame at these values of its sources."""
-    from adcli.lang.passes.tensor_status import unmoved
+    from adcli.lang.passes.status import unmoved
     assert isinstance(e.op, Comprehension)
     body = e.op.body
     known = every_value(body, {p.name: x for p, x in zip(body.params, values, strict=True)}, FLOAT)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
-from adcli.lang.derive.derivatives import inputs_to_differentiate
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes import pipeline

@@ -8,8 +8,8 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.lang.derive import derivatives
-from adcli.lang.derive.derivatives import inputs_to_differentiate
 from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names

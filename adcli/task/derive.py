@@ -4,14 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.lang.derive.derivatives import (
-    DerivationStep,
-    inputs_to_differentiate,
-    outputs_to_differentiate,
-    partial_name,
-    requested,
-)
+from adcli.lang.derive.derivatives import DerivationStep, partial_name, requested
 from adcli.lang.ir import Program
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import Names

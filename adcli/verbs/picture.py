@@ -30,8 +30,9 @@ LONGEST_NAME = 24
 
 def pattern(request: Request, options: ResultOptions) -> int:
     """Write a picture of the entries of a Jacobian or Hessian that are not zero by construction."""
-    from adcli.lang.derive.derivatives import inputs_to_differentiate, one_output
+    from adcli.lang.derive.derivatives import one_output
     from adcli.lang.derive.sparsity import hessian_pattern, jacobian_pattern
+    from adcli.lang.ir.activity import inputs_to_differentiate
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.simplify import simplify
     from adcli.task.derive import chosen

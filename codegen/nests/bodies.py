@@ -12,7 +12,7 @@ from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, indices, move
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, substituted
-from adcli.lang.ir.comprehension import Read, Source
+from adcli.lang.ir.comprehension import BodySource, Read
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class BodyWriter:
 
     # ------------------------------------------------------------ sources
 
-    def source(self, s: Source) -> BodyValue:
+    def source(self, s: BodySource) -> BodyValue:
         return self.read(s) if isinstance(s, Read) else self.position(s)
 
     def position(self, s: Affine) -> BodyValue:

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript, all_fixed
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript, all_fixed
 from adcli.lang.ir.elementwise import moved
-from adcli.lang.passes.tensor_simplify import normal
+from adcli.lang.passes.simplify import normal
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""
@@ -133,17 +133,12 @@ def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation)
     return Equation(e.outs, new, args, e.span, e.group)
 
 
-def put(s: Source, by: Mapping[Index | str, Affine]) -> Source:
+def put(s: BodySource, by: Mapping[Index | str, Affine]) -> BodySource:
     """A subscript with the reader's for the producer's indices; what is read inside of it has them already."""
     return s if isinstance(s, Read) else substituted(s, by)
 
 
 def copied(body: Program, env: dict[Atom, Atom]) -> list[Equation]:
     """The equations of a body with values of their own, on what `env` says for others, which they are added to."""
-    done = []
-    for e in body.equations:
-        args = tuple(env.get(a, a) for a in e.args)
-        outs = tuple(Var(out.name, out.temp, out.truth) for out in e.outs)
-        env.update(zip(e.outs, outs, strict=True))
-        done.append(Equation(outs, e.op, args, e.span))
-    return done
+    env.update((out, Var(out.name, out.temp, out.truth)) for e in body.equations for out in e.outs)
+    return [e.substituted(env) for e in body.equations]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
@@ -33,21 +33,18 @@ def expand(program: Program, definitions: Definitions | None = None) -> Program:
     done: list[Equation] = []
     pending = list(reversed(program.equations))
     while pending:
-        e = substituted(pending.pop(), env) if env else pending.pop()
+        e = in_terms_of(pending.pop(), env) if env else pending.pop()
         parts = rewrite(e, env, definitions or {})
         if parts is None:
             done.append(e)
         else:
             pending.extend(reversed(parts))
-    return replace(program, equations=tuple(done), results=tuple(resolved(r, env) for r in program.results))
+    return replace(program, equations=tuple(done), results=tuple(replace(r, atom=read(r.atom, env)) for r in program.results))
 
 
-def substituted(e: Equation, env: Substitution) -> Equation:
-    """The equation in terms of what its Vars stand for; itself where none stands for another."""
-    if env.keys().isdisjoint(e.args) and env.keys().isdisjoint(e.outs):
-        return e
-    outs, args = tuple(renamed(out, env) for out in e.outs), tuple(read(a, env) for a in e.args)
-    return Equation(outs, e.op, args, e.span, e.group)
+def in_terms_of(e: Equation, env: Substitution) -> Equation:
+    """The equation in terms of what its Vars stand for."""
+    return e.substituted({a: read(a, env) for a in (*e.outs, *e.args) if a in env})
 
 
 def rewrite(e: Equation, env: Substitution, definitions: Definitions) -> list[Equation] | None:
@@ -85,7 +82,7 @@ def folded(e: Equation) -> list[Equation]:
     left = e.args[0]
     for right in e.args[1:-1]:
         left = builder.emit(e.op, left, right)
-    return [*builder.equations, Equation(e.outs, e.op, (left, e.args[-1]), e.span, e.group)]
+    return [*builder.equations, e.with_args((left, e.args[-1]))]
 
 
 def read(atom: Atom, env: Substitution) -> Atom:
@@ -93,14 +90,3 @@ def read(atom: Atom, env: Substitution) -> Atom:
     while atom in env:
         atom = env[atom]
     return atom
-
-
-def renamed(out: Var, env: Substitution) -> Var:
-    """The Var that an equation is to define in place of `out`."""
-    atom = read(out, env)
-    assert not isinstance(atom, Lit)
-    return atom
-
-
-def resolved(result: Result, env: Substitution) -> Result:
-    return replace(result, atom=read(result.atom, env))

@@ -17,8 +17,8 @@ from adcli.lang.analyse.numeric_rules import contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.reverse import active_values
 
 SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
     TABLE[n] for n in ("select", "add", "sub", "mul", "div", "fma", "clamp", "fdim"))

@@ -14,9 +14,9 @@ from adcli.lang.analyse.numeric_rules import run
 from adcli.lang.analyse.precise_differences import Standing, settled
 from adcli.lang.evaluate import Arithmetic, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Equation, Program
+from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import map_rule, statics
-from adcli.lang.passes.reverse import active_values
 
 RULE_DIGITS = 60
 WRONG_FROM = 1e-11

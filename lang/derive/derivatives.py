@@ -9,24 +9,23 @@ records the choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result
-from adcli.lang.ir.check import checked
+from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.sizes import shape_text
-from adcli.lang.passes import forward
+from adcli.lang.passes.forward import jvp, strip_seeds
+from adcli.lang.passes.pipeline import Pass, chosen_outputs, run
 from adcli.lang.passes.simplify import simplify
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
-PartialKey = tuple[str, tuple[str, ...]]
-"""A partial derivative: the output it is of, and the inputs, in the order of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +50,6 @@ class UnderWay:
     wrt: list[str]
     mode: str
     steps: list[DerivationStep] = field(default_factory=list)
-
-
-def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[PartialKey] = ()) -> list[str]:
-    """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
-    every input that is not a `param` and not of integers."""
-    if wrt is None and chosen:
-        wrt = [x for _, along in chosen for x in along]
-    if wrt is None:
-        return [p.name for p in program.params if p.active and not p.var.integer]
-    known = {p.name: p for p in program.params}
-    for name in wrt:
-        if name not in known:
-            raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
-        if known[name].var.integer:
-            raise AdError(f"'{name}' is a tensor of integers and has no derivative")
-    return list(dict.fromkeys(wrt))
-
-
-def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list[str]:
-    """The names in `of`, checked, in order; by default every output."""
-    known = [r.name for r in program.results]
-    for name in of or ():
-        if name not in known:
-            raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
-    return list(dict.fromkeys(of)) if of is not None else known
 
 
 @paused()
@@ -135,12 +109,15 @@ def hvp(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | 
     inputs, output = inputs_to_differentiate(program, wrt), one_output(program, of)
     whole = gradient(program, inputs, [output], "reverse")
     partials = {r.wrt[0]: r.name for r in whole.results if r.wrt}
-    moved = forward.jvp(whole, inputs if along is None else along, [partials[x] for x in inputs])
-    tangents = moved.results[len(whole.results):]
-    names = Names.of(Program(moved.params, (), (moved.result(output),)))
-    products = [Result(names.fresh(f"hvp_{x}"), t.atom) for x, t in zip(inputs, tangents, strict=True)]
-    results = (moved.result(output), *products)
-    return checked(simplify(Program(moved.params, moved.equations, results, program.source)))
+
+    def products(moved: Program) -> Program:
+        tangents, only = moved.results[len(whole.results):], with_outputs(moved, [output])
+        names = Names.of(only)
+        named = [Result(names.fresh(f"hvp_{x}"), t.atom) for x, t in zip(inputs, tangents, strict=True)]
+        return replace(only, results=(*only.results, *named))
+
+    directions = inputs if along is None else along
+    return run(whole, [lambda p: jvp(p, directions, [partials[x] for x in inputs]), products, simplify])
 
 
 def one_output(program: Program, of: Sequence[str] | None) -> str:
@@ -157,9 +134,7 @@ def start(program: Program, wrt: list[str], outputs: list[str], mode: str, steps
     """The outputs alone, simplified."""
     if mode not in MODES:
         raise AdError(f"no mode '{mode}'", help=nearest(str(mode), MODES) or f"the modes are {', '.join(MODES)}")
-    kept = {r.name: r for r in program.results}
-    chosen = Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source)
-    return UnderWay(simplify(chosen), wrt, mode, [] if steps is None else steps)
+    return UnderWay(chosen_outputs(program, outputs), wrt, mode, [] if steps is None else steps)
 
 
 def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
@@ -188,14 +163,21 @@ def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> li
     found = plans(d.program, entries)
     allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
     taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
-    before = operations(d.program)
-    equations, values = carried_out(d.program, taken)
-    results = named_results(d, wanted, values)
-    whole = Program(forward.strip_seeds(d.program), tuple(equations), (*d.program.results, *results), d.program.source)
-    d.program = checked(simplify(checked(whole)))
+    before, known = operations(d.program), len(d.program.results)
+    d.program = run(d.program, [sweeps(taken, wanted, d.wrt), simplify])
+    results = d.program.results[known:]
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),
                         len(entries.rows) * len(entries.columns), tuple(found), taken, before, operations(d.program)))
     return [r.name for r in results]
+
+
+def sweeps(plan: SweepPlan, wanted: Iterable[tuple[str, str]], wrt: Sequence[str]) -> Pass:
+    """The pass that appends the sweeps of a plan; the entries `wanted` become results."""
+    def appended(program: Program) -> Program:
+        equations, values = carried_out(program, plan)
+        results = (*program.results, *named_results(program, wrt, wanted, values))
+        return replace(program, params=strip_seeds(program), equations=tuple(equations), results=results)
+    return appended
 
 
 def only_of_scalars(d: UnderWay, entries: Entries) -> None:
@@ -218,11 +200,12 @@ def only_of_scalars(d: UnderWay, entries: Entries) -> None:
                       help="reverse mode gives the gradient, jvp the tangent along a direction")
 
 
-def named_results(d: UnderWay, wanted: Iterable[tuple[str, str]], values: dict[tuple[str, str], Atom]) -> list[Result]:
+def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],
+                  values: dict[tuple[str, str], Atom]) -> list[Result]:
     """The entries as results; mixed derivatives that there are already, in another order, are left out."""
-    names, position = Names.of(d.program), {x: i for i, x in enumerate(d.wrt)}
-    rows = {r.name: r for r in d.program.results}
-    known = {(r.of, canonical(r.wrt, position)) for r in d.program.results if r.wrt}
+    names, position = Names.of(program), {x: i for i, x in enumerate(wrt)}
+    rows = {r.name: r for r in program.results}
+    known = {(r.of, canonical(r.wrt, position)) for r in program.results if r.wrt}
     results = []
     for row, x in wanted:
         r = rows[row]
@@ -279,6 +262,4 @@ def chosen_partials(d: UnderWay, outputs: list[str], chosen: Sequence[PartialKey
         rows, columns = list(dict.fromkeys(r for r, _ in wanted)), list(dict.fromkeys(x for _, x in wanted))
         step(d, Entries.of(d.program, rows, columns), wanted)
         at.update({(r.of, canonical(r.wrt, position)): r.name for r in d.program.results if r.of})
-    kept = [*outputs, *dict.fromkeys(at[key] for key in targets)]
-    results = {r.name: r for r in d.program.results}
-    return checked(simplify(Program(d.program.params, d.program.equations, tuple(results[n] for n in kept), d.program.source)))
+    return chosen_outputs(d.program, [*outputs, *dict.fromkeys(at[key] for key in targets)])

@@ -14,6 +14,7 @@ from adcli.lang.derive.colouring import column_colours, row_colours, star_colour
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
 from adcli.lang.derive.sparsity import Pattern, jacobian_pattern, symmetric, transposed
 from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.elementwise import filled, has_tensors
 from adcli.lang.passes import forward, reverse
@@ -83,7 +84,7 @@ def plans(program: Program, entries: Entries) -> list[SweepPlan]:
         return tensor_plans(program, entries)
     found = symmetric_plans(entries) if entries.symmetric else one_sided_plans(entries)
     wanted = set(entries.rows)
-    needed = prune(Program(program.params, program.equations, tuple(r for r in program.results if r.name in wanted)))
+    needed = prune(with_outputs(program, [r.name for r in program.results if r.name in wanted]))
     return [replace(p, cost=cost(needed, p)) for p in found]
 
 
@@ -189,7 +190,7 @@ def cost(program: Program, plan: SweepPlan) -> int:
         total += forward_cost(program, masks([[inputs[x] for x in group] for group in plan.inputs]), paid)
     if plan.outputs:
         results = {r.name: r.atom for r in program.results}
-        active = reverse.active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
+        active = active_values(program, {at.input for at in plan.reads.values() if at.mode == "reverse"})
         total += reverse_cost(program.equations, masks([[results[v] for v in group] for group in plan.outputs]), active, paid)
     return total
 

@@ -8,18 +8,19 @@ functions, as long as N, or as the exponent where that is a smaller constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from adcli.lang.derive.derivatives import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.derive.power_series import Expansion
 from adcli.lang.ir import Param, Program, Result, Var, substitute
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.check import checked
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.passes.forward import strip_seeds
+from adcli.lang.passes.pipeline import chosen_outputs, run
 from adcli.lang.passes.simplify import simplify
 
 HIGHEST_FACTORIAL = 170
@@ -38,9 +39,11 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
         raise AdError("taylor needs a program of scalars; this one has tensors",
                       help="jvp of jvp gives second derivatives along a direction")
     check_order(order, scaled)
-    kept = {r.name: r for r in program.results}
-    names = Names.of(program)
-    program = simplify(Program(program.params, program.equations, tuple(kept[n] for n in outputs), program.source))
+    return run(chosen_outputs(program, outputs), [lambda p: expanded(p, inputs, Names.of(program), order, scaled), simplify])
+
+
+def expanded(program: Program, inputs: Collection[str], names: Names, order: int, scaled: bool) -> Program:
+    """The pass that makes of every value the coefficients of its power series; new inputs and results get their `names`."""
     seeds = tuple(Param(Var(n := names.fresh(f"d{p.name}")), n, seed=p.name) for p in program.params if p.name in inputs)
     b = Builder()
     expansion = Expansion(b, order)
@@ -51,8 +54,8 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
         expansion.line(e)
     results = [Result(names.fresh(f"{r.name}_{k}"), expansion.result(r.atom, k, math.factorial(k) if scaled else 1))
                for r in program.results for k in range(order + 1)]
-    whole = Program(strip_seeds(program) + seeds, tuple(b.equations), tuple(results), program.source)
-    return checked(simplify(checked(substitute(whole, expansion.hints))))
+    params = strip_seeds(program) + seeds
+    return substitute(replace(program, params=params, equations=tuple(b.equations), results=tuple(results)), expansion.hints)
 
 
 def check_order(order: int, scaled: bool) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, cholesky, figures
@@ -23,6 +24,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
 
 Sparse = dict[tuple[int, int], Expr]
@@ -55,8 +57,9 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
         if f.kind == "corr":
             values[f] = made.correlation(f.of, f.along[0])
     results = tuple(Result(names.fresh(f.hint), values[f].atom, f.of) for f in wanted)
-    return simplify(Program(derived.params + spreads, tuple(b.equations), derived.results[:len(outputs)] + results,
-                            program.source, program.notes))
+    whole = replace(derived, params=derived.params + spreads, equations=tuple(b.equations),
+                    results=derived.results[:len(outputs)] + results)
+    return run(whole, [simplify])
 
 
 class _Propagation:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, number, prove
 
 if TYPE_CHECKING:
     from adcli.lang.evaluate import Arithmetic
 
-COMBINE = {"+": "add", "*": "mul", "min": "min", "max": "max"}
 UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 Known = dict[Index | str, Any]
 
@@ -180,7 +179,7 @@ def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...]
             else:
                 UFUNCS[reduction].at(out.reshape(1), np.zeros(len(values), int), values)
     else:
-        _one_by_one(arithmetic.functions[COMBINE[reduction]], out, subscripts, values)
+        _one_by_one(arithmetic.functions[COMBINED_BY[reduction]], out, subscripts, values)
 
 
 def _one_by_one(function: Callable[[Any, Any], Any], out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any) -> None:

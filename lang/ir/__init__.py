@@ -10,13 +10,17 @@ Everything here is immutable. A `Var` is known by identity; its name is a hint f
 a function Program → Program with one loop over the equations; nothing recurses over equations. Values are real or truth
 (comparisons); a truth value never carries a tangent. Every Var has a shape, () for a scalar: extents are expressions of
 size names, which the shapes of the inputs make numbers.
+
+The room `ir` holds this structure, the table of primitives and what every program must satisfy between passes; everything else
+is built on it. A new operation is a row of `primitives.py` and nothing more. Nothing here knows the text of the language, how
+values are computed, or what is differentiated for whom.
 """
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.lang.ir.errors import Note, Source, Span
@@ -151,6 +155,21 @@ class Equation:
     span: Span | None = None
     group: int = 0
 
+    def with_args(self, args: Iterable[Atom]) -> Equation:
+        """The equation with other arguments. (`dataclasses.replace` takes three times as long, and programs are long.)"""
+        return Equation(self.outs, self.op, tuple(args), self.span, self.group)
+
+    def substituted(self, env: Mapping[Atom, Atom]) -> Equation:
+        """The equation with the atoms of `env` replaced, used or defined; itself where it has none of them."""
+        if env.keys().isdisjoint(self.args) and env.keys().isdisjoint(self.outs):
+            return self
+        outs = []
+        for out in self.outs:
+            new = env.get(out, out)
+            assert isinstance(new, Var), "an equation defines variables"
+            outs.append(new)
+        return Equation(tuple(outs), self.op, tuple([env.get(a, a) for a in self.args]), self.span, self.group)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Param:
@@ -197,12 +216,5 @@ class Program:
 def substitute(program: Program, env: Mapping[Atom, Atom]) -> Program:
     """The program with the atoms of `env` replaced: where they are used, and variables by variables where they are defined.
     Inputs stay, used or not."""
-    def defined(out: Var) -> Var:
-        new = env.get(out, out)
-        assert isinstance(new, Var), "an equation defines variables"
-        return new
-
-    equations = [Equation(tuple([defined(o) for o in e.outs]), e.op, tuple([env.get(a, a) for a in e.args]), e.span, e.group)
-                 for e in program.equations]
-    results = [Result(r.name, env.get(r.atom, r.atom), r.of, r.wrt) for r in program.results]
-    return Program(program.params, tuple(equations), tuple(results), program.source, program.notes)
+    results = tuple([replace(r, atom=env.get(r.atom, r.atom)) for r in program.results])
+    return replace(program, equations=tuple([e.substituted(env) for e in program.equations]), results=results)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import Span
 
@@ -62,6 +62,12 @@ class Expr:
         """The constant this is; for arguments that a row declares static."""
         if not isinstance(self.atom, Lit):
             raise TypeError("not a constant")
+        return self.atom
+
+    @property
+    def var(self) -> Var:
+        """The variable this is; for what an equation has made."""
+        assert isinstance(self.atom, Var), "a constant"
         return self.atom
 
     def __add__(self, other: Operand) -> Expr:
@@ -137,7 +143,6 @@ class When:
 
 def composed(op: Primitive, static: dict[int, Lit] | None = None, count: int | None = None) -> Any:
     """The definition of a composed primitive as a small Program of its own: see `Primitive.value`."""
-    from adcli.lang.ir import Param, Program, Result
     static, builder = static or {}, Builder()
     atoms: list[Atom] = [static.get(i) or Var(f"x{i}") for i in range(count or op.arity)]
     assert op.value is not None

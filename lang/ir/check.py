@@ -6,14 +6,19 @@ program, so it is an assertion with the equations around it, not an `AdError`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.affine import Affine, Index, atoms
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
+from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.sizes import bound_names
 
 ALWAYS = False
 """Check the result of every pass; the tests turn this on."""
+Require = Callable[[bool, str], None]
+"""Raises with the message, at the place it was made for, unless the condition holds."""
 
 
 class CheckError(AssertionError):
@@ -24,21 +29,22 @@ def check(program: Program) -> Program:
     """The program itself, if every value is bound once and before its use, with the right number and kind of arguments."""
     bound: set[Var] = set()
     sizes = bound_names(program.params)
+    require = _at(program, -1)
     for p in program.params:
-        _require(p.var not in bound, program, -1, f"input {p.name} is bound twice")
+        require(p.var not in bound, f"input {p.name} is bound twice")
         bound.add(p.var)
     for i, e in enumerate(program.equations):
-        _check_equation(program, i, e, bound, sizes)
+        require = _at(program, i)
+        _check_equation(e, bound, sizes, require)
         for out in e.outs:
-            _require(out not in bound, program, i, f"{out.name} is bound twice")
-            _require(out.truth == e.op.truth, program, i, f"{out.name} has the wrong kind")
+            require(out not in bound, f"{out.name} is bound twice")
+            require(out.truth == e.op.truth, f"{out.name} has the wrong kind")
             bound.add(out)
+    require = _at(program, len(program.equations))
     for r in program.results:
-        real = isinstance(r.atom, Lit) or (r.atom in bound and not r.atom.truth)
-        _require(real, program, len(program.equations), f"result {r.name} is not a bound real value")
-    names = Counter([r.name for r in program.results])
-    _require(all(n == 1 for n in names.values()), program, len(program.equations), "two results of one name")
-    _require(len({p.name for p in program.params}) == len(program.params), program, -1, "two inputs of one name")
+        require(isinstance(r.atom, Lit) or (r.atom in bound and not r.atom.truth), f"result {r.name} is not a bound real value")
+    require(len({r.name for r in program.results}) == len(program.results), "two results of one name")
+    require(len({p.name for p in program.params}) == len(program.params), "two inputs of one name")
     return program
 
 
@@ -53,39 +59,110 @@ def check_linear(program: Program) -> Program:
                                   if isinstance(a, Var) and not a.truth and not a.integer)
     uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
     for i, e in enumerate(program.equations):
-        for a in e.args:
-            _require(uses[a] <= 1, program, i, "a value is used more than once")
+        _at(program, i)(all(uses[a] <= 1 for a in e.args), "a value is used more than once")
     return program
 
 
-def _check_equation(program: Program, i: int, e: Equation, bound: set[Var], sizes: set[str]) -> None:
-    _require(len(e.outs) == e.op.outs, program, i, "wrong number of results")
-    if isinstance(e.op, Comprehension):
-        from adcli.lang.ir.tensor_check import check_comprehension
-        for a in e.args:
-            _require(isinstance(a, Lit) or (a in bound and not a.truth), program, i, "an argument that is no bound value")
-        check_comprehension(e, sizes, lambda holds, message: _require(holds, program, i, message))
-        return
-    shapes = {a.shape for a in (*e.args, *e.outs) if isinstance(a, Var)}
-    _require(shapes <= {()} or (e.op is TABLE["dup"] and len(shapes) == 1), program, i, "a scalar operation on tensors")
-    right = len(e.args) >= e.op.arity if e.op.variadic else len(e.args) == e.op.arity
-    _require(right, program, i, "wrong number of arguments")
-    for position, a in enumerate(e.args):
-        if isinstance(a, Lit):
-            _require(e.op.kind(position) == "r", program, i, "a constant where a truth value belongs")
-            _require(position not in e.op.static or a.integer is not None, program, i, "a constant that is no integer")
-        else:
-            _require(a in bound, program, i, f"{a.name} is used before it is bound")
-            _require(a.truth == (e.op.kind(position) == "t"), program, i, f"{a.name} has the wrong kind")
-            _require(position not in e.op.static, program, i, "an argument that must be constant")
+def _at(program: Program, i: int) -> Require:
+    """What is required at equation `i`."""
+    def require(holds: bool, message: str) -> None:
+        if not holds:
+            raise CheckError("\n".join([f"equation {i}: {message}", *_around(program, i)]))
+    return require
 
 
-def _require(holds: bool, program: Program, i: int, message: str) -> None:
-    if holds:
-        return
-    lines = []
+def _around(program: Program, i: int) -> Iterable[str]:
     for k in range(max(0, i - 3), min(len(program.equations), i + 4)):
         e = program.equations[k]
         args = ", ".join(repr(a.value) if isinstance(a, Lit) else a.name or "?" for a in e.args)
-        lines.append(f"{'>' if k == i else ' '} {', '.join(o.name or '?' for o in e.outs)} = {e.op.name}({args})")
-    raise CheckError("\n".join([f"equation {i}: {message}", *lines]))
+        yield f"{'>' if k == i else ' '} {', '.join(o.name or '?' for o in e.outs)} = {e.op.name}({args})"
+
+
+def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Require) -> None:
+    require(len(e.outs) == e.op.outs, "wrong number of results")
+    for a in e.args:
+        require(isinstance(a, Lit) or a in bound, f"argument {'' if isinstance(a, Lit) else a.name} is no bound value")
+    if isinstance(e.op, Comprehension):
+        _check_comprehension(e, e.op, sizes, require)
+    else:
+        _check_row(e, require)
+
+
+# ---------------------------------------------------------------- a row of the table
+
+def _check_row(e: Equation, require: Require) -> None:
+    shapes = {a.shape for a in (*e.args, *e.outs) if isinstance(a, Var)}
+    require(shapes <= {()} or (e.op is TABLE["dup"] and len(shapes) == 1), "a scalar operation on tensors")
+    require(len(e.args) >= e.op.arity if e.op.variadic else len(e.args) == e.op.arity, "wrong number of arguments")
+    for position, a in enumerate(e.args):
+        if isinstance(a, Lit):
+            require(e.op.kind(position) == "r", "a constant where a truth value belongs")
+            require(position not in e.op.static or a.integer is not None, "a constant that is no integer")
+        else:
+            require(a.truth == (e.op.kind(position) == "t"), f"{a.name} has the wrong kind")
+            require(position not in e.op.static, "an argument that must be constant")
+
+
+# ---------------------------------------------------------------- a comprehension
+
+def _check_comprehension(e: Equation, op: Comprehension, sizes: set[str], require: Require) -> None:
+    """Raise where a comprehension is not complete by itself; `sizes` are the names that inputs bind."""
+    require(not any(isinstance(a, Var) and a.truth for a in e.args), "an argument that is a truth value")
+    require(op.reduction in NEUTRAL, f"no reduction {op.reduction}")
+    require(len(set(op.indices)) == len(op.indices), "two ranges of one index")
+    for r in op.ranges:
+        require(not _indices((r.low, r.high)), f"the range of {r.index.name} depends on an index")
+    require(not _indices(op.shape), "an extent of the result depends on an index")
+    used = (*op.guards, *op.shape, *(x for r in op.ranges for x in (r.low, r.high)))
+    require(_names(used) <= sizes, f"sizes that no input has: {', '.join(sorted(_names(used) - sizes))}")
+    require(_indices(op.guards) <= set(op.indices), "a guard with an index that has no range")
+    require(e.outs[0].shape == op.shape, "a result of another shape")
+    require(len(op.write) == len(op.shape), "a write of another rank than the result")
+    _check_subscripts(e, op, op.write, sizes, require)
+    for s in op.sources:
+        _check_subscripts(e, op, (s,), sizes, require)
+    _check_onto(e, op, require)
+    _check_body(op, require)
+
+
+def _check_subscripts(e: Equation, op: Comprehension, subscripts: Iterable[Subscript], sizes: set[str],
+                      require: Require) -> None:
+    """Subscripts, or a source, which has the same form; what reads inside of a subscript must be integers."""
+    stack = list(subscripts)
+    inner = {id(s) for s in op.write if isinstance(s, Read)}
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Affine):
+            require(_indices((s,)) <= set(op.indices), "a subscript with an index that has no range")
+            require(_names((s,)) <= sizes, "a subscript with a size that no input has")
+            continue
+        require(0 <= s.arg < len(e.args), "a read of an argument that is not there")
+        atom = e.args[s.arg]
+        require(len(s.subscripts) == len(shape_of(atom)), "a read of another rank than its argument")
+        require(id(s) not in inner or (isinstance(atom, Var) and atom.integer), "a subscript that is no integer")
+        inner.update(id(x) for x in s.subscripts if isinstance(x, Read))
+        stack += s.subscripts
+
+
+def _check_onto(e: Equation, op: Comprehension, require: Require) -> None:
+    if op.onto is not None:
+        require(op.reduction in ("=", "+"), "only a sum or = goes onto a value")
+        require(0 <= op.onto < len(e.args), "onto an argument that is not there")
+        require(len(shape_of(e.args[op.onto])) == len(op.shape), "onto an argument of another rank")
+
+
+def _check_body(op: Comprehension, require: Require) -> None:
+    body = op.body
+    require(len(body.params) == len(op.sources), "a body with another number of inputs than there are sources")
+    require(len(body.results) == 1, "a body with another number of results than one")
+    require(not any(isinstance(x.op, Comprehension) for x in body.equations), "a comprehension inside of a body")
+    require(not any(p.var.shape for p in body.params), "a tensor as input of a body")
+    check(body)
+
+
+def _indices(expressions: Iterable[Affine]) -> set[Index]:
+    return {a for x in expressions for a in atoms(x) if isinstance(a, Index)}
+
+
+def _names(expressions: Iterable[Affine]) -> set[str]:
+    return {a for x in expressions for a in atoms(x) if isinstance(a, str)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.errors import Span
 
@@ -45,7 +45,7 @@ class Read:
 Subscript = Affine | Read
 """Where in one dimension: an affine expression, or an element of a tensor of integers."""
 
-Source = Read | Affine
+BodySource = Read | Affine
 """What feeds a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
 
 
@@ -75,7 +75,7 @@ class Comprehension(Primitive):
     write: tuple[Subscript, ...]
     shape: tuple[Affine, ...]
     reduction: str
-    sources: tuple[Source, ...]
+    sources: tuple[BodySource, ...]
     body: Program
     onto: int | None = None
     agreements: tuple[Agreement, ...] = ()
@@ -90,6 +90,21 @@ class Comprehension(Primitive):
 
     def kind(self, position: int) -> str:
         return "r"
+
+
+def body_of(value: Atom, params: Iterable[Param] = (), equations: Iterable[Equation] = ()) -> Program:
+    """The body of a comprehension that has this value."""
+    return Program(tuple(params), tuple(equations), (Result("z", value),))
+
+
+def identity_body() -> Program:
+    """The body of a copy: the value of its one source."""
+    x = Var("x")
+    return body_of(x, [Param(x, "x")])
+
+
+def constant_body(value: float) -> Program:
+    return body_of(Lit(value))
 
 
 def fixed_indices(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> set[Index]:

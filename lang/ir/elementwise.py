@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body
 
 NAMES = "ijklmn"
 Shape = tuple[Affine, ...]
@@ -40,7 +40,7 @@ def elementwise(b: Builder, function: Callable[..., Expr], *atoms: Atom) -> Expr
     sources = tuple(Read(i, here if shape_of(a) else ()) for i, a in enumerate(atoms))
     params, inner = tuple(Param(Var(f"x{i}"), f"x{i}") for i in range(len(atoms))), Builder()
     value = function(*[inner.expr(p.var) for p in params])
-    body = Program(params, tuple(inner.equations), (Result("z", value.atom),))
+    body = body_of(value.atom, params, inner.equations)
     return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=sources, body=body), atoms)
 
 
@@ -49,8 +49,8 @@ def filled(b: Builder, shape: Shape, value: float) -> Atom:
     if not shape:
         return Lit(value)
     ranges, here = every_element(shape)
-    body = Program((), (), (Result("z", Lit(value)),))
-    return emit(b, Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(), body=body), ()).atom
+    fill = Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(), body=constant_body(value))
+    return emit(b, fill, ()).atom
 
 
 def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:
@@ -64,8 +64,7 @@ def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, t
     used = {a for e in op.body.equations for a in e.args} | {r.atom for r in op.body.results}
     kept = [(p, s) for p, s in zip(op.body.params, op.sources, strict=True) if p.var in used]
     if len(kept) < len(op.sources):
-        body = Program(tuple(p for p, _ in kept), op.body.equations, op.body.results)
-        op = replace(op, sources=tuple(s for _, s in kept), body=body)
+        op = replace(op, sources=tuple(s for _, s in kept), body=replace(op.body, params=tuple(p for p, _ in kept)))
     needed = sorted(set(arguments(op)))
     if len(needed) == len(args):
         return op, args
@@ -87,7 +86,7 @@ def arguments(op: Comprehension) -> Iterator[int]:
 
 def moved(op: Comprehension, read: Callable[[Read], Read], position: Callable[[int], int]) -> Comprehension:
     """The comprehension with every Read rewritten, those inside of subscripts first, and `onto` renumbered."""
-    def each(s: Source) -> Source:
+    def each(s: BodySource) -> BodySource:
         return read(replace(s, subscripts=tuple(map(each, s.subscripts)))) if isinstance(s, Read) else s
     onto = None if op.onto is None else position(op.onto)
     return replace(op, sources=tuple(map(each, op.sources)), write=tuple(map(each, op.write)), onto=onto)

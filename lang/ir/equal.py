@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
-from adcli.lang.ir.comprehension import Comprehension, Read, Source, Subscript
-
-Form = tuple[object, ...]
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
 
 
 def equal(p: Program, q: Program) -> bool:
@@ -59,7 +57,7 @@ def equal(p: Program, q: Program) -> bool:
     return True
 
 
-def form(e: Equation) -> tuple[Form, list[Atom]]:
+def form(e: Equation) -> tuple[tuple[object, ...], list[Atom]]:
     """What must be equal for two comprehensions to be the same, and the arguments in the order in which it names them."""
     op, args = e.op, e.args
     assert isinstance(op, Comprehension)
@@ -75,14 +73,14 @@ def form(e: Equation) -> tuple[Form, list[Atom]]:
     return (op.reduction, op.shape, ranges, tuple(guards), len(op.write), shown, nodes, len(onto)), [*atoms, *onto]
 
 
-def key(s: Subscript | Source, args: Sequence[Atom]) -> object:
+def key(s: Subscript | BodySource, args: Sequence[Atom]) -> object:
     """A source up to equality within its comprehension."""
     if isinstance(s, Affine):
         return s
     return args[s.arg], tuple(key(x, args) for x in s.subscripts)
 
 
-def body_form(body: Program, sources: dict[Var, object]) -> tuple[Form, list[object]]:
+def body_form(body: Program, sources: dict[Var, object]) -> tuple[tuple[object, ...], list[object]]:
     """The operations of a body as tuples with numbers for values, and its sources in the order in which they are met."""
     made = {e.outs[0]: e for e in body.equations}
     numbers: dict[object, object] = {}
@@ -115,7 +113,7 @@ def body_form(body: Program, sources: dict[Var, object]) -> tuple[Form, list[obj
     return (*nodes, leaf(root)), met
 
 
-def numbered(op: Comprehension, order: Sequence[Source]) -> dict[Index | str, Affine]:
+def numbered(op: Comprehension, order: Sequence[BodySource]) -> dict[Index | str, Affine]:
     """For each index a name that says where it stands."""
     places = [x for s in (*op.write, *order) for x in expressions(s)]
 
@@ -126,7 +124,7 @@ def numbered(op: Comprehension, order: Sequence[Source]) -> dict[Index | str, Af
     return {i: affine(f"#{n:06}") for n, i in enumerate(ranked)}
 
 
-def expressions(s: Subscript | Source) -> Iterator[Affine]:
+def expressions(s: Subscript | BodySource) -> Iterator[Affine]:
     if isinstance(s, Affine):
         yield s
     else:
@@ -134,12 +132,12 @@ def expressions(s: Subscript | Source) -> Iterator[Affine]:
             yield from expressions(x)
 
 
-def arguments(s: Subscript | Source) -> Iterator[int]:
+def arguments(s: Subscript | BodySource) -> Iterator[int]:
     if isinstance(s, Read):
         yield s.arg
         for x in s.subscripts:
             yield from arguments(x)
 
 
-def renamed(s: Subscript | Source, by: dict[Index | str, Affine]) -> object:
+def renamed(s: Subscript | BodySource, by: dict[Index | str, Affine]) -> object:
     return substituted(s, by) if isinstance(s, Affine) else ("read", tuple(renamed(x, by) for x in s.subscripts))

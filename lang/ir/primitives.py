@@ -50,7 +50,7 @@ from typing import Any
 from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.polygamma import HIGHEST, polygamma_value
+from adcli.lang.ir.polygamma import HIGHEST_ORDER, Operations, polygamma_value
 from adcli.lang.ir.rounded import Rounded
 
 NAN, INF = math.nan, math.inf
@@ -334,6 +334,8 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
+operations = Operations(select, floor, round_, log, pown, sin, cos)
+
 erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * exp(-(x * x))), libm="erf", vanishes=True, saturates=True,
           about="error function")
 erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)))), libm="erfc", saturates=True,
@@ -345,20 +347,20 @@ gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma",
 lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", ulps=16.0, absolute=True, domain=(POSITIVE,),
              status=at_poles, about="logarithm of abs(gamma(x))", defined=beside_poles)
 digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
-                  value=lambda x: polygamma_value(0, x), saturates=True, about="derivative of log(gamma(x))",
+                  value=lambda x: polygamma_value(0, x, operations), saturates=True, about="derivative of log(gamma(x))",
                   defined=beside_poles)
 
 
 def polygamma_map(t: Expr, z: Expr, n: Expr, x: Expr) -> Expr:
     """t·ψ⁽ⁿ⁺¹⁾(x), as far as that is known."""
-    if n.literal.value >= HIGHEST:
-        raise AdError(f"the derivative of polygamma({HIGHEST}, x) is not known", help="differentiate less often")
+    if n.literal.value >= HIGHEST_ORDER:
+        raise AdError(f"the derivative of polygamma({HIGHEST_ORDER}, x) is not known", help="differentiate less often")
     return t * polygamma(n.literal.value + 1, x)
 
 
 polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
                 domain=((0.0, 2.0), POSITIVE), status=at_poles,
-                value=lambda n, x: polygamma_value(n.literal.integer, x),
+                value=lambda n, x: polygamma_value(n.literal.integer, x, operations),
                 saturates=True, about="derivative n of digamma, n a constant whole number", args="n, x",
                 defined=beside_poles)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, text, weight
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
@@ -33,7 +33,6 @@ from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, 
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max"}
-COMBINED = {"*": "mul", "min": "min", "max": "max"}
 SPLITS = 64
 """Most comprehensions that the choices in one statement may make."""
 
@@ -350,7 +349,7 @@ def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[
 def updated(op: Comprehension, args: list[Atom], onto: Atom) -> tuple[Comprehension, list[Atom]]:
     """The same with what was there, where nothing is reduced: every element is written once."""
     old, z, result = Var("old"), Var("z"), op.body.results[0].atom
-    equation = Equation((z,), TABLE[COMBINED[op.reduction]], (old, result))
+    equation = Equation((z,), TABLE[COMBINED_BY[op.reduction]], (old, result))
     body = Program((Param(old, "old"), *op.body.params), (*op.body.equations, equation), (Result("z", z),))
     sources = (Read(len(args), op.write), *op.sources)
     made = replace(op, reduction="=", sources=sources, body=body)
@@ -362,7 +361,7 @@ def combination(op: Comprehension, onto: Atom, fresh: Atom) -> tuple[Comprehensi
     from adcli.lang.ir.elementwise import every_element
     ranges, here = every_element(op.shape)
     x, y, z = Var("x"), Var("y"), Var("z")
-    row = TABLE[COMBINED[op.reduction]]
+    row = TABLE[COMBINED_BY[op.reduction]]
     body = Program((Param(x, "x"), Param(y, "y")), (Equation((z,), row, (x, y)),), (Result("z", z),))
     return Comprehension(ranges=ranges, write=here, shape=op.shape, reduction="=", sources=(Read(0, here), Read(1, here)),
                          body=body), [onto, fresh]

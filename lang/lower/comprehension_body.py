@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
-from adcli.lang.ir.comprehension import Agreement, Read, Source, Subscript
+from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span, plural
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
@@ -73,7 +73,7 @@ class Elements(EquationScope):
         self.indices: dict[str, Index] = {}
         self.lets: dict[str, Node] = {}
         self.args: list[Atom] = []
-        self.sources: list[Source] = []
+        self.sources: list[BodySource] = []
         self.params: list[Param] = []
         self.inputs: dict[object, Var] = {}
         self.accesses: list[Access] = []
@@ -124,7 +124,7 @@ class Elements(EquationScope):
             raise self.context.fault(f"'{token.text}' is a tensor", token, f"write an element of it: {token.text}({subscripts})")
         return self.input(("scalar", atom), Read(self.argument(atom), ()))
 
-    def input(self, key: object, source: Source) -> Var:
+    def input(self, key: object, source: BodySource) -> Var:
         """The input of the body that a source feeds; one for each source."""
         if key not in self.inputs:
             var = Var(f"x{len(self.sources)}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Source, Span
-from adcli.lang.ir.polygamma import HIGHEST
+from adcli.lang.ir.polygamma import HIGHEST_ORDER
 from adcli.lang.ir.primitives import TABLE
 
 LIMIT = 10_000_000
@@ -113,6 +113,6 @@ def specialised(op: Primitive, args: tuple[Atom, ...], span: Span, source: Sourc
     if op is POLYGAMMA and not (type(args[0]) is Lit and args[0].integer is not None and args[0].integer >= 0):
         raise AdError("the first argument of 'polygamma' must be a literal integer, 0 or more", span,
                       "for example polygamma(1, x)", source)
-    if op is POLYGAMMA and type(args[0]) is Lit and args[0].value > HIGHEST:
-        raise AdError(f"polygamma is known up to order {HIGHEST}", span, None, source)
+    if op is POLYGAMMA and type(args[0]) is Lit and args[0].value > HIGHEST_ORDER:
+        raise AdError(f"polygamma is known up to order {HIGHEST_ORDER}", span, None, source)
     return op

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Read, Source
+from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
@@ -105,7 +105,7 @@ class TensorScope(EquationScope):
                                   f"{text(extent)}", access.span(d), "subscripts start at 0", self.context.source)
         return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end))
 
-    def single(self, source: Source, args: list[Atom], span: Span) -> Var:
+    def single(self, source: BodySource, args: list[Atom], span: Span) -> Var:
         """The comprehension without indices whose value is a source."""
         x, out = Var("x0"), Var(None, True)
         body = Program((Param(x, "x0"),), (), (Result("z", x),))
@@ -287,12 +287,8 @@ class TensorFunction(TensorScope):
 
 def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:
     """Give a value another name, from the equation that makes it on."""
-    e = equations[start]
-    equations[start] = Equation((new,), e.op, e.args, e.span, e.group)
-    for i in range(start + 1, len(equations)):
-        e = equations[i]
-        if old in e.args:
-            equations[i] = Equation(e.outs, e.op, tuple(new if a is old else a for a in e.args), e.span, e.group)
+    for i in range(start, len(equations)):
+        equations[i] = equations[i].substituted({old: new})
 
 
 def is_integer(token: Token) -> bool:

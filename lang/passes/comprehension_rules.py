@@ -12,26 +12,47 @@ What a reduction does to a seed is a weight at each point of the box, the same i
              that was the maximum.)
   product    the product of all other elements that went into the same result, so that zeros are exact at any order: not
              z / element. It costs the square of the reduced part of the box: right before fast.
+
+A body is differentiated as any program is, so the two modes are given: `push_forward` and `pull_back`, which come here for
+comprehensions, are parameters.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, greatest, substituted
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, substituted
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+from adcli.lang.ir.comprehension import (
+    BodySource,
+    Comprehension,
+    Range,
+    Read,
+    Subscript,
+    all_fixed,
+    body_of,
+    constant_body,
+    fixed_indices,
+    identity_body,
+)
 from adcli.lang.ir.elementwise import emit, filled, shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, gt, lt, select
+from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
+from adcli.lang.passes.simplify import simplify
 
 NE = TABLE["ne"]
-NAN = float("nan")
+PushForward = Callable[[Builder, Equation, dict[Atom, Term], str], None]
+"""Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.passes.forward`."""
+PullBack = Callable[[Builder, Sequence[Equation], dict[Atom, Term], set[Atom]], None]
+"""Emits the adjoint lines of equations, last first: `adcli.lang.passes.reverse`."""
 
 
-class Body:
+class BodyBuilder:
     """The body of a comprehension under differentiation, with more sources and arguments as they are needed."""
 
     def __init__(self, e: Equation, equations: Iterable[Equation]) -> None:
@@ -54,7 +75,7 @@ class Body:
         value = self.read(term.value.atom, subscripts)
         if term.exists is None:
             return Term(value)
-        return Term(value, ((_variable(self.read(term.exists, subscripts) != 0), True),))
+        return Term(value, (((self.read(term.exists, subscripts) != 0).var, True),))
 
     def reuse(self, e: Equation, value: Atom) -> None:
         """Where the value of the body stands in the result, read it there instead of computing it again."""
@@ -67,38 +88,39 @@ class Body:
 
     def program(self, value: Atom) -> Program:
         """The body with a value of it as the result, simplified."""
-        from adcli.lang.passes.simplify import simplify
-        lines = tuple([Equation(x.outs, x.op, x.args, x.span) for x in self.b.equations])
-        return simplify(Program(tuple(self.params), lines, (Result("z", value),)))
+        lines = [Equation(x.outs, x.op, x.args, x.span) for x in self.b.equations]
+        return simplify(body_of(value, self.params, lines))
 
     def finish(self, term: Term | None) -> Program:
         return self.program(result(self.b, term))
 
 
-Made = tuple[Body, Term | None]
+Made = tuple[BodyBuilder, Term | None]
 """A body with the derivative in it."""
 Ties = tuple[Atom, Atom, Atom | None]
 """The extremum to compare with, the number of values equal to it, and the values where they are kept."""
 
 
-def pushed(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
+def pushed(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward) -> Term | None:
     """The tangent of a comprehension's result; tangents that exist under one guard are pushed together."""
     groups: dict[Guard, dict[int, Term]] = {}
     for i, a in enumerate(e.args):
         if a in tangents:
             groups.setdefault(tangents[a].guard, {})[i] = tangents[a]
-    terms = ((guard, _pushed_together(b, e, seeds)) for guard, seeds in groups.items())
+    terms = ((guard, _pushed_together(b, e, seeds, push_forward)) for guard, seeds in groups.items())
     return total(b, [_under(b, term, guard) for guard, term in terms])
 
 
-def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Term | None:
+def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forward: PushForward) -> Term | None:
     assert isinstance(e.op, Comprehension)
     op = e.op
     start = None if op.onto is None else seeds.get(op.onto)
     sums = replace(op, reduction="=" if op.reduction == "=" else "+", onto=None)
     if start is None:
-        return _emitted(b, sums, seeds.values(), lambda known: _pushed_body(b, e, dict(zip(seeds, known, strict=True))))
-    body, term = _pushed_body(b, e, seeds)
+        def made(known: Sequence[Term]) -> Made:
+            return _pushed_body(b, e, dict(zip(seeds, known, strict=True)), push_forward)
+        return _emitted(b, sums, seeds.values(), made)
+    body, term = _pushed_body(b, e, seeds, push_forward)
     program = body.finish(term)
     if _nothing(program) and op.reduction == "+":
         return Term(start.value, exists=start.exists)
@@ -106,10 +128,9 @@ def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Term
     return Term(emit(b, onto, (*body.args, start.value.atom)))
 
 
-def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Made:
-    from adcli.lang.passes.forward import push_forward
+def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forward: PushForward) -> Made:
     assert isinstance(e.op, Comprehension)
-    op, body = e.op, Body(e, ())
+    op, body = e.op, BodyBuilder(e, ())
     tangents: dict[Atom, Term] = {
         op.body.params[k].var: body.seed(seeds[s.arg], s.subscripts) for k, s in op.reads() if s.arg in seeds}
     for inner in op.body.equations:
@@ -121,12 +142,12 @@ def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term]) -> Made:
     return body, None if term is None else _weighted(b, body, e, term, value)
 
 
-def pulled(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+def pulled(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of one argument of a comprehension from that of its result."""
     op = e.op
     assert isinstance(op, Comprehension)
     found: list[Term | None] = [_started(b, e, seed)] if position == op.onto else []
-    found += [_pulled_at(b, e, k, s, seed) for k, s in op.reads() if s.arg == position]
+    found += [_pulled_at(b, e, k, s, seed, pull_back) for k, s in op.reads() if s.arg == position]
     return total(b, found)
 
 
@@ -136,28 +157,31 @@ def _started(b: Builder, e: Equation, seed: Term) -> Term:
     assert isinstance(op, Comprehension)
     if op.reduction == "+":
         return seed
-    nothing = Program((), (), (Result("z", Lit(0.0)),))
-    cleared = replace(op, sources=(), body=nothing, onto=len(e.args))
     everywhere = filled(b, op.shape, 1.0) if seed.exists is None else seed.exists
-    exists = emit(b, cleared, (*e.args, everywhere)).atom if op.shape else None
-    return Term(emit(b, cleared, (*e.args, seed.value.atom)), seed.guard, exists)
+    exists = cleared(b, e, everywhere) if op.shape else None
+    return Term(b.expr(cleared(b, e, seed.value.atom)), seed.guard, exists)
 
 
-def _pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term) -> Term | None:
+def cleared(b: Builder, e: Equation, value: Atom) -> Atom:
+    """A value of the shape of a comprehension's result, with 0 wherever that is written."""
+    assert isinstance(e.op, Comprehension)
+    zeros = replace(e.op, sources=(), body=constant_body(0.0), onto=len(e.args))
+    return emit(b, zeros, (*e.args, value)).atom
+
+
+def _pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of what source `k` reads: the read and the write change places."""
     assert isinstance(e.op, Comprehension)
-    reduction = "=" if determined(e.op.ranges, source.subscripts) else "+"
+    reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"
     swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)
-    term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, *known))
+    term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, *known, pull_back))
     return _under(b, term, seed.guard)
 
 
-def _pulled_body(b: Builder, e: Equation, k: int, seed: Term) -> Made:
-    from adcli.lang.passes.duplicate import duplicate
-    from adcli.lang.passes.reverse import active_values, pull_back
+def _pulled_body(b: Builder, e: Equation, k: int, seed: Term, pull_back: PullBack) -> Made:
     assert isinstance(e.op, Comprehension)
     inner = duplicate(e.op.body)
-    body, value, x = Body(e, inner.equations), inner.results[0].atom, inner.params[k]
+    body, value, x = BodyBuilder(e, inner.equations), inner.results[0].atom, inner.params[k]
     if value not in (active := active_values(inner, {x.name})):
         return body, None
     start = _weighted(b, body, e, body.seed(seed, e.op.write), value)
@@ -191,19 +215,19 @@ def _under(b: Builder, term: Term | None, more: Guard) -> Term | None:
     return None if term is None or guard is None else replace(term, guard=guard)
 
 
-def _of_the_whole(b: Builder, body: Body, guard: Guard) -> Guard:
+def _of_the_whole(b: Builder, body: BodyBuilder, guard: Guard) -> Guard:
     """What of a guard in the body is the same at all points: that a scalar, the flag of a gate, is not zero."""
     defined = {x.outs[0]: x for x in body.b.equations if x.op is NE and isinstance(x.args[1], Lit) and x.args[1].value == 0}
     scalars: dict[Atom, Atom] = {
         p.var: body.args[s.arg] for p, s in zip(body.params, body.sources, strict=True)
         if isinstance(s, Read) and not s.subscripts}
     found = [(scalars[defined[v].args[0]], wanted) for v, wanted in guard if v in defined and defined[v].args[0] in scalars]
-    return tuple([(_variable(b.expr(flag) != 0), wanted) for flag, wanted in found])
+    return tuple([((b.expr(flag) != 0).var, wanted) for flag, wanted in found])
 
 
-def _exists(b: Builder, op: Comprehension, body: Body, guard: Guard) -> Atom | None:
+def _exists(b: Builder, op: Comprehension, body: BodyBuilder, guard: Guard) -> Atom | None:
     """Not 0 where an element of the result exists, else 0; None where all do, or may. Behind a sum it is how many terms do."""
-    single = determined(op.ranges, op.write)
+    single = all_fixed(op.ranges, op.write)
     if not guard and (not single or not op.shape or _covers(op)):
         return None
     flag = body.program(select(body.b.expr(truth(body.b, guard)), 1, 0).atom if guard else Lit(1.0))
@@ -225,7 +249,7 @@ def _nothing(body: Program) -> bool:
 
 # ---------------------------------------------------------------- what a reduction does to a seed
 
-def _weighted(b: Builder, body: Body, e: Equation, t: Term, value: Atom) -> Term | None:
+def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) -> Term | None:
     """The seed times the weight of each point; `value` is that of the body there."""
     op = body.op
     if op.reduction in ("=", "+"):
@@ -236,14 +260,14 @@ def _weighted(b: Builder, body: Body, e: Equation, t: Term, value: Atom) -> Term
     return _extremal(b, body, e, t, value)
 
 
-def _extremal(b: Builder, body: Body, e: Equation, t: Term, value: Atom) -> Term | None:
+def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) -> Term | None:
     """1/n for each of n ties, where the value of the body is compared with the extremum it went into."""
     op, (z, n, kept) = body.op, count_ties(b, e)
     u = body.b.expr(value) if kept is None else body.read(kept, _corner(op.ranges)[0])
     start, x = len(body.b.equations), body.read(z, op.write)
     beyond = gt(x, u) if op.reduction == "max" else lt(x, u)
     guard = restrict(body.b, t.guard, literals(body.b, ~beyond, start))
-    weight = select(x == x, 1 / body.read(n, op.write), NAN)
+    weight = select(x == x, 1 / body.read(n, op.write), math.nan)
     return None if guard is None else Term(t.value * weight, guard)
 
 
@@ -258,10 +282,10 @@ def count_ties(b: Builder, e: Equation) -> Ties:
     reads, inner = tuple(e.args), op
     if not all(x.op.llvm for x in op.body.equations):
         kept = _kept(b, e)
-        inner = replace(op, sources=(Read(len(reads), _corner(op.ranges)[0]),), body=_identity())
+        inner = replace(op, sources=(Read(len(reads), _corner(op.ranges)[0]),), body=identity_body())
         reads = (*reads, kept)
-        z = _variable(emit(b, inner, reads))
-    ties = Body(Equation(e.outs, inner, reads), inner.body.equations)
+        z = emit(b, inner, reads).var
+    ties = BodyBuilder(Equation(e.outs, inner, reads), inner.body.equations)
     v, extremum = ties.b.expr(inner.body.results[0].atom), ties.read(z, op.write)
     counted = ties.finish(Term(select(v == extremum, 1, 0)))
     n = emit(b, replace(inner, reduction="+", sources=tuple(ties.sources), body=counted), tuple(ties.args)).atom
@@ -276,16 +300,6 @@ def _kept(b: Builder, e: Equation) -> Atom:
     return emit(b, replace(op, reduction="=", write=here, shape=shape), e.args).atom
 
 
-def _identity() -> Program:
-    x = Var("x")
-    return Program((Param(x, "x"),), (), (Result("z", x),))
-
-
-def _variable(x: Expr) -> Var:
-    assert isinstance(x.atom, Var)
-    return x.atom
-
-
 def _product_of_others(b: Builder, e: Equation) -> Atom | None:
     """For every point p of the box the product of the body over all other points that are written where p is.
 
@@ -294,7 +308,7 @@ def _product_of_others(b: Builder, e: Equation) -> Atom | None:
     """
     op = e.op
     assert isinstance(op, Comprehension)
-    shared = settled(op.ranges, op.write)
+    shared = fixed_indices(op.ranges, op.write)
     again = {r.index: Index(r.index.name) for r in op.ranges if r.index not in shared}
     if not again:
         return None
@@ -302,8 +316,8 @@ def _product_of_others(b: Builder, e: Equation) -> Atom | None:
     pairs = op.ranges + tuple(replace(r, index=again[r.index]) for r in op.ranges if r.index in again)
     sources, write = _elsewhere(op.sources, by), _elsewhere(op.write, by)
     guards = op.guards + tuple(g for old in op.guards if (g := substituted(old, by)) != old)
-    unequal: list[tuple[Source, Source | None]] = [(affine(i) - j, None) for i, j in by.items() if isinstance(i, Index)]
-    apart: list[tuple[Source, Source | None]] = []
+    unequal = [affine(i) - j for i, j in by.items()]
+    apart: list[tuple[BodySource, BodySource]] = []
     for mine, its in zip(op.write, write, strict=True):
         if isinstance(mine, Affine) and isinstance(its, Affine):
             guards += () if mine == its else (mine - its, its - mine)
@@ -315,8 +329,8 @@ def _product_of_others(b: Builder, e: Equation) -> Atom | None:
     return emit(b, product, e.args).atom
 
 
-def _factor(body: Program, sources: Iterable[Source], unequal: Iterable[tuple[Source, Source | None]],
-            apart: Iterable[tuple[Source, Source | None]]) -> tuple[Program, tuple[Source, ...]]:
+def _factor(body: Program, sources: Iterable[BodySource], unequal: Iterable[BodySource],
+            apart: Iterable[tuple[BodySource, BodySource]]) -> tuple[Program, tuple[BodySource, ...]]:
     """The body where the point is another one that goes to the same element, else 1.
 
     `unequal` are sources of which one at least is not 0 if the points differ, `apart` pairs that are equal if both go to the
@@ -324,7 +338,7 @@ def _factor(body: Program, sources: Iterable[Source], unequal: Iterable[tuple[So
     """
     b, names, params, every = Builder(), Names.of(body), list(body.params), list(sources)
 
-    def value(source: Source) -> Expr:
+    def value(source: BodySource) -> Expr:
         every.append(source)
         name = names.fresh("k")
         params.append(Param(Var(name), name))
@@ -332,49 +346,20 @@ def _factor(body: Program, sources: Iterable[Source], unequal: Iterable[tuple[So
 
     b.equations.extend(body.equations)
     differs: Expr | None = None
-    for difference, _ in unequal:
+    for difference in unequal:
         here = value(difference) != 0
         differs = here if differs is None else differs | here
     assert differs is not None
     for mine, its in apart:
-        assert its is not None
         differs = differs & (value(mine) == value(its))
     z = select(differs, b.expr(body.results[0].atom), 1)
-    return Program(tuple(params), tuple(b.equations), (Result("z", z.atom),)), tuple(every)
+    return body_of(z.atom, params, b.equations), tuple(every)
 
 
 def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine]) -> tuple[Subscript, ...]:
     """Subscripts, or sources, at another point."""
     return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by)) if isinstance(s, Read) else substituted(s, by)
                  for s in subscripts)
-
-
-# ---------------------------------------------------------------- which points share an element
-
-def settled(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> set[Index]:
-    """The indices that an element determines: where a subscript has one index that is not known yet, it gives that index."""
-    found: set[Index] = set()
-    left = [s for s in subscripts if isinstance(s, Affine)]
-    own = {r.index for r in ranges}
-    progress = True
-    while progress:
-        progress = False
-        for s in left:
-            missing = [a for a in atoms(s) if a in own and a not in found]
-            if len(missing) == 1 and isinstance(i := missing[0], Index) and s.coefficient(i) and _only_there(s, i):
-                found.add(i)
-                progress = True
-    return found
-
-
-def determined(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> bool:
-    """Whether no two points of a box have the same element."""
-    return len(settled(ranges, subscripts)) == len(ranges)
-
-
-def _only_there(s: Affine, i: Index) -> bool:
-    """Whether an index is in a subscript only as a term of its own, not inside of a quotient or the like."""
-    return i not in atoms(s - affine(i) * s.coefficient(i))
 
 
 def _corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:

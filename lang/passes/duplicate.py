@@ -8,8 +8,9 @@ Tensors are copied as scalars are; truth values and tensors of integers have no 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.primitives import TABLE
 
 
@@ -56,9 +57,8 @@ def duplicate(program: Program) -> Program:
     for p in program.params:
         copies.open(p.var, None)
     for e in program.equations:
-        args = tuple([copies.use(a, e.span) for a in e.args])
-        copies.equations.append(Equation(e.outs, e.op, args, e.span, e.group))
+        copies.equations.append(e.with_args([copies.use(a, e.span) for a in e.args]))
         for out in e.outs:
             copies.open(out, e.span)
-    results = tuple(Result(r.name, copies.use(r.atom, None), r.of, r.wrt) for r in program.results)
-    return Program(program.params, tuple(copies.equations), results, program.source, program.notes)
+    results = tuple([replace(r, atom=copies.use(r.atom, None)) for r in program.results])
+    return replace(program, equations=tuple(copies.equations), results=results)

@@ -6,6 +6,7 @@ it belongs to, so a value and its tangent can be dropped together.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
@@ -13,6 +14,7 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.comprehension_rules import pushed
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
@@ -34,7 +36,8 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
         push_forward(b, e, tangents, "d{}")
     chosen = [r for r in program.results if of is None or r.name in of]
     derivatives = [Result(names.fresh(f"d{r.name}"), tangent(b, r.atom, tangents)) for r in chosen]
-    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+    return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
+                   results=(*program.results, *derivatives))
 
 
 def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str]) -> dict[tuple[str, int], Atom]:
@@ -74,8 +77,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) 
         return
     start = len(b.equations)
     if isinstance(equation.op, Comprehension):
-        from adcli.lang.passes.comprehension_rules import pushed
-        term = pushed(b, equation, tangents)
+        term = pushed(b, equation, tangents, push_forward)
     else:
         term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
     if term is not None:
@@ -95,5 +97,5 @@ def seeded(name: str, value: Atom, seed: str) -> Param:
 
 def strip_seeds(program: Program) -> tuple[Param, ...]:
     """The inputs of a program that is differentiated once more: its own seeds are now inputs like any other."""
-    return tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active) for p in program.params)
+    return tuple(replace(p, seed=None) for p in program.params)
 

@@ -19,11 +19,11 @@ Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
 
 POWN = TABLE["pown"]
-LONGEST = 4
+LONGEST_GUARD = 4
 """Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
 
-NOTHING = -0.0
-"""What a term that does not exist adds to a sum: the one double with x + NOTHING = x for every x, −0 included."""
+ABSENT_TERM = -0.0
+"""What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> T
     args, out = [b.expr(a) for a in equation.args], b.expr(equation.outs[0])
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
-        guard = restrict(b, seed.guard, ((_variable(b.expr(seed.exists) != 0), True),))
+        guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
     start = len(b.equations)
     mapped = rule(seed.value, out, *([args[position]] if equation.op.variadic else []), *args)
     if isinstance(mapped, When):
@@ -91,7 +91,7 @@ def restrict(b: Builder, guard: Guard, more: Guard) -> Guard | None:
         if known.setdefault(var, wanted) is not wanted:
             return None
     joined = tuple(known.items())
-    return joined if len(joined) <= LONGEST else ((truth(b, joined), True),)
+    return joined if len(joined) <= LONGEST_GUARD else ((truth(b, joined), True),)
 
 
 def truth(b: Builder, guard: Guard) -> Var:
@@ -100,8 +100,7 @@ def truth(b: Builder, guard: Guard) -> Var:
     whole = parts[0]
     for part in parts[1:]:
         whole = whole & part
-    assert isinstance(whole.atom, Var)
-    return whole.atom
+    return whole.var
 
 
 def either(b: Builder, first: Guard, second: Guard) -> Guard:
@@ -110,8 +109,7 @@ def either(b: Builder, first: Guard, second: Guard) -> Guard:
     if not one or not other or complementary(one, other):
         return common
     whole = b.expr(truth(b, one)) | b.expr(truth(b, other))
-    assert isinstance(whole.atom, Var)
-    return (*common, (whole.atom, True))
+    return (*common, (whole.var, True))
 
 
 def split(first: Guard, second: Guard) -> tuple[Guard, Guard, Guard]:
@@ -160,7 +158,7 @@ def add(b: Builder, first: Term, second: Term) -> Term:
             return Term(chosen, common, exists)
         return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common)
     exists = either_element(b, first, second)
-    x, y = gate(b, first.value, one, NOTHING), gate(b, second.value, other, NOTHING)
+    x, y = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
     value = elementwise(b, lambda x, y: x + y, x.atom, y.atom) if shape_of(x.atom) or shape_of(y.atom) else x + y
     return Term(value, either(b, first.guard, second.guard) if one or other else first.guard, exists)
 
@@ -178,7 +176,3 @@ def result(b: Builder, term: Term | None, shape: Shape = ()) -> Atom:
     """The derivative a user sees: zero where it does not exist. `shape` is that of the value it belongs to."""
     return filled(b, shape, 0.0) if term is None else gate(b, term.value, term.guard, 0.0).atom
 
-
-def _variable(x: Expr) -> Var:
-    assert isinstance(x.atom, Var)
-    return x.atom

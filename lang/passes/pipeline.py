@@ -1,5 +1,13 @@
-"""The passes in order, as flat lists; `check` sees the result of each where it is asked to.
+"""The passes in order: what is made of a program is made by a flat list of passes, and `check` looks between them.
 
+    value              simplify
+    tangents           jvp, simplify
+    adjoints           duplicate, vjp, simplify
+    partials           keep the outputs, simplify; then for each order the sweeps of a plan, simplify
+    Taylor             keep the outputs, simplify; the expansion in powers, simplify
+    code               status (where it is asked for), drop_zero_seeds, the expansion of a target, simplify
+
+The sweeps of plans and the expansions are passes that their rooms bring (`adcli.lang.derive`, `adcli.codegen`): `run` takes any.
 `STAGES` names what `adcli show --stage` can print. `parsed` and `anf` are source trees; the others are Programs. `ranges` is
 the program with the range of every index and where it comes from, as comments.
 """
@@ -7,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adcli.lang.derive.derivatives import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir import Program
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.check import checked
 from adcli.lang.ir.gc import paused
-from adcli.lang.passes import forward, reverse
 from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.forward import jvp
+from adcli.lang.passes.reverse import vjp
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
 
 Pass = Callable[[Program], Program]
 
@@ -26,16 +36,47 @@ def run(program: Program, passes: Sequence[Pass]) -> Program:
     return program
 
 
+def chosen_outputs(program: Program, outputs: Sequence[str]) -> Program:
+    """The program of these outputs alone, simplified: what every kind of derivative starts from."""
+    return run(program, [lambda p: with_outputs(p, outputs), simplify])
+
+
+def tangent_program(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
+    """The forward derivative program: see `adcli.lang.passes.forward.jvp`."""
+    return run(program, [*forward_passes(program, wrt, of), simplify])
+
+
+def adjoint_program(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
+    """The reverse derivative program: see `adcli.lang.passes.reverse.vjp`."""
+    return run(program, [*reverse_passes(program, wrt, of), simplify])
+
+
+def evaluation_program(program: Program) -> Program:
+    """The program that is evaluated where a derivative program was asked for: an exact zero in a seed drops what it would have
+    caused."""
+    return run(program, [drop_zero_seeds, simplify])
+
+
+def forward_passes(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None) -> list[Pass]:
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    return [lambda p: jvp(p, inputs, outputs)]
+
+
+def reverse_passes(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None) -> list[Pass]:
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
+    return [duplicate, lambda p: vjp(p, inputs, outputs)]
+
+
+# ---------------------------------------------------------------- stages to look at
+
 def tangents(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
     """The forward derivative program, as the pass makes it."""
-    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
-    return run(program, [lambda p: forward.jvp(p, inputs, outputs)])
+    return run(program, forward_passes(program, wrt, of))
 
 
 def adjoints(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | None = None) -> Program:
-    """The reverse derivative program, as the pass makes it."""
-    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, of)
-    return run(program, [lambda p: reverse.vjp(p, inputs, outputs)])
+    """The reverse derivative program, as the passes make it."""
+    return run(program, reverse_passes(program, wrt, of))
 
 
 STAGES: dict[str, Pass | None] = {

@@ -1,19 +1,22 @@
 """Reverse mode: each line gets its adjoint line, in reverse order after the program; no rule looks at another line.
 
-The program is first put into explicit-duplication form, so every value receives at most one adjoint: the adjoint of x in
-z = f(x, y) is the map of f at x applied to the adjoint of z, and where a value was copied, the rule of `dup` adds.
+It is given in explicit-duplication form (`adcli.lang.passes.duplicate`), so every value receives at most one adjoint: the
+adjoint of x in z = f(x, y) is the map of f at x applied to the adjoint of z, and where a value was copied, the rule of `dup`
+adds.
 """
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.forward import seeded, strip_seeds
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
@@ -22,9 +25,9 @@ Adjoints = dict[Atom, Term]
 
 
 def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
-    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`."""
+    """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`. The program is in
+    explicit-duplication form."""
     names, b = Names.of(program), Builder()
-    program = duplicate(program)
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
     seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
@@ -32,7 +35,8 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     pull_back(b, program.equations, adjoints, active_values(program, wrt))
     derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var), p.var.shape))
                    for p in program.params if p.name in wrt]
-    return Program(strip_seeds(program) + seeds, tuple(b.equations), (*program.results, *derivatives), program.source)
+    return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
+                   results=(*program.results, *derivatives))
 
 
 def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:
@@ -67,15 +71,6 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     return found
 
 
-def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:
-    """The values that depend on an input in `wrt`."""
-    active: set[Atom] = {p.var for p in program.params if p.name in wrt}
-    for e in program.equations:
-        if not e.op.truth and not active.isdisjoint(e.args):
-            active.update(e.outs)
-    return active
-
-
 def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
     """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first."""
     for e in reversed(equations):
@@ -106,8 +101,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom])
 def through(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
     """The adjoint of one argument from that of the result."""
     if isinstance(e.op, Comprehension):
-        from adcli.lang.passes.comprehension_rules import pulled
-        return pulled(b, e, position, seed)
+        return pulled(b, e, position, seed, pull_back)
     return contribution(b, e, position, seed)
 
 

@@ -3,18 +3,25 @@
 One pass forward with a hash table and one backward, so the time is linear. What is folded is what IEEE arithmetic guarantees
 to be the same double for every operand, NaN and −0 included: x·1, x/1, x − 0, x + (−0), −(−x), signs that meet;
 and operations on constants that are correctly rounded everywhere. x·0 and x + 0 are not folded: they are not exact.
+
+The body of a comprehension is simplified as any program is; constants among its arguments and equal sources go into it, and
+guards that always hold are dropped.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
-from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
+from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 
-Key = tuple[object, ...]
+ValueKey = tuple[object, ...]
+"""What two equations have in common that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 AND, OR, POW = TABLE["and"], TABLE["or"], TABLE["pow"]
@@ -41,7 +48,7 @@ def prune(program: Program) -> Program:
             kept.append(e)
             needed.update(e.args)
     kept.reverse()
-    return Program(program.params, tuple(kept), program.results, program.source, program.notes)
+    return replace(program, equations=tuple(kept))
 
 
 class _Folder:
@@ -50,7 +57,7 @@ class _Folder:
     def __init__(self, program: Program, known: Mapping[Atom, Atom] | None = None) -> None:
         self.old = program
         self.env: dict[Atom, Atom] = dict(known or {})
-        self.seen: dict[Key, Var] = {}
+        self.seen: dict[ValueKey, Var] = {}
         self.defined: dict[Atom, Equation] = {}
         self.known: dict[Atom, bool] = {}
         self.equations: list[Equation] = []
@@ -58,8 +65,8 @@ class _Folder:
     def program(self) -> Program:
         for e in self.old.equations:
             self.equation(e)
-        results = tuple(Result(r.name, self.env.get(r.atom, r.atom), r.of, r.wrt) for r in self.old.results)
-        return Program(self.old.params, tuple(self.equations), results, self.old.source, self.old.notes)
+        results = tuple([replace(r, atom=self.env.get(r.atom, r.atom)) for r in self.old.results])
+        return replace(self.old, equations=tuple(self.equations), results=results)
 
     def equation(self, e: Equation) -> None:
         args = tuple([self.env.get(a, a) for a in e.args])
@@ -70,7 +77,7 @@ class _Folder:
             return
         out = e.outs[0]
         if isinstance(e.op, Comprehension):
-            self.comprehension(e, args)
+            self.comprehension(e, e.op, args)
             return
         if e.op.truth:
             self.learn(e, args)
@@ -79,17 +86,15 @@ class _Folder:
             if folded is not None:
                 self.env[out] = folded
                 return
-        self.keep(Equation(e.outs, e.op, args, e.span, e.group))
+        self.keep(e.with_args(args))
 
-    def comprehension(self, e: Equation, args: tuple[Atom, ...]) -> None:
+    def comprehension(self, e: Equation, op: Comprehension, args: tuple[Atom, ...]) -> None:
         """A comprehension with its body simplified; what it starts from, where it has no points."""
-        from adcli.lang.passes.tensor_simplify import empty, normal, structure
-        assert isinstance(e.op, Comprehension)
-        op, args = normal(e.op, args)
+        op, args = normal(op, args)
         if op.onto is not None and empty(op):
             self.env[e.outs[0]] = args[op.onto]
         else:
-            self.keep(Equation(e.outs, op, args, e.span, e.group), (structure(op), *map(self.part, args)))
+            self.keep(Equation(e.outs, op, args, e.span, e.group))
 
     def exponent(self, was: Atom, now: Lit) -> Atom:
         """The exponent of a power. A literal integer there means `pown`, which rounds otherwise, so a computed one stays so."""
@@ -97,9 +102,9 @@ class _Folder:
             return now
         return self.keep(Equation((Var(None, True),), MUL, (now, Lit(1.0))))
 
-    def keep(self, e: Equation, key: Key | None = None) -> Atom:
+    def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
-        key = key or self.key(e)
+        key = value_key(e)
         earlier = self.seen.get(key)
         if earlier is not None:
             self.env[e.outs[0]] = earlier
@@ -110,17 +115,6 @@ class _Folder:
         self.defined[e.outs[0]] = e
         self.equations.append(e)
         return e.outs[0]
-
-    @staticmethod
-    def key(e: Equation) -> Key:
-        parts = [_Folder.part(a) for a in e.args]
-        if e.op.commutes and len(parts) == 2:
-            parts.sort(key=repr)
-        return (e.op, *parts)
-
-    @staticmethod
-    def part(a: Atom) -> object:
-        return identity(a) if isinstance(a, Lit) else id(a)
 
     # -- truth values whose operands are constants
 
@@ -171,10 +165,87 @@ class _Folder:
         return self.keep(rewritten) if folded is None else folded
 
 
+# ---------------------------------------------------------------- what is the same
+
+def value_key(e: Equation) -> ValueKey:
+    """Equal for equations that compute the same of the same arguments."""
+    parts: list[object] = [identity(a) if isinstance(a, Lit) else id(a) for a in e.args]
+    if isinstance(e.op, Comprehension):
+        return (structure(e.op), *parts)
+    if e.op.commutes and len(parts) == 2:
+        parts.sort(key=repr)
+    return (e.op, *parts)
+
+
 def identity(constant: Lit) -> object:
     """What tells constants apart: their bits, and the meaning of what was rounded."""
     return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
 
+
+def structure(op: Comprehension) -> ValueKey:
+    """What two comprehensions have in common that compute the same of the same arguments, whatever their indices are called."""
+    by: dict[Index | str, Affine] = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
+    return (op.reduction, op.onto, op.shape, tuple((r.low, r.high) for r in op.ranges),
+            tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
+            tuple(_form(s, by) for s in op.sources), body_structure(op.body))
+
+
+def _form(s: BodySource, by: Mapping[Index | str, Affine]) -> object:
+    return (s.arg, *[_form(x, by) for x in s.subscripts]) if isinstance(s, Read) else substituted(s, by)
+
+
+def body_structure(body: Program) -> ValueKey:
+    """The operations of a body in order, with numbers for its values."""
+    number: dict[Atom, int] = {p.var: k for k, p in enumerate(body.params)}
+
+    def part(a: Atom) -> object:
+        return identity(a) if isinstance(a, Lit) else number[a]
+
+    lines: list[object] = []
+    for e in body.equations:
+        lines.append((e.op, *map(part, e.args)))
+        for out in e.outs:
+            number[out] = len(number)
+    return (len(body.params), *lines, part(body.results[0].atom))
+
+
+# ---------------------------------------------------------------- comprehensions
+
+def normal(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
+    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need."""
+    known: dict[Atom, Atom] = {}
+    first: dict[object, Var] = {}
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        constant = _constant(s, args)
+        if constant is not None:
+            known[p.var] = constant
+        else:
+            earlier = first.setdefault(_read_form(s, args), p.var)
+            if earlier is not p.var:
+                known[p.var] = earlier
+    guards = tuple(g for g in op.guards if g.number is None or g.number < 0)
+    return compact(replace(op, guards=guards, body=simplify(op.body, known)), args)
+
+
+def empty(op: Comprehension) -> bool:
+    """Whether the domain has no points whatever the sizes are."""
+    lengths = [(r.high - r.low).number for r in op.ranges]
+    return any(g.number is not None and g.number < 0 for g in op.guards) or any(n is not None and n <= 0 for n in lengths)
+
+
+def _constant(s: BodySource, args: tuple[Atom, ...]) -> Lit | None:
+    if isinstance(s, Read):
+        atom = args[s.arg]
+        return atom if isinstance(atom, Lit) else None
+    return None if s.number is None else Lit(float(s.number))
+
+
+def _read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
+    """What two sources have in common that are the same value: the argument is known by its value."""
+    return (id(args[s.arg]), *[_read_form(x, args) for x in s.subscripts]) if isinstance(s, Read) else s
+
+
+# ---------------------------------------------------------------- exact operations
 
 def _is(atom: Atom, value: float) -> bool:
     """Whether the atom is this very double (−0 is not 0) and not only rounded to it."""

@@ -2,32 +2,33 @@
 
 Each row of the table says where it is not smooth, as conditions in the IR. This pass walks a program backwards with the
 condition under which each equation reaches a result (an arm that is not taken does not count), and emits the worst level
-that any of them meets: 0 smooth … 6 indeterminate, in the order of `ir.LEVELS`. What a comprehension meets is a comprehension
-again, a maximum over the same domain: see lang/passes/tensor_status.py.
+that any of them meets: 0 smooth … 6 indeterminate, in the order of `ir.LEVELS`.
+
+What a comprehension meets is a comprehension again, the greatest level that its body meets at any point of the domain; a minimum
+or maximum over elements has a kink where two or more of them are the extremum. Whether an element reaches a result is a tensor
+beside it where some body chooses between elements, or where elements are overwritten; nobody else pays for it.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, INDETERMINATE, Atom, Equation, Lit, Program, Result, Status, Var, substitute
-from adcli.lang.ir.build import Builder, Expr, apply
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir import DOMAIN, INDETERMINATE, JUMP, KINK, Atom, Equation, Lit, Param, Program, Result, Status, Var, substitute
+from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, body_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.guards import Guard, either, restrict, truth
-from adcli.lang.passes.reverse import active_values
+from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
+from adcli.lang.passes.guards import Guard, either, flag, restrict, truth
 
-if TYPE_CHECKING:
-    from adcli.lang.passes.tensor_status import Inside
-
-SELECT = TABLE["select"]
+SELECT, DIV = TABLE["select"], TABLE["div"]
 
 
-class Use(NamedTuple):
+class Liveness(NamedTuple):
     """When a value reaches a result; of a tensor, `live` may say for each element whether it does (not 0) or not."""
 
     guard: Guard = ()
@@ -38,7 +39,7 @@ class Reached(NamedTuple):
     """An equation that reaches a result, and when; a comprehension with what is inside of it."""
 
     equation: Equation
-    use: Use
+    use: Liveness
     inside: Inside | None = None
 
 
@@ -58,7 +59,7 @@ class Levels:
             self.explain(condition)
 
     def note_number(self, level: Expr, guard: Guard) -> None:
-        self.numbers.append(apply(SELECT, self.b.expr(truth(self.b, guard)), level, 0.0) if guard else level)
+        self.numbers.append(select(self.b.expr(truth(self.b, guard)), level, 0) if guard else level)
 
     def explain(self, condition: Expr) -> None:
         self.explained = condition if self.explained is None else self.explained | condition
@@ -69,9 +70,9 @@ class Levels:
     def worst(self) -> Atom:
         value: Expr = self.b.expr(Lit(0.0))
         for level in sorted(self.met):
-            value = apply(SELECT, self.met[level], level, value)
+            value = select(self.met[level], level, value)
         for number in self.numbers:
-            value = apply(SELECT, number > value, number, value)
+            value = select(number > value, number, value)
         return value.atom
 
 
@@ -82,18 +83,27 @@ def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Prog
     b.equations.extend(program.equations)
     b.equations.extend(copy.equations)
     levels = Levels(b)
-    equations = list(reached(b, copy.equations, {r.atom: Use() for r in copy.results}))
+    equations = list(reached(b, copy.equations, {r.atom: Liveness() for r in copy.results}))
     conditions(levels, equations, active_values(copy, wrt))
     for value in dict.fromkeys(r.atom for r in copy.results if isinstance(r.atom, Var)):
         levels.note(DOMAIN, is_nan(b, value), ())
-    for operand, guard in hidden(equations, {r.atom for r in copy.results}):
-        levels.note(DOMAIN, b.expr(operand) != b.expr(operand), guard)
+    note_hidden(levels, equations, {r.atom for r in copy.results})
     _indeterminate(b, program, primal, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
-    return Program(program.params, tuple(b.equations), (*program.results, worst), program.source)
+    return replace(program, equations=tuple(b.equations), results=(*program.results, worst))
 
 
-def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Use]) -> Iterator[Reached]:
+def _instantiate(primal: Program, onto: Program) -> Program:
+    """A copy of the primal with fresh variables, over the inputs of `onto`; simplification makes it one with the original."""
+    params = onto.params[:len(primal.params)]
+    env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, params, strict=True)}
+    env.update((o, Var(o.name, True, o.truth, o.shape)) for e in primal.equations for o in e.outs)
+    return replace(substitute(primal, env), params=params)
+
+
+# ---------------------------------------------------------------- what reaches a result, and when
+
+def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Liveness]) -> Iterator[Reached]:
     """The equations that reach a result, last first, each with the condition under which it does. `uses` has the results to
     begin with, and in the end all values."""
     for e in reversed([*equations]):
@@ -101,37 +111,49 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Use]) 
         if not found:
             continue
         use = found[0] if len(found) == 1 else joined(b, found[0], found[1])
-        if isinstance(e.op, Comprehension):
-            from adcli.lang.passes.tensor_status import Inside
-            inside = Inside(b, e, use)
-            yield Reached(e, use, inside)
-            operands = inside.operands()
-        else:
-            yield Reached(e, use)
-            operands = _operands(b, e, use)
-        for a, more in operands:
+        inside = Inside(b, e, use) if isinstance(e.op, Comprehension) else None
+        yield Reached(e, use, inside)
+        for a, more in inside.operands() if inside else _operands(b, e, use):
             uses[a] = joined(b, uses[a], more) if a in uses else more
 
 
-def _operands(b: Builder, e: Equation, use: Use) -> Iterator[tuple[Var, Use]]:
+def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
     """The operands of a row of the table, each with when it reaches a result through it."""
     for i, a in enumerate(e.args):
         if isinstance(a, Var):
-            more: Guard = ((_truth(e.args[0]), i == 1),) if e.op is SELECT and i else ()
+            more: Guard = ((b.expr(e.args[0]).var, i == 1),) if e.op is SELECT and i else ()
             guard = restrict(b, use.guard, more)
             if guard is not None:
-                yield a, Use(guard, use.live)
+                yield a, Liveness(guard, use.live)
 
 
-def joined(b: Builder, first: Use, second: Use) -> Use:
-    """When a value reaches a result in one way or the other."""
+def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
+    """When a value reaches a result in one way or the other; of a tensor by elements where one of the ways is."""
     if first.live is None and second.live is None:
-        return Use(either(b, first.guard, second.guard))
-    if Use() in (first, second):
-        return Use()
-    from adcli.lang.passes.tensor_status import either_live
-    return either_live(b, first, second)
+        return Liveness(either(b, first.guard, second.guard))
+    if Liveness() in (first, second):
+        return Liveness()
+    if first.guard != second.guard:
+        return Liveness((), elementwise(b, _added, _by_elements(b, first), _by_elements(b, second)).atom)
+    if first.live is None or second.live is None:
+        return Liveness(first.guard)
+    return Liveness(first.guard, elementwise(b, _added, first.live, second.live).atom)
 
+
+def _by_elements(b: Builder, use: Liveness) -> Atom:
+    """A use with its guard in the elements; a number stands for all of them."""
+    if use.live is None:
+        return flag(b, use.guard)
+    if not use.guard:
+        return use.live
+    return elementwise(b, lambda x, g: select(g != 0, x, 0), use.live, flag(b, use.guard)).atom
+
+
+def _added(x: Expr, y: Expr) -> Expr:
+    return x + y
+
+
+# ---------------------------------------------------------------- what is met there
 
 def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[Atom]) -> None:
     """Note what the equations meet of the conditions of their rows."""
@@ -143,28 +165,36 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
 
 
-def hidden(equations: Iterable[Reached], looked: set[Atom]) -> Iterator[tuple[Var, Guard]]:
-    """Operands of what can hide a NaN, which must be looked at so that none goes unseen; not those `looked` at already."""
+def condition(b: Builder, e: Equation, status: Status) -> Expr:
+    met: Expr = status.condition(b.expr(e.outs[0]), *[b.expr(a) for a in e.args])
+    return met
+
+
+def note_hidden(levels: Levels, equations: Iterable[Reached], looked: set[Atom]) -> None:
+    """Note NaN among the operands of what can hide one, so that none goes unseen; not those `looked` at already."""
     for e, use, _ in equations:
         if e.op.hides_nan and e.op is not SELECT:
             for a in e.args:
                 if isinstance(a, Var) and not a.truth and a not in looked:
                     if not use.guard:
                         looked.add(a)
-                    yield a, use.guard
-
-
-def condition(b: Builder, e: Equation, status: Status) -> Expr:
-    met: Expr = status.condition(b.expr(e.outs[0]), *[b.expr(a) for a in e.args])
-    return met
+                    levels.note(DOMAIN, is_nan(levels.b, a), use.guard)
 
 
 def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
     if shape_of(value):
-        from adcli.lang.passes.tensor_status import any_nan
-        return any_nan(b, value)
+        return over_elements(b, value, lambda x: select(x != x, 1, 0)) > 0
     return b.expr(value) != b.expr(value)
+
+
+def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) -> Expr:
+    """The greatest value of a function of the elements."""
+    ranges, here = every_element(shape_of(tensor))
+    x, inner = Var("x"), Builder()
+    body = body_of(function(inner.expr(x)).atom, [Param(x, "x")], inner.equations)
+    op = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=body)
+    return emit(b, op, (tensor,))
 
 
 def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels) -> None:
@@ -184,14 +214,108 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 
-def _instantiate(primal: Program, onto: Program) -> Program:
-    """A copy of the primal with fresh variables, over the inputs of `onto`; simplification makes it one with the original."""
-    params = onto.params[:len(primal.params)]
-    env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, params, strict=True)}
-    env.update((o, Var(o.name, True, o.truth, o.shape)) for e in primal.equations for o in e.outs)
-    return replace(substitute(primal, env), params=params)
+# ---------------------------------------------------------------- the inside of a comprehension
+
+class Inside:
+    """What is inside of a comprehension `e` that reaches a result: its body, walked backwards."""
+
+    def __init__(self, b: Builder, e: Equation, use: Liveness) -> None:
+        assert isinstance(e.op, Comprehension)
+        self.b, self.e, self.op, self.use = b, e, e.op, use
+        self.body = BodyBuilder(e, e.op.body.equations)
+        start: Guard = () if use.live is None else (((self.body.read(use.live, self.op.write) != 0).var, True),)
+        self.uses: dict[Atom, Liveness] = {e.op.body.results[0].atom: Liveness(start)}
+        still = unmoved(e)
+        self.equations = [r for r in reached(self.body.b, e.op.body.equations, self.uses) if r.equation not in still]
+
+    def note(self, levels: Levels, active: Collection[Atom]) -> None:
+        """Note the levels that are met anywhere in the domain, and ties."""
+        inner = Levels(self.body.b)
+        conditions(inner, self.equations, self.active(active))
+        note_hidden(inner, self.equations, set())
+        worst = self.greatest(inner.worst())
+        if worst is not None:
+            levels.note_number(worst, self.use.guard)
+        explained = None if inner.explained is None else self.greatest(select(inner.explained, 1, 0).atom)
+        if explained is not None:
+            levels.explain(levels.under(explained > 0, self.use.guard))
+        if self.op.reduction in ("min", "max"):
+            self.note_ties(levels)
+
+    def active(self, outside: Collection[Atom]) -> set[Atom]:
+        """The active values in the body, where those outside are."""
+        own = [self.op.body.params[k].name for k, s in self.op.reads() if self.e.args[s.arg] in outside]
+        return active_values(self.op.body, own)
+
+    def note_ties(self, levels: Levels) -> None:
+        count, live = count_ties(self.b, self.e)[1], self.use.live
+        if not self.op.shape:
+            levels.note(KINK, self.b.expr(count) > 1, self.use.guard)
+            return
+        seen = count if live is None else elementwise(self.b, lambda n, x: select(x != 0, n, 0), count, live).atom
+        levels.note(KINK, over_elements(self.b, seen, lambda n: n) > 1, self.use.guard)
+
+    def greatest(self, value: Atom) -> Expr | None:
+        """The greatest of a value in the body over the domain; None where it is 0 everywhere."""
+        program = self.body.program(value)
+        result = program.results[0].atom
+        return None if isinstance(result, Lit) and result.value == 0 else self.reduced(program, "max")
+
+    def least(self, value: Atom) -> Atom:
+        """The least of a value in the body over the domain."""
+        return self.reduced(self.body.program(value), "min").atom
+
+    def reduced(self, program: Program, reduction: str) -> Expr:
+        op = replace(self.op, sources=tuple(self.body.sources), body=program, write=(), shape=(), reduction=reduction, onto=None,
+                     agreements=())
+        return emit(self.b, op, tuple(self.body.args))
+
+    def operands(self) -> Iterator[tuple[Var, Liveness]]:
+        """What the comprehension reads, each with when it reaches a result through it."""
+        if self.op.onto is not None and isinstance(start := self.e.args[self.op.onto], Var):
+            yield start, self.started()
+        for k, s in self.op.reads():
+            atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
+            if use is not None and isinstance(atom, Var) and not atom.integer:
+                yield atom, self.read(s, atom, use.guard)
+
+    def read(self, s: Read, atom: Var, guard: Guard) -> Liveness:
+        """When elements reach a result through one read, which counts under a guard in the body."""
+        if not guard:
+            return Liveness(self.use.guard)
+        value = self.body.program(select(self.body.b.expr(truth(self.body.b, guard)), 1, 0).atom)
+        op = replace(self.op, sources=tuple(self.body.sources), body=value, write=s.subscripts, shape=shape_of(atom), onto=None,
+                     reduction="=" if all_fixed(self.op.ranges, s.subscripts) else "+", agreements=())
+        live = emit(self.b, op, tuple(self.body.args))
+        if atom.shape:
+            return Liveness(self.use.guard, live.atom)
+        both = restrict(self.b, self.use.guard, (((live != 0).var, True),))
+        assert both is not None
+        return Liveness(both)
+
+    def started(self) -> Liveness:
+        """When elements that the result starts from reach a result: not where they are overwritten."""
+        if self.op.reduction != "=" or not self.op.shape:
+            return self.use
+        everywhere = filled(self.b, self.op.shape, 1.0) if self.use.live is None else self.use.live
+        return Liveness(self.use.guard, cleared(self.b, self.e, everywhere))
 
 
-def _truth(atom: Atom) -> Var:
-    assert isinstance(atom, Var)
-    return atom
+def unmoved(e: Equation) -> set[Equation]:
+    """The steps and kinks in the body of a comprehension whose operands are whole numbers that no input moves, as i of i >= 1:
+    between those there is nothing to jump over."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    fixed: set[Atom] = set()
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        a = e.args[s.arg] if isinstance(s, Read) else None
+        if a is None or (isinstance(a, Var) and a.integer):
+            fixed.add(p.var)
+    found = set()
+    for line in op.body.equations:
+        halved = line.op is DIV and isinstance(line.args[1], Lit) and line.args[1].value != 0
+        plain = halved or all(status.level <= JUMP for status in line.op.status)
+        if plain and all(isinstance(a, Lit) or a in fixed for a in line.args):
+            fixed.update(line.outs)
+            found.add(line)
+    return found

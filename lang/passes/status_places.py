@@ -8,20 +8,20 @@ least one among the points with those before it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, KINK, Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import DOMAIN, KINK, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
 from adcli.lang.ir.elementwise import every_element, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import select
-from adcli.lang.passes.comprehension_rules import Body, count_ties
+from adcli.lang.passes.comprehension_rules import BodyBuilder, count_ties
 from adcli.lang.passes.guards import truth
-from adcli.lang.passes.reverse import active_values
-from adcli.lang.passes.status import SELECT, Levels, Reached, Use, conditions, is_nan, reached
-from adcli.lang.passes.tensor_status import Inside
+from adcli.lang.passes.status import SELECT, Inside, Levels, Liveness, Reached, conditions, is_nan, reached
 
 INF = float("inf")
 
@@ -45,13 +45,13 @@ def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list
     b, found = Builder(), _Found()
     active = None if wrt is None else active_values(program, wrt)
     b.equations.extend(program.equations)
-    uses: dict[Atom, Use] = {r.atom: Use() for r in program.results}
+    uses: dict[Atom, Liveness] = {r.atom: Liveness() for r in program.results}
     for each in list(reached(b, program.equations, uses)):
         if each.inside is None:
             _row(b, each, found, active)
         else:
             _comprehension(b, each, each.inside, found, active)
-    return Program(program.params, tuple(b.equations), tuple(found.results), program.source), found.places[::-1]
+    return replace(program, equations=tuple(b.equations), results=tuple(found.results)), found.places[::-1]
 
 
 class _Found:
@@ -126,7 +126,7 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, act
     found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
 
 
-def _point(body: Body, inside: Inside, value: Expr, level: Atom) -> Iterator[Atom]:
+def _point(body: BodyBuilder, inside: Inside, value: Expr, level: Atom) -> Iterator[Atom]:
     """The indices of the first point where a value in the body has the level."""
     here = body.b.expr(value.atom) == body.read(level, ())
     for r in inside.op.ranges:
@@ -149,7 +149,7 @@ def _there(inside: Inside, place: tuple[Atom, ...]) -> Iterator[Atom]:
         yield inside.reduced(value, "max").atom
 
 
-def _index(body: Body, r: Range) -> Expr:
+def _index(body: BodyBuilder, r: Range) -> Expr:
     """The value of an index as one more source."""
     body.read(Lit(0.0), ())
     body.sources[-1] = affine(r.index)
@@ -163,11 +163,9 @@ def _ties(b: Builder, each: Reached, found: _Found) -> None:
     assert inside is not None
     count = count_ties(b, e)[1]
     ranges, here = every_element(shape_of(count))
-    x = Var("x")
-    elements = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),),
-                             body=Program((Param(x, "x"),), (), (Result("z", x),)))
-    over = Inside(b, Equation((Var(),), elements, (count,)), each.use if each.use.live is None else Use(each.use.guard))
-    value = over.body.b.expr(x)
+    elements = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=identity_body())
+    over = Inside(b, Equation((Var(),), elements, (count,)), Liveness(each.use.guard))
+    value = over.body.b.expr(over.op.body.params[0].var)
     if each.use.live is not None:
         value = select(over.body.read(each.use.live, here) != 0, value, 0)
     met = select(value > 1, KINK, 0)

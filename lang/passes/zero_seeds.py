@@ -4,110 +4,150 @@ A derivative program is linear in its seeds, or a polynomial in them where it gi
 made, this pass gives every value that depends on a seed the condition under which that is not zero by construction, and lets
 it into a sum or a result only under that condition; 0·∞ from a direction the user did not ask for then never becomes NaN.
 Derivative programs as text stay plain, since they are to be differentiated again, where a gate on a seed would be wrong.
+
+For a scalar the condition is a truth value. For a tensor it is a tensor of its own, not zero where an element exists: the seed
+itself, then, along lines that move elements, one computed beside the value, and behind a sum the number of terms that exist.
+Only bodies that can be infinite at finite values look at it; what none looks at is dropped. A plain product with an element
+that is infinite itself is none of them: a test in each would make products of matrices slower by a third.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Result, Var
-from adcli.lang.ir.build import Builder, Expr, apply
-from adcli.lang.ir.comprehension import Comprehension
-from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes.guards import NOTHING
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.build import Builder, apply
+from adcli.lang.ir.comprehension import Comprehension, Read, body_of
+from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
+from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.passes.comprehension_rules import BodyBuilder
+from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.simplify import prune
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
-LINEAR = {TABLE[name] for name in ("neg", "mul", "div", "dup")}
+LINEAR_ROWS = {TABLE[name] for name in ("neg", "mul", "div")}
 Present = dict[Atom, Var]
-"""For a value that depends on seeds, the truth value that says that it does not come from zero seeds alone."""
-Joined = dict[tuple[Primitive, Var, Var], Var]
-"""Two such truth values taken together: a sum is there with one of its terms, a product with both factors."""
+"""For a scalar that depends on seeds, the truth value that says that it does not come from zero seeds alone."""
+Flags = dict[Atom, Atom]
+"""For a tensor, or what comprehensions made of one, a value of the same shape that is not zero where the element exists."""
 
 
 def drop_zero_seeds(program: Program) -> Program:
     """The program for evaluation, with every seed-dependent value let in only where a seed of it is not zero."""
-    if not any(p.seed for p in program.params):
+    seeds = [p.var for p in program.params if p.seed]
+    if not seeds:
         return program
     b = Builder()
-    present: Present = {p.var: _truth(b.expr(p.var) != 0) for p in program.params if p.seed and not p.var.shape}
-    if has_tensors(program):
-        _gate_tensors(b, program, present)
-    else:
-        _gate(b, program.equations, present)
-    results = tuple(Result(r.name, _absent(b, r.atom, present, 0.0), r.of, r.wrt) for r in program.results)
-    gated = Program(program.params, tuple(b.equations), results, program.source, program.notes)
-    return prune(gated) if has_tensors(program) else gated
+    gate = _Gate(b, {x: (b.expr(x) != 0).var for x in seeds if not x.shape}, {x: x for x in seeds if x.shape})
+    gate.lines(program.equations)
+    results = tuple([replace(r, atom=gate.or_else(r.atom, 0.0)) for r in program.results])
+    return prune(replace(program, equations=tuple(b.equations), results=results))
 
 
-def gate_body(b: Builder, body: Program, present: Present) -> Atom:
-    """Append the equations of a body with every seed-dependent value let in only where it is present; returns the result."""
-    _gate(b, body.equations, present)
-    return _absent(b, body.results[0].atom, present, 0.0)
+class _Gate:
+    """The lines of a program or of a body, with what depends on seeds let in only where it is there."""
 
+    def __init__(self, b: Builder, present: Present, flags: Flags) -> None:
+        self.b, self.present, self.flags = b, present, flags
+        self.joined: dict[tuple[Primitive, Var, Var], Var] = {}
 
-def _gate_tensors(b: Builder, program: Program, present: Present) -> None:
-    """The equations of a program with tensors: scalars as ever, comprehensions by elements."""
-    from adcli.lang.passes.tensor_seeds import gated
-    flags: dict[Atom, Atom] = {p.var: p.var for p in program.params if p.seed and p.var.shape}
-    for e in program.equations:
-        if isinstance(e.op, Comprehension):
-            b.span, b.group = e.span, 0
-            flags.update({a: apply(SELECT, b.expr(present[a]), 1.0, 0.0).atom for a in e.args if a in present and a not in flags})
-            gated(b, e, flags)
-            out = e.outs[0]
-            if out in flags and not out.shape:
-                present[out] = _truth(b.expr(flags[out]) != 0)
-        elif e.op is DUP and e.args[0] in flags:
-            b.equations.append(e)
-            flags.update(dict.fromkeys(e.outs, flags[e.args[0]]))
-        else:
-            _gate(b, (e,), present)
+    def lines(self, equations: Iterable[Equation]) -> None:
+        for e in equations:
+            self.b.span, self.b.group = e.span, 0
+            if isinstance(e.op, Comprehension):
+                self.comprehension(e, e.op)
+            elif e.op is DUP:
+                self.copy(e)
+            else:
+                self.row(e)
 
+    def or_else(self, atom: Atom, otherwise: float) -> Atom:
+        """The value where it is there, else a constant; a tensor as it is, since its elements have been seen to."""
+        if atom not in self.present:
+            return atom
+        return apply(SELECT, self.b.expr(self.present[atom]), self.b.expr(atom), otherwise).atom
 
-def _gate(b: Builder, equations: Iterable[Equation], present: Present) -> None:
-    """Append scalar equations, gated, and enter which of their values are present."""
-    joined: Joined = {}
-    for e in equations:
-        b.span, b.group = e.span, 0
-        source, here = e, [present[a] for a in e.args if a in present]
-        if e.op in (ADD, SUB, SELECT) and here:
-            e = _gated(b, e, present)
-        elif here and e.op not in LINEAR:
-            e = Equation(e.outs, e.op, tuple(_absent(b, a, present, 0.0) for a in e.args), e.span)
-            here = []
-        b.equations.append(e)
+    def copy(self, e: Equation) -> None:
+        self.b.equations.append(e)
+        if e.args[0] in self.present:
+            self.present.update(dict.fromkeys(e.outs, self.present[e.args[0]]))
+        if e.args[0] in self.flags:
+            self.flags.update(dict.fromkeys(e.outs, self.flags[e.args[0]]))
+
+    # -- scalars
+
+    def row(self, e: Equation) -> None:
+        """A row of the table; what is linear in seeds stays, and its result is there when they are."""
+        here, gated = [self.present[a] for a in e.args if a in self.present], e
+        if here and e.op in (ADD, SUB, SELECT):
+            gated = self.sum(e)
+        elif here and e.op not in LINEAR_ROWS:
+            gated, here = Equation(e.outs, e.op, tuple(self.or_else(a, 0.0) for a in e.args), e.span), []
+        self.b.equations.append(gated)
         if here and not e.op.truth:
-            whole = _chosen(b, source, present) if e.op is SELECT else here[0]
+            whole = _chosen(self.b, e, self.present) if e.op is SELECT else here[0]
             for other in here[1:] if e.op is not SELECT else ():
-                whole = _joined(b, AND if e.op is MUL else OR, whole, other, joined)
-            present.update(dict.fromkeys(e.outs, whole))
+                whole = self.join(AND if e.op is MUL else OR, whole, other)
+            self.present.update(dict.fromkeys(e.outs, whole))
 
+    def sum(self, e: Equation) -> Equation:
+        """A sum, difference or choice whose terms come from different seeds."""
+        first, second = e.args[-2:]
+        plain = e.op is SELECT and (isinstance(first, Lit) or isinstance(second, Lit))
+        if plain or self.present.get(first) is self.present.get(second):
+            return e
+        left, right = self.or_else(first, ABSENT_TERM), self.or_else(second, ABSENT_TERM if e.op is ADD else 0.0)
+        return Equation(e.outs, e.op, (*e.args[:-2], left, right), e.span)
 
-def _gated(b: Builder, e: Equation, present: Present) -> Equation:
-    """A sum, difference or choice whose terms come from different seeds."""
-    first, second = e.args[-2:]
-    if present.get(first) is present.get(second) or (e.op is SELECT and (isinstance(first, Lit) or isinstance(second, Lit))):
-        return e
-    left = _absent(b, first, present, NOTHING)
-    right = _absent(b, second, present, NOTHING if e.op is ADD else 0.0)
-    return Equation(e.outs, e.op, (*e.args[:-2], left, right), e.span)
+    def join(self, op: Primitive, one: Var, other: Var) -> Var:
+        """Two conditions as one: a sum is there with one of its terms, a product with both factors."""
+        if one is other:
+            return one
+        key = (op, one, other)
+        if key not in self.joined:
+            self.joined[key] = apply(op, self.b.expr(one), self.b.expr(other)).var
+        return self.joined[key]
 
+    # -- comprehensions
 
-def _absent(b: Builder, atom: Atom, present: Present, otherwise: float) -> Atom:
-    if atom not in present:
-        return atom
-    return apply(SELECT, b.expr(present[atom]), b.expr(atom), otherwise).atom
+    def comprehension(self, e: Equation, op: Comprehension) -> None:
+        """A comprehension with its body gated, and where its result exists."""
+        numbers = {a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags}
+        self.flags.update(numbers)
+        body = BodyBuilder(e, ())
+        seeded = {op.body.params[k].var: self.element(body, s, k) for k, s in op.reads() if e.args[s.arg] in self.flags}
+        inner, value = _Gate(body.b, seeded, {}), op.body.results[0].atom
+        inner.lines(op.body.equations)
+        if inner.present and any(map(can_be_infinite, op.body.equations)):
+            self.b.equations.append(_with_body(e, op, body, inner.or_else(value, 0.0)))
+        else:
+            self.b.equations.append(e)
+        if op.reduction in ("=", "+"):
+            self.enter(e, op, body, inner.present.get(value))
 
+    def element(self, body: BodyBuilder, source: Read, k: int) -> Var:
+        """In the body: whether what source `k` reads exists."""
+        atom = body.args[source.arg]
+        flag = self.flags[atom]
+        value = body.b.expr(body.params[k].var) if flag is atom else body.read(flag, source.subscripts)
+        return (value != 0).var
 
-def _joined(b: Builder, op: Primitive, one: Var, other: Var, joined: Joined) -> Var:
-    if one is other:
-        return one
-    key = (op, one, other)
-    if key not in joined:
-        joined[key] = _truth(apply(op, b.expr(one), b.expr(other)))
-    return joined[key]
+    def enter(self, e: Equation, op: Comprehension, body: BodyBuilder, exists: Var | None) -> None:
+        """Where the result exists: where the value does that is written, and where that does which it starts from."""
+        start = None if op.onto is None else self.flags.get(e.args[op.onto])
+        if exists is None and start is None:
+            return
+        args, onto = list(body.args), None
+        if start is not None:
+            onto = len(args)
+            args.append(_number(self.b, start))
+        there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
+        counted = replace(op, sources=tuple(body.sources), body=body_of(there, body.params, body.b.equations), onto=onto)
+        out, flag = e.outs[0], emit(self.b, counted, tuple(args))
+        self.flags[out] = flag.atom
+        if not out.shape:
+            self.present[out] = (flag != 0).var
 
 
 def _chosen(b: Builder, e: Equation, present: Present) -> Var:
@@ -115,10 +155,21 @@ def _chosen(b: Builder, e: Equation, present: Present) -> Var:
     condition, first, second = e.args
     one, other, taken = present.get(first), present.get(second), b.expr(condition)
     if one is not None and other is not None:
-        return one if one is other else _truth((taken & b.expr(one)) | (~taken & b.expr(other)))
-    return _truth(taken & b.expr(one)) if one is not None else _truth(~taken & b.expr(present[second]))
+        return one if one is other else ((taken & b.expr(one)) | (~taken & b.expr(other))).var
+    return (taken & b.expr(one)).var if one is not None else (~taken & b.expr(present[second])).var
 
 
-def _truth(condition: Expr) -> Var:
-    assert isinstance(condition.atom, Var)
-    return condition.atom
+def _with_body(e: Equation, op: Comprehension, body: BodyBuilder, value: Atom) -> Equation:
+    """The equation with another value of its body."""
+    gated = replace(op, sources=tuple(body.sources), body=body_of(value, body.params, body.b.equations))
+    tight, args = compact(gated, tuple(body.args))
+    return Equation(e.outs, tight, args, e.span)
+
+
+def _number(b: Builder, flag: Atom) -> Atom:
+    """A truth value, or a flag, as 1 and 0."""
+    if isinstance(flag, Var) and flag.truth:
+        return select(b.expr(flag), 1, 0).atom
+    if not shape_of(flag):
+        return select(b.expr(flag) != 0, 1, 0).atom
+    return elementwise(b, lambda x: select(x != 0, 1, 0), flag).atom

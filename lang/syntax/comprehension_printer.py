@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substituted, text
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Source, Subscript
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
@@ -195,7 +195,7 @@ class ComprehensionText:
     def atom(self, a: Atom) -> str:
         return self.w.names[a] if isinstance(a, Var) else constant(a.value)[0]
 
-    def source(self, s: Source) -> Piece:
+    def source(self, s: BodySource) -> Piece:
         if isinstance(s, Affine):
             product = len(s.terms) == 1 and not s.constant and s.terms[0][1] > 0
             called = product and s.terms[0][1] == 1 and isinstance(s.terms[0][0], (Floor, Extreme))
@@ -287,7 +287,7 @@ class ComprehensionText:
     def accesses(self) -> list[Access]:
         """All reads, those inside of subscripts too."""
         found = []
-        stack: list[Source | Subscript] = [*self.op.write, *self.op.sources]
+        stack: list[BodySource | Subscript] = [*self.op.write, *self.op.sources]
         while stack:
             s = stack.pop()
             if isinstance(s, Read):

@@ -267,7 +267,7 @@ def swapped_without_guards(b: Any, op: Comprehension, args: Any) -> Any:
     ("_product_of_others", lambda b, e: None, written({"A": ("N", [3, 2])}, stated("z", "*", "A(i)", 0, "i:N"), results="z")),
     ("emit", swapped_without_guards,
      written({"A": ("N", [3, 2])}, stated("z", "+", "A(i)", 0, "i:N", guards="i - 1"), results="z")),
-    ("settled", lambda ranges, subscripts: {r.index for r in ranges},
+    ("all_fixed", lambda ranges, subscripts: True,
      written({"A": ("", 3)}, stated("z(i)", "+", "A()", ("mul", 0, 0), "i:2", "2"), results="z")),
     ("_nothing", lambda body: True, matrix_vector()),
 ])

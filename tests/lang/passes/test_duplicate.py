@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.ir import Equation, Lit, Program, Var, check
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import duplicate, reverse
+from adcli.lang.passes import duplicate, pipeline, reverse
 from hypothesis import given
 from laws import check_duplicate, check_modes_agree
 from planted_faults import caught
@@ -57,7 +57,7 @@ def test_a_fault_in_duplication(fault: Callable[[Program], Program], monkeypatch
     monkeypatch.setattr(duplicate, "duplicate", fault)
     with caught():
         check_duplicate(SHARED, POINTS)
-    monkeypatch.setattr(reverse, "duplicate", fault)
+    monkeypatch.setattr(pipeline, "duplicate", fault)
     monkeypatch.setattr(check, "ALWAYS", False)                # the modes alone must notice
     with caught():
         check_modes_agree(SHARED, POINTS)

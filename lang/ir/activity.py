@@ -1,0 +1,54 @@
+"""What is differentiated: the inputs and outputs that a caller names, and the values in between that carry derivatives.
+
+A value is active if it depends on an input that is differentiated with respect to; only those have tangents and adjoints.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Program
+from adcli.lang.ir.errors import AdError, nearest
+
+PartialKey = tuple[str, tuple[str, ...]]
+"""A partial derivative: the output it is of, and the inputs, in the order in which they are written."""
+
+
+def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen: Sequence[PartialKey] = ()) -> list[str]:
+    """The names in `wrt`, checked, in order; by default those of the `chosen` partial derivatives, if there are any, else
+    every input that is not a `param` and not of integers."""
+    if wrt is None and chosen:
+        wrt = [x for _, along in chosen for x in along]
+    if wrt is None:
+        return [p.name for p in program.params if p.active and not p.var.integer]
+    known = {p.name: p for p in program.params}
+    for name in wrt:
+        if name not in known:
+            raise AdError(f"no input '{name}'", help=nearest(name, known) or f"the inputs are {', '.join(known) or 'none'}")
+        if known[name].var.integer:
+            raise AdError(f"'{name}' is a tensor of integers and has no derivative")
+    return list(dict.fromkeys(wrt))
+
+
+def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list[str]:
+    """The names in `of`, checked, in order; by default every output."""
+    known = [r.name for r in program.results]
+    for name in of or ():
+        if name not in known:
+            raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
+    return list(dict.fromkeys(of)) if of is not None else known
+
+
+def with_outputs(program: Program, names: Sequence[str]) -> Program:
+    """The program with these outputs only, in this order."""
+    results = {r.name: r for r in program.results}
+    return replace(program, results=tuple([results[name] for name in names]))
+
+
+def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:
+    """The values that depend on an input in `wrt`."""
+    active: set[Atom] = {p.var for p in program.params if p.name in wrt}
+    for e in program.equations:
+        if not e.op.truth and not active.isdisjoint(e.args):
+            active.update(e.outs)
+    return active
