@@ -3,6 +3,9 @@
 It is the reference that every back end is tested against, and what diagnoses run. An `Arithmetic` says how constants are
 made and what each primitive does; here are Python floats with IEEE semantics, NumPy arrays, and mpmath. (Intervals, complex
 numbers and expansions have modules of their own.) A primitive that the table defines by others (`value`) needs no entry.
+
+The room `evaluate` has one file for each arithmetic, with all its functions; a new arithmetic is a new file. It knows the IR and
+nothing else: not the text of programs, nor their derivatives, nor machines.
 """
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             values.update(dict.fromkeys(e.outs, args[0]))
         elif isinstance(e.op, Comprehension):
             from adcli.lang.evaluate.comprehensions import comprehension
-            values[e.outs[0]] = comprehension(e, args, sizes, arithmetic)
+            values[e.outs[0]] = comprehension(e, args, sizes, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
     return values

@@ -2,12 +2,13 @@
 
 A tensor is a NumPy array, of objects where the arithmetic's numbers are no doubles. All points of the domain are listed, in the
 order of the ranges; sources are read at all of them, the body gives its values, and they go one after another to the
-elements they belong to. With NumPy's arithmetic the body runs once for all points.
+elements they belong to. With NumPy's arithmetic the body runs once for all points. How a body is evaluated is given: that is
+what this is a part of.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
@@ -16,14 +17,25 @@ from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Rea
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, number, prove
 
-if TYPE_CHECKING:
-    from adcli.lang.evaluate import Arithmetic
-
 UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 Known = dict[Index | str, Any]
 
 
-def as_value(p: Param, given: Any, arithmetic: Arithmetic) -> Any:
+class ElementArithmetic(Protocol):
+    """What is used of the `Arithmetic` of `adcli.lang.evaluate`."""
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]: ...
+
+    @property
+    def constant(self) -> Callable[[float], Any]: ...
+
+
+Evaluate = Callable[[Program, Mapping[str, Any]], Mapping[str, Any]]
+"""The results of a body at values of its inputs, in the arithmetic."""
+
+
+def as_value(p: Param, given: Any, arithmetic: ElementArithmetic) -> Any:
     """A tensor as an array with the elements of the arithmetic. AdError for a fraction among integers."""
     array = np.asarray(given)
     if p.var.integer:
@@ -33,12 +45,12 @@ def as_value(p: Param, given: Any, arithmetic: Arithmetic) -> Any:
     return array.astype(np.float64) if is_double(arithmetic) else _objects(array, arithmetic)
 
 
-def is_double(arithmetic: Arithmetic) -> bool:
+def is_double(arithmetic: ElementArithmetic) -> bool:
     """Whether numbers of the arithmetic are doubles."""
     return isinstance(arithmetic.constant(1.0), float)
 
 
-def _objects(array: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
+def _objects(array: np.ndarray, arithmetic: ElementArithmetic) -> np.ndarray:
     made = np.empty(array.shape, object)
     for at in np.ndindex(array.shape):
         x = array[at]
@@ -55,7 +67,8 @@ def bound(program: Program, values: Mapping[Var, Any]) -> dict[str, int]:
     return sizes
 
 
-def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithmetic: Arithmetic) -> Any:
+def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithmetic: ElementArithmetic,
+                  evaluate: Evaluate) -> Any:
     """The value of a comprehension's result."""
     op = e.op
     assert isinstance(op, Comprehension)
@@ -64,7 +77,7 @@ def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithm
     subscripts = _subscripts(e, op.write, e.outs[0], shape, args, known, count)
     out = _started(op, args, shape, arithmetic)
     if count:
-        values = _body(e, op, args, known, count, arithmetic)
+        values = _body(e, op, args, known, count, arithmetic, evaluate)
         _combine(op.reduction, out, subscripts, values, arithmetic)
     return out if shape else out[()]
 
@@ -104,7 +117,7 @@ def _numbers(a: Atom, known: Mapping[Index | str, Any]) -> Any:
             return known[a]
 
 
-def _started(op: Comprehension, args: list[Any], shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
+def _started(op: Comprehension, args: list[Any], shape: tuple[int, ...], arithmetic: ElementArithmetic) -> np.ndarray:
     """A new array with what the result starts from."""
     dtype = np.float64 if is_double(arithmetic) else object
     if op.onto is not None:
@@ -139,9 +152,9 @@ def _gathered_outside(e: Equation, s: Read, where: list[int], got: int, tensor: 
                    f"subscripts are 0 to {extent - 1}" if extent else None)
 
 
-def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: int, arithmetic: Arithmetic) -> Any:
+def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: int, arithmetic: ElementArithmetic,
+          evaluate: Evaluate) -> Any:
     """The value of the body at every point."""
-    from adcli.lang.evaluate import evaluate
     columns = []
     for s in op.sources:
         if isinstance(s, Read):
@@ -153,17 +166,17 @@ def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: 
     names = [p.name for p in op.body.params]
     result = op.body.results[0].name
     if is_vectorised(arithmetic):
-        return np.broadcast_to(evaluate(op.body, dict(zip(names, columns, strict=True)), arithmetic)[result], count)
+        return np.broadcast_to(evaluate(op.body, dict(zip(names, columns, strict=True)))[result], count)
     exact = float if is_double(arithmetic) else (lambda x: arithmetic.constant(float(x)) if isinstance(x, np.generic) else x)
     rows = ([exact(c[k]) for c in columns] for k in range(count))
-    return [evaluate(op.body, dict(zip(names, row, strict=True)), arithmetic)[result] for row in rows]
+    return [evaluate(op.body, dict(zip(names, row, strict=True)))[result] for row in rows]
 
 
-def is_vectorised(arithmetic: Arithmetic) -> bool:
+def is_vectorised(arithmetic: ElementArithmetic) -> bool:
     return arithmetic.constant is np.float64
 
 
-def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any, arithmetic: Arithmetic) -> None:
+def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any, arithmetic: ElementArithmetic) -> None:
     if reduction == "=":
         if len(out.shape):
             for k, x in enumerate(values) if out.dtype == object else ():

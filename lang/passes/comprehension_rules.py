@@ -174,7 +174,7 @@ def _pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_b
     assert isinstance(e.op, Comprehension)
     reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"
     swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)
-    term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, *known, pull_back))
+    term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, known[0], pull_back))
     return _under(b, term, seed.guard)
 
 

@@ -116,7 +116,7 @@ class _Gate:
         numbers = {a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags}
         self.flags.update(numbers)
         body = BodyBuilder(e, ())
-        seeded = {op.body.params[k].var: self.element(body, s, k) for k, s in op.reads() if e.args[s.arg] in self.flags}
+        seeded: Present = {op.body.params[k].var: self.element(body, s, k) for k, s in op.reads() if e.args[s.arg] in self.flags}
         inner, value = _Gate(body.b, seeded, {}), op.body.results[0].atom
         inner.lines(op.body.equations)
         if inner.present and any(map(can_be_infinite, op.body.equations)):
