@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product
 
 Placed = tuple[str, int]
 """How a value is written, and the number of the frame that computes it; 0 is the function."""
@@ -147,7 +147,7 @@ class FunctionWriter:
         self.frames[level].known[x] = whole
         return whole, level
 
-    def atom(self, a: Atom) -> Placed:
+    def atom(self, a: AffineAtom) -> Placed:
         match a:
             case Floor(whole, divisor):
                 text, level = self.number(whole)

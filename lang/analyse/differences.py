@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from adcli.lang.analyse.decisions import DIV, decisions
@@ -73,7 +73,7 @@ def sided(program: Program) -> Program:
         elif e.op is DIV and isinstance(e.args[1], Var):
             total = total + apply(TABLE["select"], b.expr(e.args[1]) < 0, weight, 0.0)
     side = Result(Names.of(program).fresh("side"), total.atom)
-    return simplify(Program(program.params, tuple(b.equations), (*program.results, side), program.source))
+    return simplify(replace(program, equations=tuple(b.equations), results=(*program.results, side)))
 
 
 def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float) -> Quotient:

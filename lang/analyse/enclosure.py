@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adcli.lang.derive.derivatives import gradient
@@ -204,7 +204,7 @@ class Bisection:
         p = self.program
         if len(p.equations) * len(self.moving) > MOST_OPERATIONS // 10:
             return None
-        bare = Program(p.params, p.equations, tuple(Result(f"r{i}", r.atom) for i, r in enumerate(p.results)), p.source)
+        bare = replace(p, results=tuple(Result(f"r{i}", r.atom) for i, r in enumerate(p.results)))
         try:
             derived = gradient(bare, self.moving)
         except AdError:                                          # a derivative that is not known, of polygamma

@@ -16,10 +16,11 @@ from typing import Any
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, read
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, Beyond, Lost, Series, Value, made
+from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond, made
 from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
 from adcli.lang.evaluate.exact_reals import Undecided, number
 from adcli.lang.ir import Equation, Program, Result, Var
+from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import prune, simplify
 
@@ -132,7 +133,7 @@ def worth(f: Finding) -> bool:
 def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
     """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
     long."""
-    program = prune(Program(program.params, program.equations, (program.result(result),), program.source))
+    program = prune(with_outputs(program, [result]))
     if len(program.equations) > LONGEST_PROGRAM:
         raise AdError(f"--limit: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
                       help="name fewer results with --of and --wrt")
@@ -145,7 +146,7 @@ def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Si
     found = Side(None)
     for keep in TERMS_KEPT:
         expansions = Expansions(keep)
-        point: dict[str, Value] = {name: literal(y) for name, y in at.items()}
+        point: dict[str, SeriesOrBeyond] = {name: literal(y) for name, y in at.items()}
         point[x] = approach(at[x], side)
         values = every_value(program, point, expansions.arithmetic)
         result: Result = program.results[0]
@@ -155,19 +156,19 @@ def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Si
     return found
 
 
-def approach(x: float, side: int) -> Series:
+def approach(x: float, side: int) -> AsymptoticSeries:
     """x + s or x − s; 1/s or −1/s for an infinite x."""
     one = number(side)
     if math.isinf(x):
-        return Series((((Fraction(-1), Fraction(0)), -one),))
+        return AsymptoticSeries((((Fraction(-1), Fraction(0)), -one),))
     here = literal(x)
-    assert isinstance(here, Series)
+    assert isinstance(here, AsymptoticSeries)
     return made([*here.terms, ((Fraction(1), Fraction(0)), one)], None, 2)
 
 
-def judged(program: Program, values: Mapping[Var, Value], found: Value) -> tuple[Side, bool]:
+def judged(program: Program, values: Mapping[Var, SeriesOrBeyond], found: SeriesOrBeyond) -> tuple[Side, bool]:
     """What a result says of the limit, and whether more terms could not say more."""
-    if isinstance(found, Series):
+    if isinstance(found, AsymptoticSeries):
         try:
             return Side(limit(found)), True
         except Undecided as reason:
@@ -185,7 +186,7 @@ def judged(program: Program, values: Mapping[Var, Value], found: Value) -> tuple
     return Side(None, growing or f"undecided, {blamed(program, values, found)}"), bool(growing) or found.reason != UNKNOWN
 
 
-def limit(f: Series) -> float:
+def limit(f: AsymptoticSeries) -> float:
     """The limit of a series. Lost where it is hidden in what the series leaves out."""
     if f.terms:
         order, c = f.lead
@@ -197,17 +198,17 @@ def limit(f: Series) -> float:
     raise Lost
 
 
-def oscillation(program: Program, values: Mapping[Var, Value]) -> str | None:
+def oscillation(program: Program, values: Mapping[Var, SeriesOrBeyond]) -> str | None:
     """The sine or cosine of an argument that grows without end, where there is one."""
     for e in program.equations:
         if e.op.periodic:
             z = values[e.outs[0]]
-            if isinstance(z, Series) and not z.terms and z.error == ZERO:
+            if isinstance(z, AsymptoticSeries) and not z.terms and z.error == ZERO:
                 return f"{e.op.name}(u){place(program, e)} {OSCILLATES}"
     return None
 
 
-def blamed(program: Program, values: Mapping[Var, Value], found: Beyond) -> str:
+def blamed(program: Program, values: Mapping[Var, SeriesOrBeyond], found: Beyond) -> str:
     """The reason with the place where the expansion ended: the first operation without one whose operands all have one."""
     for e in program.equations:
         z = values[e.outs[0]]

@@ -19,6 +19,7 @@ from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse
 from adcli.lang.evaluate import FLOAT, evaluate, every_value
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.notation import number
 from adcli.lang.lower.frontend import parse, parse_source
@@ -237,9 +238,8 @@ def trial(primal: Program, at: Mapping[str, float], explainer: Explainer, row: R
     placed = new if alone or closed(new) else f"({new})"
     try:
         program = parse_source(Source(source.name, before + placed + after))
-        rewritten = simplify(Program(program.params, program.equations, tuple(
-            program.result(r.name) for r in primal.results), program.source))
-    except (AdError, StopIteration):
+        rewritten = simplify(with_outputs(program, [r.name for r in primal.results]))
+    except (AdError, KeyError):
         return None
     if {p.name for p in rewritten.params} - set(at) or not agree(explainer.program, rewritten, at):
         return None

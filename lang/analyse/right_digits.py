@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.lang.evaluate import FAR, FLOAT, REDUCED, Arithmetic, every_value, mpmath_arithmetic, read
+from adcli.lang.evaluate import FLOAT, MOST_EXPONENT_BITS, REDUCED, Arithmetic, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
@@ -119,7 +119,7 @@ def _out_of_reach(program: Program, values: Mapping[Var, Any], bounded: bool) ->
     for e in program.equations:
         if e.op.name in REDUCED and values[e.outs[0]] != values[e.outs[0]] and isinstance(last := e.args[-1], Var):
             x = values[last]
-            if x == x and (x.context.mag(x) > FAR if x.context.isfinite(x) else bounded):
+            if x == x and (x.context.mag(x) > MOST_EXPONENT_BITS if x.context.isfinite(x) else bounded):
                 found.update(e.outs)
     return found
 

@@ -239,9 +239,9 @@ def numpy_arithmetic() -> Arithmetic:
     return Arithmetic({**quiet, **one_by_one}, np.float64)
 
 
-FAR = 64
-"""Arguments beyond 2**FAR make exponentials as good as infinite or zero: their exponents alone would need that many bits."""
-TURNS = 1 << 14
+MOST_EXPONENT_BITS = 64
+"""Arguments that need more make exponentials as good as infinite or zero: their exponents alone would have that many bits."""
+MOST_ANGLE_BITS = 1 << 14
 """Bits before the point beyond which an angle is not reduced: no double needs so many."""
 
 
@@ -250,12 +250,12 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     """Multiple precision with `digits` decimal digits (the extra package mpmath).
 
     Exponents have no end: what overflows or underflows in doubles is a number here. There is one zero, without a sign.
-    Beyond 2**(2**FAR) numbers are infinite, and their reciprocals the smallest number there is, never 0.
+    Beyond 2**(2**MOST_EXPONENT_BITS) numbers are infinite, and their reciprocals the smallest number there is, never 0.
     """
     import mpmath
     mp = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
     mp.dps = digits
-    tiny = mp.ldexp(1, -(1 << FAR))
+    tiny = mp.ldexp(1, -(1 << MOST_EXPONENT_BITS))
 
     def real(function: Callable[..., Any], inside: Callable[..., bool] = lambda *x: True) -> Callable[..., Any]:
         """The function where its value is real, NaN elsewhere and where `inside` does not hold."""
@@ -267,7 +267,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
             return value if isinstance(value, mp.mpf) else mp.nan if value.imag else value.real
         return called
 
-    def near(*args: Any, bits: int = FAR) -> bool:
+    def near(*args: Any, bits: int = MOST_EXPONENT_BITS) -> bool:
         return all(not mp.isfinite(x) or not x or mp.mag(x) <= bits for x in args)
 
     def growing(function: Callable[..., Any], down: Any) -> Callable[..., Any]:
@@ -275,7 +275,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         return lambda x: function(x) if near(x) else mp.inf if x > 0 else down
 
     def angle(name: str) -> Callable[..., Any]:
-        return real(getattr(mp, name), lambda x: near(x, bits=TURNS))
+        return real(getattr(mp, name), lambda x: near(x, bits=MOST_ANGLE_BITS))
 
     def divide(x: Any, y: Any) -> Any:
         return x / y if y else mp.mpf(_divide(float(mp.sign(x)), float(y)))
@@ -303,7 +303,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         if mp.isinf(y) and mp.isfinite(x):
             return x
         more = mp.mag(x) - mp.mag(y) if x and y and mp.isfinite(x) else 0
-        with mp.workprec(mp.prec + min(max(0, more), TURNS)):   # the quotient must be exact before the point
+        with mp.workprec(mp.prec + min(max(0, more), MOST_ANGLE_BITS)):   # the quotient must be exact before the point
             return +(x - y * truncated(x / y))
 
     def larger(x: Any, y: Any) -> Any:
@@ -319,10 +319,10 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
 
     def known(*x: Any) -> bool:
         """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
-        return bool(near(x[-1], bits=TURNS if x[-1] > 0 else FAR) and x[-1] != -mp.inf)
+        return bool(near(x[-1], bits=MOST_ANGLE_BITS if x[-1] > 0 else MOST_EXPONENT_BITS) and x[-1] != -mp.inf)
 
     def complement(x: Any) -> Any:
-        return mp.erfc(x) if near(x, bits=FAR // 2) else tiny if x > 0 else mp.mpf(2)
+        return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
 
     exponential = growing(mp.exp, tiny)
     functions = {name: real(getattr(mp, name)) for name in (

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adcli.lang.evaluate.exact_reals import ONE, Number, Undecided, exponential, logarithm, number
+from adcli.lang.evaluate.exact_reals import ONE, ExactReal, Undecided, exponential, logarithm, number
 
 Order = tuple[Fraction, Fraction]
 """(p, −q) of s^p ℓ^q: smaller is faster growing."""
@@ -21,7 +21,7 @@ FLAT: Order = (Fraction(10 ** 6), Fraction(0))
 """Stands for smaller than any power."""
 
 
-MOST = 60_000
+MOST_PRODUCTS = 60_000
 """Products of coefficients that one expansion of a program may take."""
 
 
@@ -55,14 +55,14 @@ def nan(reason: str) -> Stop:
 
 
 @dataclass(frozen=True)
-class Series:
+class AsymptoticSeries:
     """Terms with their orders, fastest growing first, and the order of what is left out (None: nothing is)."""
 
-    terms: tuple[tuple[Order, Number], ...]
+    terms: tuple[tuple[Order, ExactReal], ...]
     error: Order | None = None
 
     @property
-    def lead(self) -> tuple[Order, Number]:
+    def lead(self) -> tuple[Order, ExactReal]:
         if not self.terms:
             raise Lost
         order, c = self.terms[0]
@@ -87,12 +87,12 @@ class Series:
         return FLAT if self.error is None else self.error
 
 
-Value = Series | Beyond
+SeriesOrBeyond = AsymptoticSeries | Beyond
 
 
-def made(terms: Iterable[tuple[Order, Number]], error: Order | None, keep: int) -> Series:
+def made(terms: Iterable[tuple[Order, ExactReal]], error: Order | None, keep: int) -> AsymptoticSeries:
     """The series of these terms: like orders joined, sorted, and cut to `keep` terms."""
-    joined: dict[Order, Number] = {}
+    joined: dict[Order, ExactReal] = {}
     for order, c in terms:
         if error is None or order < error:
             joined[order] = joined[order] + c if order in joined else c
@@ -100,7 +100,7 @@ def made(terms: Iterable[tuple[Order, Number]], error: Order | None, keep: int) 
     if len(ordered) > keep:
         error = ordered[keep][0]
         ordered = ordered[:keep]
-    return Series(tuple(ordered), error)
+    return AsymptoticSeries(tuple(ordered), error)
 
 
 def shifted(a: Order, b: Order) -> Order:
@@ -113,65 +113,65 @@ class Calculus:
     def __init__(self, keep: int) -> None:
         self.keep, self.work = keep, 0
 
-    def constant(self, x: Number) -> Series:
-        return Series(((ZERO, x),) if x.terms else ())
+    def constant(self, x: ExactReal) -> AsymptoticSeries:
+        return AsymptoticSeries(((ZERO, x),) if x.terms else ())
 
-    def add(self, f: Series, g: Series) -> Series:
+    def add(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         errors = [e for e in (f.error, g.error) if e is not None]
         return made((*f.terms, *g.terms), min(errors) if errors else None, self.keep)
 
-    def neg(self, f: Series) -> Series:
-        return Series(tuple((o, -c) for o, c in f.terms), f.error)
+    def neg(self, f: AsymptoticSeries) -> AsymptoticSeries:
+        return AsymptoticSeries(tuple((o, -c) for o, c in f.terms), f.error)
 
-    def sub(self, f: Series, g: Series) -> Series:
+    def sub(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         return self.add(f, self.neg(g))
 
-    def scale(self, f: Series, c: Number) -> Series:
-        return made(((o, d * c) for o, d in f.terms), f.error, self.keep) if c.terms else Series(())
+    def scale(self, f: AsymptoticSeries, c: ExactReal) -> AsymptoticSeries:
+        return made(((o, d * c) for o, d in f.terms), f.error, self.keep) if c.terms else AsymptoticSeries(())
 
-    def mul(self, f: Series, g: Series) -> Series:
+    def mul(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         if f.zero or g.zero:
-            return Series(())
+            return AsymptoticSeries(())
         errors = []
         if f.error is not None:
             errors.append(shifted(f.error, g.size))
         if g.error is not None:
             errors.append(shifted(g.error, f.size))
         self.work += sum(len(c.terms) for _, c in f.terms) * sum(len(c.terms) for _, c in g.terms)
-        if self.work > MOST:
+        if self.work > MOST_PRODUCTS:
             raise Undecided(TOO_LONG)
         terms = ((shifted(o, p), c * d) for o, c in f.terms for p, d in g.terms)
         return made(terms, min(errors) if errors else None, self.keep)
 
-    def split(self, f: Series) -> tuple[Number, Series]:
+    def split(self, f: AsymptoticSeries) -> tuple[ExactReal, AsymptoticSeries]:
         """The limit of a series that has one, and the rest, which goes to 0."""
         if f.error is not None and f.error <= ZERO:
             raise Lost
         if f.terms and f.lead[0] < ZERO:
             raise Stop(Beyond("an infinite operand"))
-        limit = next((c for o, c in f.terms if o == ZERO), Number({}))
-        return limit, Series(tuple(t for t in f.terms if t[0] != ZERO), f.error)
+        limit = next((c for o, c in f.terms if o == ZERO), ExactReal({}))
+        return limit, AsymptoticSeries(tuple(t for t in f.terms if t[0] != ZERO), f.error)
 
-    def compose(self, coefficients: list[Number], d: Series) -> Series:
+    def compose(self, coefficients: list[ExactReal], d: AsymptoticSeries) -> AsymptoticSeries:
         """The power series with these coefficients at d, which goes to 0."""
-        whole = Series(())
+        whole = AsymptoticSeries(())
         for c in reversed(coefficients):
             whole = self.add(self.mul(whole, d), self.constant(c))
         if d.zero:
             return whole
         n = len(coefficients)
-        return self.add(whole, Series((), (d.size[0] * n, d.size[1] * n)))
+        return self.add(whole, AsymptoticSeries((), (d.size[0] * n, d.size[1] * n)))
 
-    def around(self, f: Series) -> tuple[Order, Number, Series]:
+    def around(self, f: AsymptoticSeries) -> tuple[Order, ExactReal, AsymptoticSeries]:
         """f as c · s^p ℓ^q · (1 + d)."""
         order, c = f.lead
         back = (-order[0], -order[1])
         turned = c.inverse()
-        rest = Series(tuple((shifted(o, back), x * turned) for o, x in f.terms[1:]),
+        rest = AsymptoticSeries(tuple((shifted(o, back), x * turned) for o, x in f.terms[1:]),
                       None if f.error is None else shifted(f.error, back))
         return order, c, rest
 
-    def power(self, f: Series, a: Fraction) -> Series:
+    def power(self, f: AsymptoticSeries, a: Fraction) -> AsymptoticSeries:
         """f to a rational power."""
         if a.denominator == 1 and 0 <= a <= 64:
             whole = self.constant(ONE)
@@ -189,16 +189,16 @@ class Calculus:
         for k in range(1, self.keep + 1):
             term = term * (a - k + 1) / k
             binomial.append(number(term))
-        head = Series((((order[0] * a, order[1] * a), c.power(a)),))
+        head = AsymptoticSeries((((order[0] * a, order[1] * a), c.power(a)),))
         return self.mul(head, self.compose(binomial, d))
 
-    def div(self, f: Series, g: Series) -> Series:
+    def div(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         if g.zero:
             side = f.sign
             raise Stop(Beyond("division by zero along the whole line", side * math.inf if side else math.nan))
         return self.mul(f, self.power(g, Fraction(-1))) if not f.zero else f
 
-    def log(self, f: Series) -> Series:
+    def log(self, f: AsymptoticSeries) -> AsymptoticSeries:
         if f.zero:
             raise Stop(Beyond("the logarithm of zero along the whole line", -math.inf))
         order, c, d = self.around(f)
@@ -207,10 +207,10 @@ class Calculus:
         if order[1]:
             raise Stop(Beyond("a logarithm of a logarithm"))
         head = made([(ZERO, logarithm(c)), ((Fraction(0), Fraction(-1)), number(-order[0]))], None, self.keep)
-        tail = [Number({}), *[number(Fraction((-1) ** (k + 1), k)) for k in range(1, self.keep + 1)]]
+        tail = [ExactReal({}), *[number(Fraction((-1) ** (k + 1), k)) for k in range(1, self.keep + 1)]]
         return self.add(head, self.compose(tail, d))
 
-    def exp(self, f: Series) -> Series:
+    def exp(self, f: AsymptoticSeries) -> AsymptoticSeries:
         if f.error is not None and f.error <= ZERO:
             raise Lost
         growing = [(o, c) for o, c in f.terms if o < ZERO]
@@ -219,11 +219,11 @@ class Calculus:
             (power, logs), c = growing[0]
             if power < 0 or logs < -1:
                 if c.sign < 0:
-                    return Series((), FLAT)
+                    return AsymptoticSeries((), FLAT)
                 raise Stop(Beyond("growth faster than any power", steep=1))
             if logs != -1 or len(growing) > 1 or c.rational is None:
                 raise Stop(Beyond("an exponential of logarithms that is no power"))
-            factor = Series((((-c.rational, Fraction(0)), ONE),))
-        limit, d = self.split(Series(tuple(t for t in f.terms if t[0] >= ZERO), f.error))
+            factor = AsymptoticSeries((((-c.rational, Fraction(0)), ONE),))
+        limit, d = self.split(AsymptoticSeries(tuple(t for t in f.terms if t[0] >= ZERO), f.error))
         factorials = [number(Fraction(1, math.factorial(k))) for k in range(self.keep + 1)]
         return self.mul(self.scale(factor, exponential(limit)), self.compose(factorials, d))

@@ -1,7 +1,7 @@
 """What each primitive does to an expansion: the arithmetic with which `evaluate` carries a program out on series.
 
-A value is a `Series`, or a `Beyond` where there is none; a truth value is a bool, or a `Beyond` where it cannot be told. Nothing
-is raised to the outside, since a `select` may drop what went wrong in the arm that is not taken.
+A value is an `AsymptoticSeries`, or a `Beyond` where there is none; a truth value is a bool, or a `Beyond` where it cannot be
+told. Nothing is raised to the outside, since a `select` may drop what went wrong in the arm that is not taken.
 """
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from functools import reduce
 from typing import Any
 
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, Beyond, Calculus, Lost, Series, Stop, Value, made, nan
+from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Calculus, Lost, SeriesOrBeyond, Stop, made, nan
 from adcli.lang.evaluate.beyond import beyond, conjunction, disjunction, rank, select
-from adcli.lang.evaluate.exact_reals import ONE, PI, Number, Undecided, constant, number
+from adcli.lang.evaluate.exact_reals import ONE, PI, ExactReal, Undecided, constant, number
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 
-Function = Callable[..., Any]
+SeriesFunction = Callable[..., Any]
 HALF = Fraction(1, 2)
 OSCILLATES = "oscillates without end"
 CONSTANT_NAN = "outside a domain"
@@ -29,7 +29,7 @@ FARTHEST = 50
 """Steps by which the recurrence of the gamma function may lift its argument."""
 
 
-def infinite(f: Series) -> int:
+def infinite(f: AsymptoticSeries) -> int:
     """The sign of the infinity that a series goes to, 0 where it stays bounded."""
     if f.terms and f.terms[0][0] < ZERO:
         return f.lead[1].sign
@@ -39,17 +39,17 @@ def infinite(f: Series) -> int:
 
 
 LOG2, LOG10 = (constant("log", number(n), math.log) for n in (2, 10))
-TURNS = {k * math.pi / d: Fraction(k, d) for d in (4, 2, 1) for k in range(-8, 9) if k}
+MULTIPLES_OF_PI = {k * math.pi / d: Fraction(k, d) for d in (4, 2, 1) for k in range(-8, 9) if k}
 """The doubles that one gets for simple multiples of π."""
 ERF_SLOPE = (PI * number(Fraction(1, 4))).power(HALF).inverse()
 
 
-def literal(x: float) -> Value:
+def literal(x: float) -> SeriesOrBeyond:
     """A constant of the formula as it is meant: π, or the decimal that one writes for it, which is exact."""
     if not math.isfinite(x):
         return Beyond("an infinite constant" if x == x else CONSTANT_NAN, x)
-    exact = PI * number(TURNS[x]) if x in TURNS else number(Fraction(repr(x)))
-    return Series(((ZERO, exact),) if x else ())
+    exact = PI * number(MULTIPLES_OF_PI[x]) if x in MULTIPLES_OF_PI else number(Fraction(repr(x)))
+    return AsymptoticSeries(((ZERO, exact),) if x else ())
 
 
 class Expansions:
@@ -57,9 +57,9 @@ class Expansions:
 
     def __init__(self, keep: int) -> None:
         self.keep, self.c = keep, Calculus(keep)
-        self.taylor: dict[tuple[str, object], list[Number]] = {}
+        self.taylor: dict[tuple[str, object], list[ExactReal]] = {}
         c = self.c
-        plain: dict[str, Function] = {
+        plain: dict[str, SeriesFunction] = {
             "add": c.add, "sub": c.sub, "neg": c.neg, "mul": c.mul, "div": c.div,
             "fma": lambda x, y, z: c.add(c.mul(x, y), z),
             "pown": self.pown, "pow": self.pow, "sqrt": lambda f: c.power(f, HALF), "cbrt": self.cbrt,
@@ -87,17 +87,17 @@ class Expansions:
         self.arithmetic = Arithmetic(functions, lambda x: meant(x, functions, literal))
 
     @property
-    def one(self) -> Series:
+    def one(self) -> AsymptoticSeries:
         return self.c.constant(ONE)
 
     # -- what has no expansion
 
-    def lifted(self, name: str, function: Function) -> Function:
-        def applied(*args: Value) -> Value:
+    def lifted(self, name: str, function: SeriesFunction) -> SeriesFunction:
+        def applied(*args: SeriesOrBeyond) -> SeriesOrBeyond:
             try:
                 if any(isinstance(a, Beyond) for a in args):
                     return beyond(name, args)
-                found: Value = function(*args)
+                found: SeriesOrBeyond = function(*args)
                 return found
             except Stop as stop:
                 return stop.beyond
@@ -107,8 +107,8 @@ class Expansions:
                 return Beyond(str(reason))
         return applied
 
-    def comparison(self, name: str) -> Function:
-        def applied(x: Value, y: Value) -> Any:
+    def comparison(self, name: str) -> SeriesFunction:
+        def applied(x: SeriesOrBeyond, y: SeriesOrBeyond) -> Any:
             try:
                 return self.compare(name, x, y)
             except Stop as stop:
@@ -117,19 +117,19 @@ class Expansions:
                 return Beyond(UNKNOWN)
         return applied
 
-    def compare(self, name: str, x: Value, y: Value) -> bool:
+    def compare(self, name: str, x: SeriesOrBeyond, y: SeriesOrBeyond) -> bool:
         """A comparison for small s, by the sign of the difference; infinite constants and steep growth by their rank."""
-        if isinstance(x, Series) and isinstance(y, Series):
+        if isinstance(x, AsymptoticSeries) and isinstance(y, AsymptoticSeries):
             return bool(COMPARISONS[name](self.c.sub(x, y).sign, 0))
         left, right = rank(x), rank(y)
         return bool(COMPARISONS[name](left, right))
 
     # -- powers, exponentials, logarithms
 
-    def pown(self, f: Series, n: Series) -> Series:
+    def pown(self, f: AsymptoticSeries, n: AsymptoticSeries) -> AsymptoticSeries:
         return self.c.power(f, self.rational(n))
 
-    def rational(self, f: Series) -> Fraction:
+    def rational(self, f: AsymptoticSeries) -> Fraction:
         """A constant exponent."""
         q = f.terms[0][1].rational if len(f.terms) == 1 and f.error is None and f.terms[0][0] == ZERO else None
         if f.zero:
@@ -138,7 +138,7 @@ class Expansions:
             raise Stop(Beyond("an exponent that is no rational constant"))
         return q
 
-    def pow(self, f: Series, g: Series) -> Series:
+    def pow(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         constant_exponent = g.error is None and all(o == ZERO for o, _ in g.terms)
         if constant_exponent:
             return self.c.power(f, self.rational(g))
@@ -148,12 +148,12 @@ class Expansions:
             raise Stop(Beyond("a power of zero along the whole line", math.inf))
         return self.c.exp(self.c.mul(g, self.c.log(f)))
 
-    def cbrt(self, f: Series) -> Series:
+    def cbrt(self, f: AsymptoticSeries) -> AsymptoticSeries:
         if f.zero or f.sign > 0:
             return self.c.power(f, Fraction(1, 3))
         return self.c.neg(self.c.power(self.c.neg(f), Fraction(1, 3)))
 
-    def exp2(self, f: Series) -> Series:
+    def exp2(self, f: AsymptoticSeries) -> AsymptoticSeries:
         limit, d = self.c.split(f)
         q = limit.rational
         head = number(2).power(q) if q is not None else constant("exp2", limit, lambda x: 2.0 ** x)
@@ -161,13 +161,13 @@ class Expansions:
 
     # -- circular and hyperbolic functions
 
-    def circular(self, f: Series) -> tuple[Series, Series]:
+    def circular(self, f: AsymptoticSeries) -> tuple[AsymptoticSeries, AsymptoticSeries]:
         """Sine and cosine; for a growing argument they are bounded, and no more is known."""
         if infinite(f):
-            return Series((), ZERO), Series((), ZERO)
+            return AsymptoticSeries((), ZERO), AsymptoticSeries((), ZERO)
         limit, d = self.c.split(f)
-        sines = [number(Fraction((-1) ** (k // 2), math.factorial(k))) if k % 2 else Number({}) for k in range(self.keep + 1)]
-        cosines = [Number({}) if k % 2 else number(Fraction((-1) ** (k // 2), math.factorial(k))) for k in range(self.keep + 1)]
+        terms = [number(Fraction((-1) ** (k // 2), math.factorial(k))) for k in range(self.keep + 1)]
+        sines, cosines = ([x if k % 2 == odd else ExactReal({}) for k, x in enumerate(terms)] for odd in (1, 0))
         s, c = self.c.compose(sines, d), self.c.compose(cosines, d)
         if not limit.terms:
             return s, c
@@ -175,35 +175,35 @@ class Expansions:
         return (self.c.add(self.c.scale(c, sine), self.c.scale(s, cosine)),
                 self.c.sub(self.c.scale(c, cosine), self.c.scale(s, sine)))
 
-    def halved(self, join: Function, f: Series) -> Series:
+    def halved(self, join: SeriesFunction, f: AsymptoticSeries) -> AsymptoticSeries:
         up, down = self.arithmetic.functions["exp"](f), self.arithmetic.functions["exp"](self.c.neg(f))
         joined = self.arithmetic.functions["add" if join == self.c.add else "sub"](up, down)
         return self.series(self.arithmetic.functions["mul"](joined, literal(0.5)))
 
-    def series(self, x: Value) -> Series:
+    def series(self, x: SeriesOrBeyond) -> AsymptoticSeries:
         if isinstance(x, Beyond):
             raise Stop(x)
         return x
 
-    def tanh(self, f: Series) -> Series:
+    def tanh(self, f: AsymptoticSeries) -> AsymptoticSeries:
         if infinite(f) < 0:
             return self.c.neg(self.tanh(self.c.neg(f)))
         tail = self.c.exp(self.c.scale(f, number(-2)))
         return self.c.div(self.c.sub(self.one, tail), self.c.add(self.one, tail))
 
-    def asinh(self, f: Series) -> Series:
+    def asinh(self, f: AsymptoticSeries) -> AsymptoticSeries:
         if infinite(f) < 0:
             return self.c.neg(self.asinh(self.c.neg(f)))
         return self.c.log(self.c.add(f, self.c.power(self.c.add(self.c.mul(f, f), self.one), HALF)))
 
-    def acosh(self, f: Series) -> Series:
+    def acosh(self, f: AsymptoticSeries) -> AsymptoticSeries:
         c = self.c
         return c.log(c.add(f, c.mul(c.power(c.sub(f, self.one), HALF), c.power(c.add(f, self.one), HALF))))
 
-    def atanh(self, f: Series) -> Series:
+    def atanh(self, f: AsymptoticSeries) -> AsymptoticSeries:
         return self.c.scale(self.c.sub(self.c.log(self.c.add(self.one, f)), self.c.log(self.c.sub(self.one, f))), number(HALF))
 
-    def asin(self, f: Series) -> Series:
+    def asin(self, f: AsymptoticSeries) -> AsymptoticSeries:
         limit, d = self.c.split(f)
         size = (limit * limit - ONE).sign
         if size > 0:
@@ -216,10 +216,10 @@ class Expansions:
         slope = lambda t: self.c.power(self.c.sub(self.one, self.c.mul(t, t)), -HALF)   # noqa: E731  # named for what it is
         return self.c.compose(self.integrated("asin", limit, math.asin, slope), d)
 
-    def acos(self, f: Series) -> Series:
+    def acos(self, f: AsymptoticSeries) -> AsymptoticSeries:
         return self.c.sub(self.c.constant(PI * number(HALF)), self.asin(f))
 
-    def atan(self, f: Series) -> Series:
+    def atan(self, f: AsymptoticSeries) -> AsymptoticSeries:
         side = infinite(f)
         if side:
             right = self.c.constant(PI * number(Fraction(side, 2)))
@@ -228,7 +228,7 @@ class Expansions:
         slope = lambda t: self.c.div(self.one, self.c.add(self.one, self.c.mul(t, t)))   # noqa: E731  # named for what it is
         return self.c.compose(self.integrated("atan", limit, math.atan, slope), d)
 
-    def atan2(self, y: Series, x: Series) -> Series:
+    def atan2(self, y: AsymptoticSeries, x: AsymptoticSeries) -> AsymptoticSeries:
         if x.zero and y.zero:
             raise nan("atan2 at the origin")
         if x.zero:
@@ -238,19 +238,19 @@ class Expansions:
             return angle
         return self.c.add(angle, self.c.constant(PI if y.sign >= 0 else -PI))
 
-    def integrated(self, name: str, at: Number, function: Callable[[float], float], slope: Function) -> list[Number]:
+    def integrated(self, name: str, at: ExactReal, function: Callable[[float], float], slope: SeriesFunction) -> list[ExactReal]:
         """The Taylor coefficients at a number of a function whose derivative is `slope`."""
         key = (name, at.key)
         if key not in self.taylor:
             t = made([(ZERO, at), ((Fraction(1), Fraction(0)), ONE)], None, self.keep)
             powers = {o[0]: c for o, c in slope(t).terms}
             self.taylor[key] = [special(name, at) or constant(name, at, function)]
-            self.taylor[key] += [powers.get(Fraction(k), Number({})) * number(Fraction(1, k + 1)) for k in range(self.keep)]
+            self.taylor[key] += [powers.get(Fraction(k), ExactReal({})) * number(Fraction(1, k + 1)) for k in range(self.keep)]
         return self.taylor[key]
 
     # -- pieces
 
-    def whole(self, f: Series) -> tuple[int, int]:
+    def whole(self, f: AsymptoticSeries) -> tuple[int, int]:
         """The largest integer below the limit of f or at it, and the sign of what f has beyond that integer."""
         if infinite(f):
             raise Stop(Beyond("steps without end"))
@@ -264,38 +264,38 @@ class Expansions:
         low = math.floor(q)
         return (low, 1) if q != low else (low, d.sign)
 
-    def floor(self, f: Series) -> Series:
+    def floor(self, f: AsymptoticSeries) -> AsymptoticSeries:
         low, beyond_it = self.whole(f)
         return self.c.constant(number(low if beyond_it >= 0 else low - 1))
 
-    def trunc(self, f: Series) -> Series:
+    def trunc(self, f: AsymptoticSeries) -> AsymptoticSeries:
         return self.floor(f) if f.sign >= 0 else self.c.neg(self.floor(self.c.neg(f)))
 
-    def round(self, f: Series) -> Series:
+    def round(self, f: AsymptoticSeries) -> AsymptoticSeries:
         side = f.sign
         near = self.floor(self.c.add(self.c.neg(f) if side < 0 else f, self.c.constant(number(HALF))))
         return self.c.neg(near) if side < 0 else near
 
-    def copysign(self, x: Series, y: Series) -> Series:
+    def copysign(self, x: AsymptoticSeries, y: AsymptoticSeries) -> AsymptoticSeries:
         flip = (x.sign < 0) != (y.sign < 0)
         return self.c.neg(x) if flip else x
 
     # -- special functions
 
-    def erf(self, f: Series) -> Series:
+    def erf(self, f: AsymptoticSeries) -> AsymptoticSeries:
         side = infinite(f)
         if side:
             if f.lead[0][0] == 0:
                 raise Stop(Beyond("a tail of erf in a logarithm"))
-            return self.c.add(self.c.constant(number(side)), Series((), FLAT))
+            return self.c.add(self.c.constant(number(side)), AsymptoticSeries((), FLAT))
         limit, d = self.c.split(f)
         slope = lambda t: self.c.scale(self.c.exp(self.c.neg(self.c.mul(t, t))), ERF_SLOPE)   # noqa: E731  # named for what it is
         return self.c.compose(self.integrated("erf", limit, math.erf, slope), d)
 
-    def erfc(self, f: Series) -> Series:
+    def erfc(self, f: AsymptoticSeries) -> AsymptoticSeries:
         return self.c.sub(self.one, self.erf(f))
 
-    def lifts(self, f: Series) -> list[Series]:
+    def lifts(self, f: AsymptoticSeries) -> list[AsymptoticSeries]:
         """f, f + 1, … as long as the limit is not positive: the recurrence of the gamma function goes through them."""
         limit, _ = self.c.split(f)
         steps = 0 if limit.sign > 0 else 1 - math.floor(float(limit))
@@ -303,7 +303,7 @@ class Expansions:
             raise Stop(Beyond("a gamma function far on the left"))
         return [self.c.add(f, self.c.constant(number(k))) for k in range(steps + 1)]
 
-    def regular(self, first: list[Number], order: int, f: Series) -> Series:
+    def regular(self, first: list[ExactReal], order: int, f: AsymptoticSeries) -> AsymptoticSeries:
         """The Taylor series at a positive limit of f, whose coefficients after `first` are those of polygamma from `order` on,
         divided by factorials: `first` is as long as the integrations that lead there."""
         limit, d = self.c.split(f)
@@ -311,10 +311,10 @@ class Expansions:
         later = [psi(order + k, limit) * number(Fraction(1, math.factorial(k + n))) for k in range(self.keep)]
         return self.c.compose(first + later, d)
 
-    def polygamma(self, n: Series, f: Series) -> Series:
+    def polygamma(self, n: AsymptoticSeries, f: AsymptoticSeries) -> AsymptoticSeries:
         return self.polygamma_of(int(self.rational(n)), f)
 
-    def polygamma_of(self, n: int, f: Series) -> Series:
+    def polygamma_of(self, n: int, f: AsymptoticSeries) -> AsymptoticSeries:
         *below, top = self.lifts(f)
         whole = self.regular([], n, top)
         factor = number((-1) ** (n + 1) * math.factorial(n))
@@ -322,7 +322,7 @@ class Expansions:
             whole = self.c.add(whole, self.c.scale(self.c.power(g, Fraction(-n - 1)), factor))
         return whole
 
-    def lgamma(self, f: Series) -> Series:
+    def lgamma(self, f: AsymptoticSeries) -> AsymptoticSeries:
         *below, top = self.lifts(f)
         limit, _ = self.c.split(top)
         whole = self.regular([special("lgamma", limit) or constant("lgamma", limit, math.lgamma)], 0, top)
@@ -330,7 +330,7 @@ class Expansions:
             whole = self.c.sub(whole, self.c.log(self.c.neg(g) if g.sign < 0 else g))
         return whole
 
-    def gamma(self, f: Series) -> Series:
+    def gamma(self, f: AsymptoticSeries) -> AsymptoticSeries:
         *below, top = self.lifts(f)
         whole = self.c.exp(self.lgamma(top))
         for g in below:
@@ -338,7 +338,7 @@ class Expansions:
         return whole
 
 
-def turned(x: Number) -> tuple[Number, Number]:
+def turned(x: ExactReal) -> tuple[ExactReal, ExactReal]:
     """Sine and cosine of a number, exactly at multiples of π/2."""
     quarters = (x * PI.inverse()).rational
     if quarters is not None and (2 * quarters).denominator == 1:
@@ -348,15 +348,15 @@ def turned(x: Number) -> tuple[Number, Number]:
     return constant("sin", x, math.sin), constant("cos", x, math.cos)
 
 
-def special(name: str, x: Number) -> Number | None:
+def special(name: str, x: ExactReal) -> ExactReal | None:
     """The exact value of an odd function at 0, of lgamma at 1 and 2, and of atan at ±1."""
     q = x.rational
     if (q == 0 and name != "lgamma") or (name == "lgamma" and q in (1, 2)):
-        return Number({})
+        return ExactReal({})
     return PI * number(q / 4) if name == "atan" and q in (1, -1) and q is not None else None
 
 
-def psi(n: int, x: Number) -> Number:
+def psi(n: int, x: ExactReal) -> ExactReal:
     """polygamma(n, x) as a constant."""
     program = composed(TABLE["polygamma"], {0: Lit(float(n))})
     return constant(f"polygamma {n}", x, lambda y: float(evaluate(program, {"x1": y}, FLOAT)["z"]))

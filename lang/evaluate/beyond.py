@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from adcli.lang.evaluate import FLOAT
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, Beyond, Lost, Series, Value
+from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond
 from adcli.lang.evaluate.exact_reals import number
 
 
-def rank(x: Value) -> float:
+def rank(x: SeriesOrBeyond) -> float:
     """Where a value stands among finite ones (0), steep ones and infinities."""
-    if isinstance(x, Series):
+    if isinstance(x, AsymptoticSeries):
         return 0.0
     if x.constant is not None:
         return 3 * x.constant
@@ -21,7 +21,7 @@ def rank(x: Value) -> float:
     raise Lost
 
 
-def beyond(name: str, args: tuple[Value, ...]) -> Value:
+def beyond(name: str, args: tuple[SeriesOrBeyond, ...]) -> SeriesOrBeyond:
     """An operation on a value without an expansion, where something certain can be said."""
     first = next(a for a in args if isinstance(a, Beyond))
     missing = next((a for a in args if isinstance(a, Beyond) and a.constant is not None and a.constant != a.constant), None)
@@ -34,7 +34,9 @@ def beyond(name: str, args: tuple[Value, ...]) -> Value:
 
     def sign(i: int) -> int:
         a = args[i]
-        return a.sign if isinstance(a, Series) else int(math.copysign(1, a.constant)) if a.constant is not None else a.steep
+        if isinstance(a, AsymptoticSeries):
+            return a.sign
+        return int(math.copysign(1, a.constant)) if a.constant is not None else a.steep
 
     infinite_constant = first.constant is not None
     if name == "neg":
@@ -46,16 +48,16 @@ def beyond(name: str, args: tuple[Value, ...]) -> Value:
     if name == "mul" and infinite_constant:
         return Beyond("0·inf along the whole line", math.nan)
     if name == "mul":
-        return Series(())
-    if name == "div" and isinstance(args[1], Series) and sign(1):
+        return AsymptoticSeries(())
+    if name == "div" and isinstance(args[1], AsymptoticSeries) and sign(1):
         return turned(first, sign(1))
-    if name == "div" and isinstance(args[0], Series):
-        return Series(()) if infinite_constant else Series((), shifted_flat(args[0]))
+    if name == "div" and isinstance(args[0], AsymptoticSeries):
+        return AsymptoticSeries(()) if infinite_constant else AsymptoticSeries((), shifted_flat(args[0]))
     if name in ("add", "sub") and (
-            any(isinstance(a, Series) for a in args) or sign(0) == (sign(1) if name == "add" else -sign(1))):
+            any(isinstance(a, AsymptoticSeries) for a in args) or sign(0) == (sign(1) if name == "add" else -sign(1))):
         return first if args[0] is first else turned(first, 1 if name == "add" else -1)
     if name == "exp" and not infinite_constant:
-        return first if first.steep > 0 else Series((), FLAT)
+        return first if first.steep > 0 else AsymptoticSeries((), FLAT)
     if name == "sqrt" and sign(0) > 0:
         return first
     if name == "log" and sign(0) < 0:
@@ -63,7 +65,7 @@ def beyond(name: str, args: tuple[Value, ...]) -> Value:
     return Beyond(first.reason)
 
 
-def constants(name: str, args: tuple[Value, ...]) -> Value | None:
+def constants(name: str, args: tuple[SeriesOrBeyond, ...]) -> SeriesOrBeyond | None:
     """The operation on infinite and exact constants as IEEE arithmetic has it, where the result is exact too."""
     numbers = []
     for a in args:
@@ -79,10 +81,10 @@ def constants(name: str, args: tuple[Value, ...]) -> Value | None:
     x = function(*numbers)
     if not math.isfinite(x):
         return Beyond("infinite or not a number along the whole line", x)
-    return Series(((ZERO, number(int(x))),) if x else ()) if x in (0, 1, -1) else None
+    return AsymptoticSeries(((ZERO, number(int(x))),) if x else ()) if x in (0, 1, -1) else None
 
 
-def shifted_flat(f: Series) -> tuple[Fraction, Fraction]:
+def shifted_flat(f: AsymptoticSeries) -> tuple[Fraction, Fraction]:
     """The order of a series divided by one that grows faster than any power."""
     return f.size[0] + FLAT[0], f.size[1]
 
@@ -91,7 +93,7 @@ def turned(x: Beyond, sign: int) -> Beyond:
     return Beyond(x.reason, None if x.constant is None else x.constant * sign, x.steep * sign)
 
 
-def select(condition: Any, x: Value, y: Value) -> Value:
+def select(condition: Any, x: SeriesOrBeyond, y: SeriesOrBeyond) -> SeriesOrBeyond:
     if isinstance(condition, Beyond):
         return condition
     return x if condition else y

@@ -18,9 +18,9 @@ from adcli.lang.ir import Program, Var
 STEP = 2.0 ** -66
 """The step as a part of the scale, a power of two, which rounds nothing. Its square vanishes beside everything but a
 derivative that is 0."""
-SMALLEST = 2.0 ** -960
+SMALLEST_STEP = 2.0 ** -960
 """A step below this loses digits."""
-NAN = complex(math.nan, math.nan)
+COMPLEX_NAN = complex(math.nan, math.nan)
 
 
 def continues(program: Program) -> str | None:
@@ -32,7 +32,7 @@ def continues(program: Program) -> str | None:
 def step(length: float) -> float | None:
     """A step for an input whose scale is `length`; None where none is small enough and yet a number of full precision."""
     h = math.ldexp(STEP, math.frexp(length)[1] - 1)
-    return h if h > SMALLEST else None
+    return h if h > SMALLEST_STEP else None
 
 
 def complex_step(program: Program, at: Mapping[str, float], name: str, h: float) -> dict[str, float]:
@@ -49,7 +49,7 @@ def _safe(function: Callable[..., complex]) -> Callable[..., complex]:
         try:
             return function(*args)
         except (OverflowError, ValueError, ZeroDivisionError):
-            return NAN
+            return COMPLEX_NAN
     return called
 
 
@@ -68,15 +68,15 @@ def _log1p(z: complex) -> complex:
 
 
 def _log(z: complex) -> complex:
-    return cmath.log(z) if z.real > 0 else NAN
+    return cmath.log(z) if z.real > 0 else COMPLEX_NAN
 
 
 def _sqrt(z: complex) -> complex:
-    return cmath.sqrt(z) if z.real >= 0 else NAN
+    return cmath.sqrt(z) if z.real >= 0 else COMPLEX_NAN
 
 
 def _unit(function: Callable[[complex], complex]) -> Callable[[complex], complex]:
-    return lambda z: function(z) if abs(z.real) < 1 else NAN
+    return lambda z: function(z) if abs(z.real) < 1 else COMPLEX_NAN
 
 
 def _cbrt(z: complex) -> complex:
@@ -94,7 +94,7 @@ def _pow(x: complex, y: complex) -> complex:
     if y.imag == 0 and y.real == int(y.real) and abs(y.real) <= 64:
         return x ** int(y.real)
     if x.real == 0 or (x.real < 0 and y.imag != 0):
-        return NAN
+        return COMPLEX_NAN
     rest = y.real * _log1p(complex(0.0, x.imag / x.real))
     if y.imag:
         rest += complex(0.0, y.imag) * cmath.log(x)
@@ -103,7 +103,7 @@ def _pow(x: complex, y: complex) -> complex:
 
 def _hypot(*xs: complex) -> complex:
     size = max(abs(x.real) for x in xs)
-    return size * cmath.sqrt(sum((x / size) * (x / size) for x in xs)) if size else NAN
+    return size * cmath.sqrt(sum((x / size) * (x / size) for x in xs)) if size else COMPLEX_NAN
 
 
 def _atan2(y: complex, x: complex) -> complex:
@@ -147,7 +147,7 @@ COMPLEX = Arithmetic({
     "log10": _safe(lambda z: _log(z) / math.log(10)), "log1p": _safe(_log1p), "sin": _safe(cmath.sin), "cos": _safe(cmath.cos),
     "tan": _safe(cmath.tan), "asin": _safe(_unit(cmath.asin)), "acos": _safe(_unit(cmath.acos)), "atan": _safe(cmath.atan),
     "atan2": _safe(_atan2), "sinh": _safe(cmath.sinh), "cosh": _safe(cmath.cosh), "tanh": _safe(cmath.tanh),
-    "asinh": _safe(cmath.asinh), "acosh": _safe(lambda z: cmath.acosh(z) if z.real > 1 else NAN),
+    "asinh": _safe(cmath.asinh), "acosh": _safe(lambda z: cmath.acosh(z) if z.real > 1 else COMPLEX_NAN),
     "atanh": _safe(_unit(cmath.atanh)), "max": _larger, "min": _smaller, "fmax": _larger, "fmin": _smaller,
     "abs": lambda x: x if x.real >= 0 else -x, "floor": _by_real("floor"), "ceil": _by_real("ceil"),
     "trunc": _by_real("trunc"), "round": _by_real("round"), "fmod": _safe(_fmod),

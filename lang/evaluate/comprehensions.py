@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
-from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, number, prove
@@ -104,7 +104,7 @@ def numbers(x: Affine, known: Mapping[Index | str, Any]) -> Any:
     return whole
 
 
-def _numbers(a: Atom, known: Mapping[Index | str, Any]) -> Any:
+def _numbers(a: AffineAtom, known: Mapping[Index | str, Any]) -> Any:
     match a:
         case Floor(whole, divisor):
             return numbers(whole, known) // divisor
@@ -176,7 +176,8 @@ def is_vectorised(arithmetic: ElementArithmetic) -> bool:
     return arithmetic.constant is np.float64
 
 
-def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any, arithmetic: ElementArithmetic) -> None:
+def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any,
+             arithmetic: ElementArithmetic) -> None:
     if reduction == "=":
         if len(out.shape):
             for k, x in enumerate(values) if out.dtype == object else ():

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-LARGEST = 1000
+MOST_BITS = 1000
 """Bits of a rational coefficient beyond which it is rounded."""
-LONGEST = 24
+MOST_TERMS = 24
 """Terms of a polynomial beyond which it becomes one constant of its own."""
 
-HIGHEST = 64
+LARGEST_EXPONENT = 64
 """Numerator and denominator of an exponent with which powers are exact."""
 
 
@@ -27,7 +27,7 @@ class Undecided(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Symbol:
+class NamedConstant:
     """A constant by its number, with its value and a bound of the error of that. For a root, radicand and degree."""
 
     number: int
@@ -36,17 +36,17 @@ class Symbol:
     root: tuple[Fraction, int] | None = None
 
 
-Monomial = tuple[tuple[Symbol, int], ...]
-_symbols: dict[tuple[object, ...], Symbol] = {}
+Monomial = tuple[tuple[NamedConstant, int], ...]
+_symbols: dict[tuple[object, ...], NamedConstant] = {}
 
 
-def symbol(key: tuple[object, ...], value: float, error: float, root: tuple[Fraction, int] | None = None) -> Symbol:
+def symbol(key: tuple[object, ...], value: float, error: float, root: tuple[Fraction, int] | None = None) -> NamedConstant:
     if not math.isfinite(value):
         raise Undecided("a constant beyond the range of doubles")
-    return _symbols.setdefault(key, Symbol(len(_symbols), value, error, root))
+    return _symbols.setdefault(key, NamedConstant(len(_symbols), value, error, root))
 
 
-class Number:
+class ExactReal:
     """A polynomial in symbols; symbols may have negative powers."""
 
     def __init__(self, terms: dict[Monomial, Fraction]) -> None:
@@ -63,33 +63,33 @@ class Number:
             return Fraction(0)
         return self.terms.get(()) if len(self.terms) == 1 else None
 
-    def __add__(self, other: Number) -> Number:
+    def __add__(self, other: ExactReal) -> ExactReal:
         terms = dict(self.terms)
         for m, f in other.terms.items():
             terms[m] = terms.get(m, Fraction(0)) + f
-        return Number(terms).bounded()
+        return ExactReal(terms).bounded()
 
-    def __neg__(self) -> Number:
-        return Number({m: -f for m, f in self.terms.items()})
+    def __neg__(self) -> ExactReal:
+        return ExactReal({m: -f for m, f in self.terms.items()})
 
-    def __sub__(self, other: Number) -> Number:
+    def __sub__(self, other: ExactReal) -> ExactReal:
         return self + -other
 
-    def __mul__(self, other: Number) -> Number:
+    def __mul__(self, other: ExactReal) -> ExactReal:
         terms: dict[Monomial, Fraction] = {}
         for m, f in self.terms.items():
             for n, g in other.terms.items():
                 joined, factor = product(m, n)
                 terms[joined] = terms.get(joined, Fraction(0)) + f * g * factor
-        return Number(terms).bounded()
+        return ExactReal(terms).bounded()
 
-    def bounded(self) -> Number:
+    def bounded(self) -> ExactReal:
         """The same, or one constant for it where it has become too long."""
-        if len(self.terms) <= LONGEST and all(
-                max(f.numerator.bit_length(), f.denominator.bit_length()) <= LARGEST for f in self.terms.values()):
+        if len(self.terms) <= MOST_TERMS and all(
+                max(f.numerator.bit_length(), f.denominator.bit_length()) <= MOST_BITS for f in self.terms.values()):
             return self
         value, error = self.estimate()
-        return Number({((symbol(("sum", self.key), value, error), 1),): Fraction(1)})
+        return ExactReal({((symbol(("sum", self.key), value, error), 1),): Fraction(1)})
 
     def estimate(self) -> tuple[float, float]:
         """The value in doubles and a bound of its error."""
@@ -135,41 +135,41 @@ class Number:
             raise Undecided("a leading coefficient may be zero or not")
         return 1 if value > 0 else -1
 
-    def inverse(self) -> Number:
+    def inverse(self) -> ExactReal:
         if len(self.terms) == 1:
             (m, f), = self.terms.items()
             turned, factor = product(tuple((s, -k) for s, k in m), ())
-            return Number({turned: factor / f})
+            return ExactReal({turned: factor / f})
         return constant("inverse", self, lambda x: 1 / x)
 
-    def power(self, a: Fraction) -> Number:
+    def power(self, a: Fraction) -> ExactReal:
         """The number to a rational power; it must be positive unless that is whole."""
         if self.rational == 1:
             return self
-        if a.denominator == 1 and abs(a) <= HIGHEST:
+        if a.denominator == 1 and abs(a) <= LARGEST_EXPONENT:
             base, whole = (self, ONE) if a >= 0 else (self.inverse(), ONE)
             for _ in range(abs(int(a))):
                 whole = whole * base
             return whole
         q = self.rational
-        if q is not None and abs(a.numerator) <= HIGHEST and a.denominator <= HIGHEST:
+        if q is not None and abs(a.numerator) <= LARGEST_EXPONENT and a.denominator <= LARGEST_EXPONENT:
             exact = Fraction(root(q.numerator, a.denominator) or 0, root(q.denominator, a.denominator) or 1)
             if exact ** a.denominator == q:
-                return Number({(): exact}).power(Fraction(a.numerator))
+                return ExactReal({(): exact}).power(Fraction(a.numerator))
             value = float(q) ** (1 / a.denominator)
             s = symbol(("root", q, a.denominator), value, 4 * math.ulp(value), (q, a.denominator))
-            return Number({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
+            return ExactReal({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
         return constant(f"power {a}", self, lambda x: x ** float(a))
 
 
-ONE = Number({(): Fraction(1)})
+ONE = ExactReal({(): Fraction(1)})
 
 
 def product(m: Monomial, n: Monomial) -> tuple[Monomial, Fraction]:
     """The product of two monomials, and the rational number that roots in it come to."""
     if not n and not any(k < 0 and s.root for s, k in m):
         return m, Fraction(1)
-    powers: dict[Symbol, int] = dict(m)
+    powers: dict[NamedConstant, int] = dict(m)
     factor = Fraction(1)
     for s, k in n:
         powers[s] = powers.get(s, 0) + k
@@ -191,11 +191,11 @@ def root(n: int, degree: int) -> int | None:
     return low if low ** degree == n else None
 
 
-def number(x: float | int | Fraction) -> Number:
-    return Number({(): Fraction(x)})
+def number(x: float | int | Fraction) -> ExactReal:
+    return ExactReal({(): Fraction(x)})
 
 
-def constant(name: str, x: Number, function: Callable[[float], float]) -> Number:
+def constant(name: str, x: ExactReal, function: Callable[[float], float]) -> ExactReal:
     """function(x) as a constant; its error from how the function changes within the error of x."""
     q = x.rational
     value, error = (float(x), math.ulp(float(x))) if q is not None else x.estimate()
@@ -205,17 +205,17 @@ def constant(name: str, x: Number, function: Callable[[float], float]) -> Number
     except (ValueError, OverflowError, ZeroDivisionError):
         raise Undecided(f"{name} at {value:.6g} is beyond the range of doubles") from None
     spread = max(abs(y - made) for y in near)
-    return Number({((symbol((name, x.key), made, 2 * spread + 4 * math.ulp(made)), 1),): Fraction(1)})
+    return ExactReal({((symbol((name, x.key), made, 2 * spread + 4 * math.ulp(made)), 1),): Fraction(1)})
 
 
-def exponential(x: Number) -> Number:
+def exponential(x: ExactReal) -> ExactReal:
     """exp(x), where exp(q log c) is c to the power q."""
     result, rest = ONE, dict(x.terms)
     for m, f in x.terms.items():
         if len(m) == 1 and m[0][1] == 1 and m[0][0] in _LOGARITHMS:
             result = result * _LOGARITHMS[m[0][0]].power(f)
             del rest[m]
-    left = Number(rest)
+    left = ExactReal(rest)
     if not left.terms:
         return result
     if left.estimate()[0] < 0:   # one constant for exp(c) and exp(−c)
@@ -223,10 +223,10 @@ def exponential(x: Number) -> Number:
     return result * _kept(_EXPONENTIALS, constant("exp", left, math.exp), left)
 
 
-def logarithm(x: Number) -> Number:
+def logarithm(x: ExactReal) -> ExactReal:
     """log(x) for x > 0, where log(exp(c)) is c."""
     if x.rational == 1:
-        return Number({})
+        return ExactReal({})
     if len(x.terms) == 1:
         (m, f), = x.terms.items()
         if m and all(s in _EXPONENTIALS for s, _ in m):
@@ -234,13 +234,13 @@ def logarithm(x: Number) -> Number:
     return _kept(_LOGARITHMS, constant("log", x, math.log), x)
 
 
-def _kept(table: dict[Symbol, Number], made: Number, argument: Number) -> Number:
+def _kept(table: dict[NamedConstant, ExactReal], made: ExactReal, argument: ExactReal) -> ExactReal:
     """Remember the argument of the one symbol that a number is."""
     (m, _), = made.terms.items()
     table[m[0][0]] = argument
     return made
 
 
-_LOGARITHMS: dict[Symbol, Number] = {}
-_EXPONENTIALS: dict[Symbol, Number] = {}
-PI = Number({((symbol(("pi",), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})
+_LOGARITHMS: dict[NamedConstant, ExactReal] = {}
+_EXPONENTIALS: dict[NamedConstant, ExactReal] = {}
+PI = ExactReal({((symbol(("pi",), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})

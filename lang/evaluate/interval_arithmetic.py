@@ -19,9 +19,9 @@ from adcli.lang.evaluate.intervals import (
     ONE,
     UNDEFINED,
     ZERO,
-    Bounds,
     End,
     Interval,
+    IntervalFunction,
     absolute,
     add,
     clipped,
@@ -45,11 +45,11 @@ from adcli.lang.ir.rounded import meant
 from flint import acb, arb
 
 Truth = bool | None
-Real = Callable[[End], Any]
+BallFunction = Callable[[End], Any]
 """A function from an exact number, or a ball, to a ball."""
 NARROW = arb(2) ** -16
 """Width below which a function is evaluated on the ball."""
-HALF = arb(0.5)
+ARB_HALF = arb(0.5)
 
 
 # ---------------------------------------------------------------- truth
@@ -82,7 +82,7 @@ def _apart(x: Interval, y: Interval) -> bool:
     return bool(x.hi < y.lo or y.hi < x.lo)
 
 
-COMPARISONS: dict[str, Callable[..., Any]] = {
+INTERVAL_COMPARISONS: dict[str, Callable[..., Any]] = {
     "lt": comparison(False, _below, lambda x, y: _at_most(y, x)), "gt": comparison(False, lambda x, y: _below(y, x), _at_most),
     "le": comparison(True, _at_most, lambda x, y: _below(y, x)), "ge": comparison(True, lambda x, y: _at_most(y, x), _below),
     "eq": comparison(True, _equal, _apart), "ne": comparison(False, _apart, _equal)}
@@ -124,7 +124,7 @@ def relu(x: Interval) -> Interval:
     return x if x.lo >= 0 else larger(x, point_of(ZERO))
 
 
-def step(f: Real) -> Bounds:
+def step(f: BallFunction) -> IntervalFunction:
     """A step function that rises."""
     def bounds(x: Interval) -> Interval:
         lo = f(x.lo).lower() if x.lo.is_finite() else x.lo
@@ -142,7 +142,7 @@ def truncated(t: End) -> Any:
 
 
 def nearest(t: End) -> Any:
-    return (t + HALF).floor() if t >= 0 else (t - HALF).ceil()
+    return (t + ARB_HALF).floor() if t >= 0 else (t - ARB_HALF).ceil()
 
 
 trunc = step(truncated)
@@ -172,7 +172,7 @@ def narrow(x: Interval) -> bool:
     return x.lo is x.hi or bool(x.bounded and x.hi - x.lo < NARROW)
 
 
-def wave(f: Real, peak: float) -> Bounds:
+def wave(f: BallFunction, peak: float) -> IntervalFunction:
     """sin or cos, whose greatest values are `peak` and whole numbers of turns from 0."""
     def bounds(x: Interval) -> Interval:
         if x.bounded and narrow(x):
@@ -217,7 +217,7 @@ def angle(y: Interval, x: Interval) -> Interval:
     return reduce(hull, corners)
 
 
-def valley(f: Real, left: End, right: End, least: End) -> Bounds:
+def valley(f: BallFunction, left: End, right: End, least: End) -> IntervalFunction:
     """A function that for x > 0 falls to `least`, somewhere between `left` and `right`, and rises then."""
     up, down = rising(f, ZERO), falling(f, ZERO)
 
@@ -306,7 +306,7 @@ def power_of_two(t: End) -> Any:
     return arb(2) ** t
 
 
-MONOTONE: dict[str, Bounds] = {
+MONOTONE: dict[str, IntervalFunction] = {
     "sqrt": rising(arb.sqrt, ZERO, least=ZERO), "cbrt": rising(real_root), "exp": exponential(arb.exp, ZERO),
     "exp2": exponential(power_of_two, ZERO), "expm1": exponential(arb.expm1, -ONE), "log": rising(arb.log, ZERO),
     "log2": rising(lambda t: t.log() / arb.const_log2(), ZERO), "log10": rising(lambda t: t.log() / arb.const_log10(), ZERO),
@@ -316,7 +316,7 @@ MONOTONE: dict[str, Bounds] = {
     "erf": rising(arb.erf, least=-ONE, most=ONE), "erfc": falling(arb.erfc, least=ZERO, most=ONE + 1),
     "sigmoid": rising(sigmoid, least=ZERO, most=ONE), "softplus": rising(softplus, least=ZERO)}
 
-OTHERS: dict[str, Callable[..., Interval]] = {
+NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
     "add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "fma": fma, "pown": pown, "hypot": euclidean,
     "sin": wave(arb.sin, 0.25), "cos": wave(arb.cos, 0.0), "tan": tangent, "atan2": angle,
     "cosh": lambda x: exponential(arb.cosh, ONE)(absolute(x)), "abs": absolute, "relu": relu,
@@ -331,7 +331,7 @@ OTHERS: dict[str, Callable[..., Interval]] = {
 @cache
 def interval_arithmetic() -> Arithmetic:
     """Intervals at the precision that python-flint's context has at the time."""
-    functions: dict[str, Callable[..., Any]] = {name: strict(f) for name, f in (MONOTONE | OTHERS).items()}
-    functions |= COMPARISONS | {
+    functions: dict[str, Callable[..., Any]] = {name: strict(f) for name, f in (MONOTONE | NOT_MONOTONE).items()}
+    functions |= INTERVAL_COMPARISONS | {
         "pow": power, "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
     return Arithmetic(functions, lambda x: meant(x, functions, constant))

@@ -195,10 +195,10 @@ def power(x: Interval, y: Interval) -> Interval:
 
 # ---------------------------------------------------------------- monotone functions
 
-Bounds = Callable[[Interval], Interval]
+IntervalFunction = Callable[[Interval], Interval]
 
 
-def rising(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> Bounds:
+def rising(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> IntervalFunction:
     """A function that rises from `least` to `most` over its domain low…high, from `f`, which gives a ball for a number."""
     def bounds(x: Interval) -> Interval:
         if x.lo < low or x.hi > high:
@@ -216,7 +216,7 @@ def _at_end(f: Callable[[End], Any], end: End) -> Any | None:
     return ball if ball is not None and ball.is_finite() else None
 
 
-def exponential(f: Callable[[End], Any], least: End) -> Bounds:
+def exponential(f: Callable[[End], Any], least: End) -> IntervalFunction:
     """A rising function that grows without end, from `least`: far out it is bounded by its value at REACH and infinity."""
     plain = rising(f, least=least)
 
@@ -235,7 +235,7 @@ def _within(end: End) -> End:
     return REACH if end > REACH else -REACH if end < -REACH else end
 
 
-def falling(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> Bounds:
+def falling(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> IntervalFunction:
     mirrored = rising(lambda t: f(-t), -high, -low, least, most)
     return lambda x: mirrored(neg(x))
 

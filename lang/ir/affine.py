@@ -41,15 +41,15 @@ class Product:
     right: Affine
 
 
-Atom = Index | str | Floor | Extreme | Product
-Term = tuple[Atom, int]
+AffineAtom = Index | str | Floor | Extreme | Product
+AffineTerm = tuple[AffineAtom, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
     """Σ coefficient · atom + constant; terms in a canonical order, none of them zero."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[AffineTerm, ...] = ()
     constant: int = 0
 
     @property
@@ -64,7 +64,7 @@ class Affine:
             return self.terms[0][0]
         return None
 
-    def coefficient(self, atom: Atom) -> int:
+    def coefficient(self, atom: AffineAtom) -> int:
         return next((c for a, c in self.terms if a == atom), 0)
 
     def indices(self) -> list[Index]:
@@ -87,18 +87,18 @@ class Affine:
         return Affine(tuple((a, c * factor) for a, c in self.terms) if factor else (), self.constant * factor)
 
 
-def affine(x: Affine | Atom | int) -> Affine:
+def affine(x: Affine | AffineAtom | int) -> Affine:
     """An expression from a number or an atom."""
     if isinstance(x, Affine):
         return x
     return Affine((), x) if isinstance(x, int) else Affine(((x, 1),), 0)
 
 
-def _canonical(sums: Mapping[Atom, int]) -> tuple[Term, ...]:
+def _canonical(sums: Mapping[AffineAtom, int]) -> tuple[AffineTerm, ...]:
     return tuple(sorted(((a, c) for a, c in sums.items() if c), key=_order))
 
 
-def _order(term: Term) -> tuple[int, str, int]:
+def _order(term: AffineTerm) -> tuple[int, str, int]:
     a = term[0]
     return (0, a.name, id(a)) if isinstance(a, Index) else (1, a, 0) if isinstance(a, str) else (2, repr(a), 0)
 
@@ -164,7 +164,7 @@ def value(x: Affine, known: Mapping[Index | str, int]) -> int:
     return x.constant + sum(c * _value(a, known) for a, c in x.terms)
 
 
-def _value(a: Atom, known: Mapping[Index | str, int]) -> int:
+def _value(a: AffineAtom, known: Mapping[Index | str, int]) -> int:
     match a:
         case Floor(whole, divisor):
             return value(whole, known) // divisor
@@ -185,7 +185,7 @@ def substituted(x: Affine, by: Mapping[Index | str, Affine]) -> Affine:
     return whole
 
 
-def _substituted(a: Atom, by: Mapping[Index | str, Affine]) -> Affine:
+def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
     match a:
         case Floor(whole, divisor):
             return floor(substituted(whole, by), divisor)
@@ -254,7 +254,7 @@ def text(x: Affine, real: bool = False) -> str:
     return shown
 
 
-def _text(a: Atom, real: bool) -> str:
+def _text(a: AffineAtom, real: bool) -> str:
     match a:
         case Floor(whole, divisor):
             inner = text(whole, real)

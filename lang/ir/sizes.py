@@ -10,26 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd, prod
 from typing import Any, NamedTuple, cast
 
-from adcli.lang.ir import Equation, Lit, Param, Program, Var
-from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product, atoms, text, value
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text, value
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.word_size import too_large
+from adcli.lang.ir.word_size import Ends, IndexBox, too_large
 
 DUP = TABLE["dup"]
 BYTES = 8
 """Of one element of a tensor."""
-LARGEST = 2 ** 31 - 1
-"""The largest integer that a range or an extent is made of where it is an input."""
+LARGEST_SIZE = 2 ** 31 - 1
+"""The largest integer among the inputs that a range or an extent can be made of."""
 
-Numbers = dict[str, int]
-Value = Var | Lit
-Interval = tuple[int, int]
-Box = dict[Index, Interval]
-"""The first and last value of every index."""
-Row = dict[Index, int]
-Constraint = tuple[Row, int]
+Sizes = dict[str, int]
+"""The names of sizes as numbers."""
+Coefficients = dict[Index, int]
+Constraint = tuple[Coefficients, int]
 """Σ coefficient · index + constant ≥ 0."""
 
 
@@ -53,7 +50,7 @@ def number(x: Affine, sizes: Mapping[str, int]) -> int:
 
 # ---------------------------------------------------------------- sizes from shapes
 
-def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None) -> Numbers:
+def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any] | None = None) -> Sizes:
     """The size names as numbers, from the shapes of the values given for the inputs.
 
     An extent that is a size name alone binds it; the others are checked, and solved for a size that no other extent gives.
@@ -85,14 +82,14 @@ def bind(program: Program, shapes: Mapping[str, tuple[int, ...]], values: Mappin
     return sizes
 
 
-def _counted(program: Program, values: Mapping[str, Any]) -> Numbers:
+def _counted(program: Program, values: Mapping[str, Any]) -> Sizes:
     """The sizes that are integers among the inputs, by their values."""
     used = {p.name for p in counts(program)}
     found = {p.name: int(values[p.name]) for p in program.params if p.var.integer and not p.var.shape and p.name in values}
     for name, n in found.items():
-        if name in used and not 0 <= n <= LARGEST:
+        if name in used and not 0 <= n <= LARGEST_SIZE:
             raise AdError(f"'{name}' is {n}, and a range or an extent is made of it",
-                          help="it cannot be negative" if n < 0 else f"it cannot be more than {LARGEST}")
+                          help="it cannot be negative" if n < 0 else f"it cannot be more than {LARGEST_SIZE}")
     return found
 
 
@@ -124,7 +121,7 @@ def bound_names(params: Iterable[Param]) -> set[str]:
     return shaped | {p.name for p in params if p.var.integer and not p.var.shape}
 
 
-def _check_extents(left: Sequence[Extent], sizes: Numbers) -> None:
+def _check_extents(left: Sequence[Extent], sizes: Sizes) -> None:
     """Extents that are expressions, once their sizes are known; one with a single unknown size gives that size."""
     while left:
         waiting = []
@@ -243,9 +240,9 @@ def require_words(program: Program, e: Equation, op: Comprehension, sizes: Mappi
         raise AdError(f"the numbers in {large} are too large: whole numbers have 64 bits", e.span, None, program.source)
 
 
-def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Value, tuple[Subscript, ...]]]:
+def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
     """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
-    stack: list[tuple[Value, tuple[Subscript, ...]]] = [(e.outs[0], op.write)]
+    stack: list[tuple[Atom, tuple[Subscript, ...]]] = [(e.outs[0], op.write)]
     stack += [(e.args[r.arg], r.subscripts) for _, r in op.reads()]
     while stack:
         atom, subscripts = stack.pop()
@@ -253,15 +250,15 @@ def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Value, tuple[Subs
         stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]
 
 
-def _box(op: Comprehension, sizes: Mapping[str, int]) -> Box:
+def _box(op: Comprehension, sizes: Mapping[str, int]) -> IndexBox:
     return {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in op.ranges}
 
 
-def _extent_of(atom: Value, extents: Mapping[Var, tuple[int, ...]]) -> tuple[int, ...]:
+def _extent_of(atom: Atom, extents: Mapping[Var, tuple[int, ...]]) -> tuple[int, ...]:
     return () if isinstance(atom, Lit) else extents[atom]
 
 
-def interval(x: Affine, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> Interval:
+def interval(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     """The least and greatest value of an expression over a box that is not empty."""
     low = high = x.constant
     for a, c in x.terms:
@@ -270,7 +267,7 @@ def interval(x: Affine, box: Mapping[Index, Interval], sizes: Mapping[str, int])
     return low, high
 
 
-def _interval(a: Atom, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> Interval:
+def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     match a:
         case Index():
             return box[a]
@@ -287,8 +284,8 @@ def _interval(a: Atom, box: Mapping[Index, Interval], sizes: Mapping[str, int]) 
             return sizes[a], sizes[a]
 
 
-def _outside(program: Program, span: Span | None, atom: Value, d: int, s: Affine, reach: Interval, extent: int,
-             ranges: Sequence[Range], box: Box) -> AdError:
+def _outside(program: Program, span: Span | None, atom: Atom, d: int, s: Affine, reach: Ends, extent: int,
+             ranges: Sequence[Range], box: IndexBox) -> AdError:
     name = atom.name if isinstance(atom, Var) and atom.name else "a tensor"
     used = atoms(s)
     where = ", ".join(f"{r.index.name} from {box[r.index][0]} to {box[r.index][1]}" for r in ranges if r.index in used)
@@ -300,7 +297,7 @@ def _outside(program: Program, span: Span | None, atom: Value, d: int, s: Affine
 
 def _constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     """A guard with numbers for sizes; None for one that is not affine in the indices, which then proves nothing."""
-    row: Row = {}
+    row: Coefficients = {}
     constant = x.constant
     for a, c in x.terms:
         if isinstance(a, Index):
@@ -312,7 +309,7 @@ def _constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     return row, constant
 
 
-def _guarded(s: Affine, extent: int, box: Box, domain: Sequence[Constraint | None], sizes: Mapping[str, int]) -> bool:
+def _guarded(s: Affine, extent: int, box: IndexBox, domain: Sequence[Constraint | None], sizes: Mapping[str, int]) -> bool:
     """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
     own = _constraint(s, sizes)
     known = [c for c in domain if c is not None]
@@ -324,7 +321,7 @@ def _guarded(s: Affine, extent: int, box: Box, domain: Sequence[Constraint | Non
     return all(infeasible([*known, outside], box) for outside in (below, beyond))
 
 
-def infeasible(constraints: Sequence[Constraint], box: Box) -> bool:
+def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
     """Whether no point of the box meets all constraints, by Fourier and Motzkin's elimination with coefficients cut to
     integers: True is certain, False may also mean that only fractions are left."""
     used = {i for row, _ in constraints for i in row}
@@ -353,7 +350,7 @@ def _combined(i: Index, positive: Constraint, negative: Constraint) -> Constrain
     return _cut(row, n * positive[1] + p * negative[1])
 
 
-def _cut(row: Row, constant: int) -> Constraint:
+def _cut(row: Coefficients, constant: int) -> Constraint:
     """A constraint with coefficients that have no common divisor: the constant is rounded to what integers can reach."""
     row = {j: c for j, c in row.items() if c}
     common = gcd(*row.values()) if row else 1

@@ -9,27 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from adcli.lang.ir.affine import Affine, Atom, Extreme, Floor, Index, Product, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, text
 from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 
-MOST = 1 << 56
+LARGEST_WHOLE = 1 << 56
 """Of elements: the bytes of an address are eight times as many, and a block of a loop may reach a little beyond its end."""
 
-Interval = tuple[int, int]
+Ends = tuple[int, int]
+"""The least and the greatest value of an expression."""
+IndexBox = Mapping[Index, Ends]
+"""The first and last value of every index."""
 
 
 def too_large(op: Comprehension, tensors: Sequence[tuple[tuple[Subscript, ...], tuple[int, ...]]],
-              box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> str | None:
+              box: IndexBox, sizes: Mapping[str, int]) -> str | None:
     """The first expression of a comprehension whose numbers may not fit, as text. `tensors` are its accesses, each with the
     extents of its tensor; `box` has the first and last value of every index."""
     for x in _expressions(op):
-        if magnitude(x, box, sizes) > MOST:
+        if magnitude(x, box, sizes) > LARGEST_WHOLE:
             return text(x)
     for subscripts, extents in tensors:
-        if prod(extents) > MOST:   # no memory holds it, which is for others to say
+        if prod(extents) > LARGEST_WHOLE:   # no memory holds it, which is for others to say
             continue
         for d, s in enumerate(subscripts):
-            if isinstance(s, Affine) and magnitude(s, box, sizes) * prod(extents[d + 1:]) > MOST:
+            if isinstance(s, Affine) and magnitude(s, box, sizes) * prod(extents[d + 1:]) > LARGEST_WHOLE:
                 return text(s)
     return None
 
@@ -48,12 +51,12 @@ def _expressions(op: Comprehension) -> Iterator[Affine]:
             yield s
 
 
-def magnitude(x: Affine, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> int:
+def magnitude(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> int:
     """A bound on the absolute value of the expression, of all its partial sums and of everything inside of it."""
     return abs(x.constant) + sum(abs(c) * _magnitude(a, box, sizes) for a, c in x.terms)
 
 
-def _magnitude(a: Atom, box: Mapping[Index, Interval], sizes: Mapping[str, int]) -> int:
+def _magnitude(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> int:
     match a:
         case Index():
             return max(map(abs, box[a])) + 1
