@@ -10,7 +10,7 @@ One word for one thing, here and in all of the project:
     equation       outs = op(args), with the span of text it came from; an atom is a Var or a Lit
     primitive      an operation on scalars, a row of the table; a row has a linear map for each argument
     comprehension  an operation on tensors: for each point of a domain the value of a body goes to an element
-    domain, point  the points of a box of index ranges that meet all guards of a comprehension; also: a point, values for the inputs
+    point          a number for each input; of a comprehension, for each index: its domain is the points that meet its guards
     primal         the program that is differentiated, and its values
     tangent        the derivative of a value along a direction: forward mode, `dx`; the direction is the tangents of the inputs
     adjoint        the derivative of the outputs, with weights, by a value: reverse mode, `d_dx`; the weights are those of outputs
@@ -21,7 +21,7 @@ One word for one thing, here and in all of the project:
     guard          the condition under which a derivative value exists; elsewhere it is zero by construction
     status         the worst level that an evaluation meets, from smooth to indeterminate; a place is where it was met
     size, extent   a name for a number of elements; the length of one dimension, an expression of sizes
-    row            values for one point in a table of many (for the rows of the table of primitives one says primitive)
+    row            one point of a table of data, with its results; or one primitive of the table, where that is what is spoken of
     kernel         compiled code for a program, called on memory
     task           a request of a command line, worked out: program, derivative, kernel
 """

@@ -16,7 +16,7 @@ from typing import Any
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, read
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond, made
+from adcli.lang.evaluate.asymptotic import CONSTANT_ORDER, FLAT, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond, made
 from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
 from adcli.lang.evaluate.exact_reals import Undecided, number
 from adcli.lang.ir import Equation, Program, Result, Var
@@ -192,8 +192,8 @@ def limit(f: AsymptoticSeries) -> float:
         order, c = f.lead
         if 0 < abs(order[0]) < NEARLY:
             raise Undecided("an exponent is 0 but for the rounding of a constant")
-        return 0.0 if order > ZERO else float(c) if order == ZERO else c.sign * math.inf
-    if f.error is None or f.error > ZERO:
+        return 0.0 if order > CONSTANT_ORDER else float(c) if order == CONSTANT_ORDER else c.sign * math.inf
+    if f.error is None or f.error > CONSTANT_ORDER:
         return 0.0
     raise Lost
 
@@ -203,7 +203,7 @@ def oscillation(program: Program, values: Mapping[Var, SeriesOrBeyond]) -> str |
     for e in program.equations:
         if e.op.periodic:
             z = values[e.outs[0]]
-            if isinstance(z, AsymptoticSeries) and not z.terms and z.error == ZERO:
+            if isinstance(z, AsymptoticSeries) and not z.terms and z.error == CONSTANT_ORDER:
                 return f"{e.op.name}(u){place(program, e)} {OSCILLATES}"
     return None
 

@@ -16,7 +16,7 @@ from adcli.lang.evaluate.exact_reals import ONE, ExactReal, Undecided, exponenti
 
 Order = tuple[Fraction, Fraction]
 """(p, −q) of s^p ℓ^q: smaller is faster growing."""
-ZERO: Order = (Fraction(0), Fraction(0))
+CONSTANT_ORDER: Order = (Fraction(0), Fraction(0))
 FLAT: Order = (Fraction(10 ** 6), Fraction(0))
 """Stands for smaller than any power."""
 
@@ -114,7 +114,7 @@ class Calculus:
         self.keep, self.work = keep, 0
 
     def constant(self, x: ExactReal) -> AsymptoticSeries:
-        return AsymptoticSeries(((ZERO, x),) if x.terms else ())
+        return AsymptoticSeries(((CONSTANT_ORDER, x),) if x.terms else ())
 
     def add(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
         errors = [e for e in (f.error, g.error) if e is not None]
@@ -145,12 +145,12 @@ class Calculus:
 
     def split(self, f: AsymptoticSeries) -> tuple[ExactReal, AsymptoticSeries]:
         """The limit of a series that has one, and the rest, which goes to 0."""
-        if f.error is not None and f.error <= ZERO:
+        if f.error is not None and f.error <= CONSTANT_ORDER:
             raise Lost
-        if f.terms and f.lead[0] < ZERO:
+        if f.terms and f.lead[0] < CONSTANT_ORDER:
             raise Stop(Beyond("an infinite operand"))
-        limit = next((c for o, c in f.terms if o == ZERO), ExactReal({}))
-        return limit, AsymptoticSeries(tuple(t for t in f.terms if t[0] != ZERO), f.error)
+        limit = next((c for o, c in f.terms if o == CONSTANT_ORDER), ExactReal({}))
+        return limit, AsymptoticSeries(tuple(t for t in f.terms if t[0] != CONSTANT_ORDER), f.error)
 
     def compose(self, coefficients: list[ExactReal], d: AsymptoticSeries) -> AsymptoticSeries:
         """The power series with these coefficients at d, which goes to 0."""
@@ -206,14 +206,14 @@ class Calculus:
             raise nan("a logarithm of a negative number")
         if order[1]:
             raise Stop(Beyond("a logarithm of a logarithm"))
-        head = made([(ZERO, logarithm(c)), ((Fraction(0), Fraction(-1)), number(-order[0]))], None, self.keep)
+        head = made([(CONSTANT_ORDER, logarithm(c)), ((Fraction(0), Fraction(-1)), number(-order[0]))], None, self.keep)
         tail = [ExactReal({}), *[number(Fraction((-1) ** (k + 1), k)) for k in range(1, self.keep + 1)]]
         return self.add(head, self.compose(tail, d))
 
     def exp(self, f: AsymptoticSeries) -> AsymptoticSeries:
-        if f.error is not None and f.error <= ZERO:
+        if f.error is not None and f.error <= CONSTANT_ORDER:
             raise Lost
-        growing = [(o, c) for o, c in f.terms if o < ZERO]
+        growing = [(o, c) for o, c in f.terms if o < CONSTANT_ORDER]
         factor = self.constant(ONE)
         if growing:
             (power, logs), c = growing[0]
@@ -224,6 +224,6 @@ class Calculus:
             if logs != -1 or len(growing) > 1 or c.rational is None:
                 raise Stop(Beyond("an exponential of logarithms that is no power"))
             factor = AsymptoticSeries((((-c.rational, Fraction(0)), ONE),))
-        limit, d = self.split(AsymptoticSeries(tuple(t for t in f.terms if t[0] >= ZERO), f.error))
+        limit, d = self.split(AsymptoticSeries(tuple(t for t in f.terms if t[0] >= CONSTANT_ORDER), f.error))
         factorials = [number(Fraction(1, math.factorial(k))) for k in range(self.keep + 1)]
         return self.mul(self.scale(factor, exponential(limit)), self.compose(factorials, d))

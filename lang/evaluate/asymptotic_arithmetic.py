@@ -12,7 +12,18 @@ from functools import reduce
 from typing import Any
 
 from adcli.lang.evaluate import COMPARISONS, FLOAT, Arithmetic, evaluate
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Calculus, Lost, SeriesOrBeyond, Stop, made, nan
+from adcli.lang.evaluate.asymptotic import (
+    CONSTANT_ORDER,
+    FLAT,
+    AsymptoticSeries,
+    Beyond,
+    Calculus,
+    Lost,
+    SeriesOrBeyond,
+    Stop,
+    made,
+    nan,
+)
 from adcli.lang.evaluate.beyond import beyond, conjunction, disjunction, rank, select
 from adcli.lang.evaluate.exact_reals import ONE, PI, ExactReal, Undecided, constant, number
 from adcli.lang.ir import Lit
@@ -31,9 +42,9 @@ FARTHEST = 50
 
 def infinite(f: AsymptoticSeries) -> int:
     """The sign of the infinity that a series goes to, 0 where it stays bounded."""
-    if f.terms and f.terms[0][0] < ZERO:
+    if f.terms and f.terms[0][0] < CONSTANT_ORDER:
         return f.lead[1].sign
-    if not f.terms and f.error is not None and f.error <= ZERO:
+    if not f.terms and f.error is not None and f.error <= CONSTANT_ORDER:
         raise Lost
     return 0
 
@@ -49,7 +60,7 @@ def literal(x: float) -> SeriesOrBeyond:
     if not math.isfinite(x):
         return Beyond("an infinite constant" if x == x else CONSTANT_NAN, x)
     exact = PI * number(MULTIPLES_OF_PI[x]) if x in MULTIPLES_OF_PI else number(Fraction(repr(x)))
-    return AsymptoticSeries(((ZERO, exact),) if x else ())
+    return AsymptoticSeries(((CONSTANT_ORDER, exact),) if x else ())
 
 
 class Expansions:
@@ -131,7 +142,7 @@ class Expansions:
 
     def rational(self, f: AsymptoticSeries) -> Fraction:
         """A constant exponent."""
-        q = f.terms[0][1].rational if len(f.terms) == 1 and f.error is None and f.terms[0][0] == ZERO else None
+        q = f.terms[0][1].rational if len(f.terms) == 1 and f.error is None and f.terms[0][0] == CONSTANT_ORDER else None
         if f.zero:
             return Fraction(0)
         if q is None:
@@ -139,7 +150,7 @@ class Expansions:
         return q
 
     def pow(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
-        constant_exponent = g.error is None and all(o == ZERO for o, _ in g.terms)
+        constant_exponent = g.error is None and all(o == CONSTANT_ORDER for o, _ in g.terms)
         if constant_exponent:
             return self.c.power(f, self.rational(g))
         if f.zero:
@@ -164,7 +175,7 @@ class Expansions:
     def circular(self, f: AsymptoticSeries) -> tuple[AsymptoticSeries, AsymptoticSeries]:
         """Sine and cosine; for a growing argument they are bounded, and no more is known."""
         if infinite(f):
-            return AsymptoticSeries((), ZERO), AsymptoticSeries((), ZERO)
+            return AsymptoticSeries((), CONSTANT_ORDER), AsymptoticSeries((), CONSTANT_ORDER)
         limit, d = self.c.split(f)
         terms = [number(Fraction((-1) ** (k // 2), math.factorial(k))) for k in range(self.keep + 1)]
         sines, cosines = ([x if k % 2 == odd else ExactReal({}) for k, x in enumerate(terms)] for odd in (1, 0))
@@ -242,7 +253,7 @@ class Expansions:
         """The Taylor coefficients at a number of a function whose derivative is `slope`."""
         key = (name, at.key)
         if key not in self.taylor:
-            t = made([(ZERO, at), ((Fraction(1), Fraction(0)), ONE)], None, self.keep)
+            t = made([(CONSTANT_ORDER, at), ((Fraction(1), Fraction(0)), ONE)], None, self.keep)
             powers = {o[0]: c for o, c in slope(t).terms}
             self.taylor[key] = [special(name, at) or constant(name, at, function)]
             self.taylor[key] += [powers.get(Fraction(k), ExactReal({})) * number(Fraction(1, k + 1)) for k in range(self.keep)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from adcli.lang.evaluate import FLOAT
-from adcli.lang.evaluate.asymptotic import FLAT, ZERO, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond
+from adcli.lang.evaluate.asymptotic import CONSTANT_ORDER, FLAT, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond
 from adcli.lang.evaluate.exact_reals import number
 
 
@@ -71,7 +71,7 @@ def constants(name: str, args: tuple[SeriesOrBeyond, ...]) -> SeriesOrBeyond | N
     for a in args:
         if isinstance(a, Beyond):
             numbers.append(a.constant)
-        elif a.error is None and all(order == ZERO for order, _ in a.terms):
+        elif a.error is None and all(order == CONSTANT_ORDER for order, _ in a.terms):
             numbers.append(float(a.terms[0][1]) if a.terms else 0.0)
         else:
             numbers.append(None)
@@ -81,7 +81,7 @@ def constants(name: str, args: tuple[SeriesOrBeyond, ...]) -> SeriesOrBeyond | N
     x = function(*numbers)
     if not math.isfinite(x):
         return Beyond("infinite or not a number along the whole line", x)
-    return AsymptoticSeries(((ZERO, number(int(x))),) if x else ()) if x in (0, 1, -1) else None
+    return AsymptoticSeries(((CONSTANT_ORDER, number(int(x))),) if x else ()) if x in (0, 1, -1) else None
 
 
 def shifted_flat(f: AsymptoticSeries) -> tuple[Fraction, Fraction]:

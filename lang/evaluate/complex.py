@@ -15,7 +15,7 @@ from typing import Any
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value
 from adcli.lang.ir import Program, Var
 
-STEP = 2.0 ** -66
+STEP_FACTOR = 2.0 ** -66
 """The step as a part of the scale, a power of two, which rounds nothing. Its square vanishes beside everything but a
 derivative that is 0."""
 SMALLEST_STEP = 2.0 ** -960
@@ -31,7 +31,7 @@ def continues(program: Program) -> str | None:
 
 def step(length: float) -> float | None:
     """A step for an input whose scale is `length`; None where none is small enough and yet a number of full precision."""
-    h = math.ldexp(STEP, math.frexp(length)[1] - 1)
+    h = math.ldexp(STEP_FACTOR, math.frexp(length)[1] - 1)
     return h if h > SMALLEST_STEP else None
 
 
