@@ -24,7 +24,8 @@ from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
 
 OTHER_VERBS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
-          "bench": "verbs.bench", "cache": "verbs.cache"}
+          "bench": "verbs.bench", "cache": "verbs.cache", "functions": "verbs.functions",
+               "help": "verbs.help"}
 """The verbs that are no rows of the table in `adcli.task.verbs`, and the module of this package that has the command."""
 VERBS = (*(name for name in ROWS if name != "propagate"), *OTHER_VERBS, "propagate")
 """All verbs in the order of the help."""

@@ -8,7 +8,7 @@ import pytest
 from adcli.lang.ir import Equation, Lit, Program, Var, check
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes import duplicate, pipeline, reverse
+from adcli.lang.passes import duplicate, pipeline
 from hypothesis import given
 from laws import check_duplicate, check_modes_agree
 from planted_faults import caught

@@ -1,0 +1,62 @@
+"""The manual: chapters in Markdown that come with the package, read with `adcli help TOPIC`.
+
+A chapter is a file `TOPIC.md` in this folder, whose heading is `# topic: what it is about`. Everything that a chapter says of
+functions and samples is made from the table of primitives and from the samples themselves when it is read.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adcli.manual.markdown import Block, blocks, table
+
+TOPICS = ("verbs", "language", "tensors", "functions", "points", "rows", "matrices", "emit", "status", "digits", "diagnosis",
+          "uncertainty", "python", "environment", "exit-codes", "samples", "internals")
+"""The chapters, in the order in which they are read."""
+FOLDER = Path(__file__).parent
+LINE = 57
+"""Characters of the summary of a sample, beside its name on a line of 80."""
+
+
+def source(topic: str) -> str:
+    """The Markdown of a chapter."""
+    return (FOLDER / f"{topic}.md").read_text(encoding="utf-8")
+
+
+def chapter(topic: str) -> Iterator[Block]:
+    """The blocks of a chapter."""
+    return blocks(source(topic), lambda name: {"functions": function_table, "samples": sample_table}[name]())
+
+
+def heading(topic: str) -> str:
+    """What a chapter is about, in a few words."""
+    return source(topic).partition("\n")[0].partition(": ")[2]
+
+
+def function_table() -> str:
+    """Every function with its domain, its derivative, and where it is not smooth."""
+    from adcli.manual.functions import functions, rows
+    return table(("function", "domain", "derivative", "not smooth"), (line for f in functions() for line in rows(f)))
+
+
+def sample_table() -> str:
+    """The samples that come with the package, a line each, and where they lie."""
+    rows = ((f"`{path.name}`", summary(path)) for path in samples())
+    return f"They lie in `{samples()[0].parent}`.\n\n{table(('sample', 'what it is'), rows)}"
+
+
+def samples() -> list[Path]:
+    """The programs in the folder `samples`: in the package where it is installed, beside it in a checkout."""
+    inside = FOLDER.parent / "samples"
+    return sorted((inside if inside.is_dir() else FOLDER.parent.parent / "samples").glob("*.ad"))
+
+
+def summary(path: Path) -> str:
+    """The first sentence of a sample, or as much of it as fits a line."""
+    comment: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            break
+        comment.append(line[2:])
+    sentence = " ".join(comment).partition(". ")[0].rstrip(".")
+    return sentence if len(sentence) <= LINE else f"{sentence[:LINE - 1].rpartition(' ')[0].rstrip(',')} …"

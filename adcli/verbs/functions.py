@@ -1,0 +1,69 @@
+"""The verb functions: what the table of primitives says of every function."""
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adcli.command.usage import OneOf, Verb, unknown
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from adcli.manual.functions import Function
+
+
+def completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Functions whose names begin so, for the shell."""
+    from click.shell_completion import CompletionItem
+
+    from adcli.manual.functions import names
+    return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+
+
+@click.command("functions", cls=Verb, short_help="Every function with domain, derivative and status.",
+               example="adcli functions atan2")
+@click.argument("name", required=False, shell_complete=completions)
+@click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
+              help="Text, or one JSON object a function.")
+def functions_command(name: str | None, form: str) -> int:
+    """Every function of the language with its domain, its derivative, and where it is not smooth; or one in detail.
+
+    Everything comes from the table that differentiation itself uses.
+    """
+    from adcli.manual.functions import functions, names
+    found = functions(name)
+    if not found:
+        raise unknown("function", str(name), names())
+    if form == "json":
+        text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)
+    elif name is None:
+        from adcli.manual import function_table
+        from adcli.manual.markdown import blocks
+        from adcli.manual.terminal import render
+        text = render(blocks(function_table()), shutil.get_terminal_size().columns)
+    else:
+        text = "\n".join(detail(f) for f in found)
+    sys.stdout.write(text)
+    return 0
+
+
+def record(f: Function) -> dict[str, Any]:
+    """A function as JSON."""
+    return {"name": f.name, "form": f.form, "arguments": f.arguments, "domain": f.domain or None, "definition": f.definition,
+            "derivatives": dict(f.derivatives), "rule": dict(f.rule),
+            "status": [{"level": s.level, "where": s.where, "wrt": s.wrt} for s in f.status]}
+
+
+def detail(f: Function) -> str:
+    """All that is known of one function."""
+    lines = [f"{f.form}{f' = {f.definition}' if f.definition else ''}", f"  domain      {f.domain or 'every number'}"]
+    for x, text in f.derivatives.items():
+        lines.append(f"  d/d{x:8s} {text}{f' for {f.example}' if f.example else ''}")
+        if f.rule.get(x, text) != text:
+            lines.append(f"    exactly   {f.rule[x]}")
+    lines += [f"  {s.level:11s} {f'by {s.wrt} ' if s.wrt else ''}where {s.where}" for s in f.status]
+    return "\n".join(lines) + "\n"

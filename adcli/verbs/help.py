@@ -1,0 +1,124 @@
+"""The verb help: chapters of the manual, the help of other verbs, and all of it as a page for man."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adcli.command.usage import Verb, unknown
+from adcli.lang.ir.errors import AdError
+from adcli.output.version import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from adcli.manual.roff import Described
+
+
+def completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Topics and verbs that begin so, for the shell."""
+    from click.shell_completion import CompletionItem
+
+    from adcli.manual import TOPICS, heading
+    found = [CompletionItem(t, help=heading(t)) for t in TOPICS]
+    found += [CompletionItem(v) for v in verbs(context) if v not in TOPICS]
+    return [item for item in found if item.value.startswith(incomplete)]
+
+
+@click.command("help", cls=Verb, short_help="Chapters of the manual; the help of a verb.", example="adcli help exit codes")
+@click.argument("topic", nargs=-1, shell_complete=completions)
+@click.option("--man", is_flag=True, help="Write the whole manual as a page for man.")
+@click.pass_context
+def help_command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
+    """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
+
+    On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set.
+    """
+    if man:
+        if topic:
+            raise AdError("--man writes the whole manual", help="leave out the topic: adcli help --man")
+        click.echo(man_page(context), nl=False)
+        return 0
+    show(text(context, "-".join(topic).lower().replace(" ", "-").replace("_", "-")))
+    return 0
+
+
+def text(context: click.Context, topic: str) -> str:
+    """What is said of a topic; the list of topics for none."""
+    from adcli.manual import TOPICS, chapter
+    from adcli.manual.markdown import blocks
+    from adcli.manual.terminal import render
+    width, styled = shutil.get_terminal_size().columns, sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    if not topic:
+        return render(blocks(contents(context)), width, styled)
+    if topic in TOPICS:
+        return render(chapter(topic), width, styled)
+    if topic in verbs(context):
+        with verb(context, topic) as inner:
+            return f"{inner.get_help()}\n"
+    raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)])
+
+
+def contents(context: click.Context) -> str:
+    """The list of topics, as Markdown."""
+    from adcli.manual import TOPICS, heading, table
+    return (f"# adcli {__version__}: the manual\n\nRead a chapter with `adcli help TOPIC`:\n\n"
+            f"{table(('topic', 'about'), ((t, heading(t)) for t in TOPICS))}\n"
+            f"`adcli help VERB` shows the options of a verb: {', '.join(verbs(context))}.\n")
+
+
+def verbs(context: click.Context) -> list[str]:
+    """The names of all verbs, which the group knows."""
+    group = context.find_root().command
+    return group.list_commands(context.find_root()) if isinstance(group, click.Group) else []
+
+
+def verb(context: click.Context, name: str) -> click.Context:
+    """The context in which a verb shows its help as `adcli VERB --help` does."""
+    root = context.find_root()
+    assert isinstance(root.command, click.Group)
+    command = root.command.get_command(root, name)
+    assert command is not None, name
+    return click.Context(command, info_name=name, parent=root)
+
+
+def man_page(context: click.Context) -> str:
+    from adcli.manual import TOPICS, chapter
+    from adcli.manual.roff import page
+    about = "values and exact derivatives of formulas and programs"
+    return page(__version__, about, described(context), map(chapter, TOPICS))
+
+
+def described(context: click.Context) -> Iterator[Described]:
+    from adcli.manual.roff import Described
+    for name in verbs(context):
+        with verb(context, name) as inner:
+            command: Any = inner.command
+            options = [record for p in command.get_params(inner) if (record := p.get_help_record(inner))]
+            usage = f"adcli {name} {' '.join(command.collect_usage_pieces(inner))}"
+            yield Described(name, usage, command.help or "", options, [command.example])
+
+
+def show(text: str) -> None:
+    """Write a text; on a terminal, through the pager."""
+    pager = os.environ.get("PAGER", "less" if shutil.which("less") else "")
+    if not (sys.stdout.isatty() and sys.stdin.isatty()) or pager in ("", "cat"):
+        click.echo(text, nl=False)
+    elif os.name != "posix":
+        click.echo_via_pager(text)
+    else:
+        become(pager, text)
+
+
+def become(pager: str, text: str) -> None:
+    """Become the pager, which reads the text from a file without a name: Ctrl-C is then the pager's own business."""
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    os.execvpe("sh", ["sh", "-c", pager], {"LESS": "FRX", **os.environ})
