@@ -34,9 +34,9 @@ def heading(topic: str) -> str:
 
 
 def function_table() -> str:
-    """Every function with its domain, its derivative, and where it is not smooth."""
-    from adcli.manual.functions import functions, rows
-    return table(("function", "domain", "derivative", "not smooth"), (line for f in functions() for line in rows(f)))
+    """Every function with its meaning, its domain, its derivative, and where it is not smooth."""
+    from adcli.manual.functions import functions, row_of
+    return table(("function", "meaning", "derivative", "not smooth"), map(row_of, functions()))
 
 
 def sample_table() -> str:

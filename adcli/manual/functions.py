@@ -1,17 +1,15 @@
-"""What the table of primitives says of every function, in words: form, domain, derivative, and where it is not smooth.
+"""What the table of primitives says of every function: form, domain, derivative, and where it is not smooth.
 
 Nothing here is written per function. The derivative is the row's map with the seed 1, printed in the language; conditions that
 single out exceptional points (a condition with one truth value all over the inside of the row's domain) are left out of it,
-since the status names those points, and stand in `rule`. The domain is found by evaluating the function along each argument.
+since the status names those points, and stand in `rule`.
 """
 from __future__ import annotations
 
-import inspect
-import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any
 
 from adcli.lang.derive.derivatives import gradient
@@ -23,11 +21,10 @@ from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
 from adcli.lang.lower.scope import ALIASES, prelude
 from adcli.lang.syntax.parse import parse
+from adcli.manual.markdown import BREAK
 
 SAMPLES = 64
 """Points inside a row's domain at which a condition that holds everywhere, or nowhere, is told from a real case."""
-GRID = [k / 8 for k in range(-64, 65)]
-"""Where a function is tried out for its domain."""
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
@@ -57,12 +54,13 @@ class Function:
 
     name: str
     form: str
+    about: str
     arguments: tuple[str, ...]
     domain: str
     derivatives: Mapping[str, str]
     status: tuple[NotSmooth, ...] = ()
     rule: Mapping[str, str] = field(default_factory=dict)
-    definition: str | None = None
+    latex: str | None = None
     example: str = ""
     """The constant that stands in the derivative where the function wants one: n = 3."""
     operator: bool = False
@@ -90,28 +88,20 @@ def described(row: Primitive) -> Function:
     name = row.spelled or row.name
     text = infix(name, [(a, ATOM) for a in arguments])[0]
     operator = row.name == "dup" or not text.startswith(f"{name}(")
-    if row.variadic:
-        text = f"{text[:-1]}, …)"
     static = tuple((i, row.domain[i][0] + 1) for i in row.static)
     maps = {a: tree_of_map(row, i, static, arguments) for i, a in enumerate(arguments)
             if row.maps and row.kind(i) == "r" and i not in row.static}
     samples = sampled(row, arguments, dict(static))
     return Function(
-        name, text, arguments, domain(row, arguments, dict(static)) if row.outs == 1 else "",
-        {a: written(brief(tree, samples)) for a, tree in maps.items()}, tuple(not_smooth(row, arguments)),
-        {a: written(tree) for a, tree in maps.items()}, example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static),
-        operator=operator)
+        name, f"{text[:-1]}, …)" if row.variadic else text, row.about, arguments, row.defined,
+        {a: written(brief(tree, samples)) for a, tree in maps.items()}, tuple(not_smooth(row, [Tree(a) for a in arguments])),
+        {a: written(tree) for a, tree in maps.items()}, latex=row.latex, operator=operator,
+        example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static))
 
 
 def argument_names(row: Primitive) -> tuple[str, ...]:
-    """The arguments as the row itself calls them, in its maps or its status."""
-    found: Sequence[str] = ()
-    for function, before in [*[(m, 2) for m in row.maps if m], *[(s.condition, 1) for s in row.status]]:
-        kinds = inspect.signature(function).parameters.values()
-        found = [p.name for p in kinds if p.kind is p.POSITIONAL_OR_KEYWORD][before:]
-        if len(found) == row.arity and not row.variadic:
-            return tuple(found)
-    return ("x", "y", "z")[:row.arity]
+    """The arguments as they are called in writing; of a row that takes any number, the first ones."""
+    return tuple(row.args.removesuffix(", …").split(", "))
 
 
 def tree_of_map(row: Primitive, position: int, static: tuple[tuple[int, float], ...], arguments: Sequence[str]) -> Tree:
@@ -119,37 +109,46 @@ def tree_of_map(row: Primitive, position: int, static: tuple[tuple[int, float], 
     rule = map_rule(row, position, static, row.arity)
     if rule is None:
         return ZERO
-    known = known_names(row, rule.args, rule.z, arguments) | {rule.t: ONE}
+    known = known_names(row, rule.args, rule.z, [Tree(a) for a in arguments]) | {rule.t: ONE}
     value = tree_of(rule.equations, rule.value, known)
     if rule.condition is None:
         return value
     return Tree("select", (tree_of(rule.equations, rule.condition, known), value, ZERO))
 
 
-def not_smooth(row: Primitive, arguments: Sequence[str]) -> Iterator[NotSmooth]:
+def not_smooth(row: Primitive, arguments: Sequence[Tree]) -> Iterator[NotSmooth]:
     for number, entry in enumerate(row.status):
         rule = status_rule(row, number, (), row.arity)
         where = tree_of(rule.equations, rule.value, known_names(row, rule.args, rule.z, arguments))
-        yield NotSmooth(LEVELS[entry.level], written(where), None if entry.needs is None else arguments[entry.needs])
+        yield NotSmooth(LEVELS[entry.level], written(where), None if entry.needs is None else written(arguments[entry.needs]))
 
 
-def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[str]) -> dict[Atom, Tree]:
-    """The arguments by name, and the result as the call of them that it is."""
-    named = [Tree(a) for a in arguments]
-    return {**dict(zip(args, named, strict=True)), z: Tree(row.spelled or row.name, tuple(named))}
+def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[Tree]) -> dict[Atom, Tree]:
+    """What the arguments are, and the result as the call of them that it is."""
+    return {**dict(zip(args, arguments, strict=True)), z: Tree(row.spelled or row.name, tuple(arguments))}
 
 
 def composed(name: str) -> Function:
     """The entry of a function of the prelude, which is another name for an expression."""
     arguments = tuple(p.name or "x" for p in prelude()[name].params)
     form = f"{name}({', '.join(arguments)})"
-    derived = gradient(parse(f"v = {form}\n"))
+    program = parse(f"v = {form}\n")
+    derived = gradient(program)
     known: dict[Atom, Tree] = {p.var: Tree(p.name) for p in derived.params}
     value, *partials = [tree_of(derived.equations, r.atom, known) for r in derived.results]
     inside = [dict.fromkeys(arguments, x) for x in (0.3, 0.7, 1.1, 2.3)]
-    limits = [along(lambda x, a=a: valued(value, {**inside[0], a: x}), a) for a in arguments]  # type: ignore[misc]
-    return Function(name, form, arguments, ", ".join(filter(None, limits)),
-                    {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)}, definition=written(value))
+    known = {p.var: Tree(p.name) for p in program.params}
+    calls = [(e.op, [tree_of(program.equations, a, known) for a in e.args]) for e in program.equations]
+    domain = " and ".join(where for op, args in calls if (where := defined(op, args)))
+    return Function(name, form, written(value), arguments, domain,
+                    {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)},
+                    tuple(s for op, args in calls for s in not_smooth(op, args)))
+
+
+def defined(row: Primitive, arguments: Sequence[Tree]) -> str:
+    """The domain of a row in terms of these arguments."""
+    shown = dict(zip(argument_names(row), map(written, arguments), strict=True))
+    return re.sub("|".join(rf"\b{a}\b" for a in shown), lambda found: shown[found[0]], row.defined)
 
 
 # ---------------------------------------------------------------- expressions
@@ -240,8 +239,6 @@ def valued(tree: Tree, at: Mapping[str, float]) -> Any:
     return FLOAT.apply(TABLE[tree.head], values, atoms)
 
 
-# ---------------------------------------------------------------- domains
-
 def sampled(row: Primitive, arguments: Sequence[str], static: Mapping[int, float]) -> list[dict[str, float]]:
     """Points inside the domain of a row, the same in every run."""
     r = random.Random(0)
@@ -249,57 +246,17 @@ def sampled(row: Primitive, arguments: Sequence[str], static: Mapping[int, float
              for i, a in enumerate(arguments)} for k in range(SAMPLES)]
 
 
-def domain(row: Primitive, arguments: Sequence[str], static: Mapping[int, float]) -> str:
-    """Where the value is a number, as conditions on the arguments; empty where it is one everywhere."""
-    inside = [static.get(i, low + 0.6180339887 * (high - low)) for i, (low, high) in enumerate(row.domain)]
-
-    def value(i: int) -> Callable[[float], float]:
-        def at(x: float) -> float:
-            args = [*inside[:i], x, *inside[i + 1:]]
-            return float(FLOAT.apply(row, args, tuple([Lit(v) for v in args])))
-        return at
-
-    limits = [along(value(i), a) for i, a in enumerate(arguments) if i not in static and "t" not in row.signature]
-    whole = [f"{arguments[i]} a whole constant" for i in static]
-    return ", ".join(filter(None, [*whole, *limits]))
-
-
-def along(value: Callable[[float], float], name: str) -> str:
-    """The interval of one argument in which the value is a number. Single points that have none are poles, which the status
-    names."""
-    there = [not math.isnan(value(x)) for x in GRID]
-    inside = [i for i in range(1, len(GRID)) if there[i] and there[i - 1]]
-    if not inside:
-        return ""
-    first, last = inside[0] - 1, inside[-1]
-    low = bound(value, GRID[first], GRID[first - 1]) if first > 1 else None
-    high = bound(value, GRID[last], GRID[last + 1]) if last < len(GRID) - 2 else None
-
-    def end(x: float | None) -> tuple[str, str]:
-        return ("", "") if x is None else (constant(x)[0], "<=" if math.isfinite(value(x)) else "<")
-
-    (low_text, above), (high_text, below) = end(low), end(high)
-    if low_text and high_text:
-        return f"{low_text} {above} {name} {below} {high_text}"
-    if low_text:
-        return f"{name} {above.replace('<', '>')} {low_text}"
-    return f"{name} {below} {high_text}" if high_text else ""
-
-
-def bound(value: Callable[[float], float], inside: float, outside: float) -> float:
-    """The last number between the two at which the value is a number, as far as bisection settles it."""
-    for _ in range(60):
-        middle = (inside + outside) / 2
-        inside, outside = (inside, middle) if math.isnan(value(middle)) else (middle, outside)
-    return round(inside, 12)
-
-
 # ---------------------------------------------------------------- in a table
 
-def rows(f: Function) -> Iterator[tuple[str, str, str, str]]:
-    """The lines of a table about a function: one for each partial derivative, and for each status."""
+def row_of(f: Function) -> tuple[str, str, str, str]:
+    """The row of a table about a function, with a line for each partial derivative and each status."""
     alone = len(f.derivatives) == 1
     example = f" for {f.example}" if f.example else ""
     partials = [f"`{text if alone else f'{x}: {text}'}{example}`" for x, text in f.derivatives.items()]
     places = [f"`{s.level}{f' by {s.wrt}' if s.wrt else ''}: {s.where}`" for s in f.status]
-    return zip_longest([f"`{f.form}`"], [f.domain and f"`{f.domain}`"], partials, places, fillvalue="")
+    return f"`{f.form}`", meaning_of(f), BREAK.join(partials), BREAK.join(places)
+
+
+def meaning_of(f: Function) -> str:
+    """What a function is, and for which arguments if not for all."""
+    return f"{f.about}, for {f.domain}" if f.domain else f.about

@@ -48,6 +48,8 @@ FENCE = re.compile(r"```(\w*)")
 HEADING = re.compile(r"(#+) (.+)")
 GENERATED = re.compile(r"<!-- (\w+) -->")
 CELLS = re.compile(r"(?<!\\)\|")
+BREAK = "<br>"
+"""A line ends here, in a cell of a table."""
 SPAN = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 

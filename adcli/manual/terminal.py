@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
-from adcli.manual.markdown import SPAN, Block, Code, Heading, Item, Paragraph, Table, spans
+from adcli.manual.markdown import BREAK, SPAN, Block, Code, Heading, Item, Paragraph, Table, spans
 
 WIDEST = 100
 """Characters of a line that are pleasant to read, however wide the terminal is."""
@@ -17,6 +17,8 @@ GLUED = 24
 """Characters of code that stay on one line where they can."""
 BOLD, COLOUR, PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[0m"
 ESCAPE = re.compile(r"\x1b\[\d*m")
+Cell = Sequence[str]
+"""The lines of a cell, before they are wrapped."""
 BLANK = "\0"
 """A blank at which no line is broken."""
 
@@ -47,7 +49,7 @@ class _Page:
             case Code(_, lines):
                 yield from (f"    {line}".rstrip() for line in lines)
             case Table(rows):
-                yield from self.table([[self.cell(cell) for cell in row] for row in rows])
+                yield from self.table([[[self.cell(part) for part in cell.split(BREAK)] for cell in row] for row in rows])
 
     def heading(self, level: int, text: str) -> Iterator[str]:
         for line in wrapped(text, self.width):
@@ -56,7 +58,10 @@ class _Page:
                 yield "=" * len(line)
 
     def inline(self, text: str) -> str:
-        return spans(text, self.code, lambda strong: " ".join(f"{BOLD}{w}{PLAIN}" for w in strong.split()) if self.styled else strong)
+        return spans(text, self.code, self.strong)
+
+    def strong(self, text: str) -> str:
+        return " ".join(f"{BOLD}{word}{PLAIN}" for word in text.split()) if self.styled else text
 
     def cell(self, text: str) -> str:
         """The text of a cell, where any blank may end a line; code alone needs no mark to be told from words."""
@@ -71,31 +76,29 @@ class _Page:
             return f"`{text}`"
         return " ".join(f"{COLOUR}{word}{PLAIN}" for word in text.split(" "))
 
-    def table(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-        """Columns side by side, the widest of them wrapped; a row below the other where not even its words fit."""
+    def table(self, rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+        """Columns side by side, the widest of them wrapped; the cells of a row below each other where not even words fit."""
         count = len(rows[0])
-        natural = [max(visible(row[i]) for row in rows) for i in range(count)]
+        natural = [max(visible(line) for row in rows for line in row[i]) for i in range(count)]
         widths = shares(natural, self.width - 2 * count)
-        words = [max(visible(word) for row in rows for word in row[i].split() or [""]) for i in range(count)]
+        words = [max(visible(word) for row in rows for line in row[i] for word in line.split(" ")) for i in range(count)]
         if any(word > wide for word, wide in zip(words, widths, strict=True)):
             widths = shares(natural, self.width - 2 * count, words)
         if sum(widths) > self.width - 2 * count:
             yield from self.stacked(rows)
             return
         for n, row in enumerate(rows):
-            cells = [wrapped(cell, wide) or [""] for cell, wide in zip(row, widths, strict=True)]
-            for k in range(max(map(len, cells))):
-                line = "".join("  " + padded(cell[k] if k < len(cell) else "", wide)
-                               for cell, wide in zip(cells, widths, strict=True))
-                yield line.rstrip()
-            if n == 0 and any(row):
+            cells = [[part for line in cell for part in wrapped(line, wide)] for cell, wide in zip(row, widths, strict=True)]
+            for parts in zip_longest(*cells, fillvalue=""):
+                yield "".join("  " + padded(part, wide) for part, wide in zip(parts, widths, strict=True)).rstrip()
+            if n == 0:
                 yield "  " + "  ".join("-" * wide for wide in widths)
 
-    def stacked(self, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-        for first, *others in rows[1:]:
+    def stacked(self, rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+        for (first,), *others in rows[1:]:
             yield from wrapped(first, self.width - 2, "  ")
-            for cell in filter(None, others):
-                yield from wrapped(cell, self.width - 6, "      ")
+            for line in (line for cell in others for line in cell):
+                yield from wrapped(line, self.width - 6, "      ")
 
 
 def shares(natural: Sequence[int], room: int, least: Sequence[int] | None = None) -> list[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adcli.command.usage import OneOf, Verb, unknown
+from adcli.command.usage import WRITTEN, Command, OneOf, Option, unknown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,12 +24,12 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
     return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-@click.command("functions", cls=Verb, short_help="Every function with domain, derivative and status.",
-               example="adcli functions atan2")
+@click.command("functions", cls=Command, short_help="Every function with domain, derivative and status.",
+               examples=("adcli functions atan2", "adcli functions --format json"))
 @click.argument("name", required=False, shell_complete=completions)
-@click.option("--format", "form", type=OneOf("format", ("text", "json")), default="text", show_default=True,
-              help="Text, or one JSON object a function.")
-def functions_command(name: str | None, form: str) -> int:
+@click.option("--format", "form", cls=Option, group=WRITTEN, type=OneOf("format", ("text", "json")), default="text",
+              show_default=True, help="Text, or one JSON object a function.")
+def command(name: str | None, form: str) -> int:
     """Every function of the language with its domain, its derivative, and where it is not smooth; or one in detail.
 
     Everything comes from the table that differentiation itself uses.
@@ -53,14 +53,14 @@ def functions_command(name: str | None, form: str) -> int:
 
 def record(f: Function) -> dict[str, Any]:
     """A function as JSON."""
-    return {"name": f.name, "form": f.form, "arguments": f.arguments, "domain": f.domain or None, "definition": f.definition,
-            "derivatives": dict(f.derivatives), "rule": dict(f.rule),
+    return {"name": f.name, "form": f.form, "arguments": f.arguments, "about": f.about, "latex": f.latex,
+            "domain": f.domain or None, "derivatives": dict(f.derivatives), "rule": dict(f.rule),
             "status": [{"level": s.level, "where": s.where, "wrt": s.wrt} for s in f.status]}
 
 
 def detail(f: Function) -> str:
     """All that is known of one function."""
-    lines = [f"{f.form}{f' = {f.definition}' if f.definition else ''}", f"  domain      {f.domain or 'every number'}"]
+    lines = [f"{f.form}: {f.about}", f"  domain      {f.domain or 'every number'}"]
     for x, text in f.derivatives.items():
         lines.append(f"  d/d{x:8s} {text}{f' for {f.example}' if f.example else ''}")
         if f.rule.get(x, text) != text:

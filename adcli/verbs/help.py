@@ -6,11 +6,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from adcli.command.usage import Verb, unknown
+from adcli.command.usage import Command, unknown
 from adcli.lang.ir.errors import AdError
 from adcli.output.version import __version__
 
@@ -30,11 +30,12 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
     return [item for item in found if item.value.startswith(incomplete)]
 
 
-@click.command("help", cls=Verb, short_help="Chapters of the manual; the help of a verb.", example="adcli help exit codes")
+@click.command("help", cls=Command, short_help="Chapters of the manual; the help of a verb.",
+               examples=("adcli help exit codes", "adcli help grad"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
 @click.option("--man", is_flag=True, help="Write the whole manual as a page for man.")
 @click.pass_context
-def help_command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
+def command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
     """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
 
     On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set.
@@ -82,9 +83,9 @@ def verb(context: click.Context, name: str) -> click.Context:
     """The context in which a verb shows its help as `adcli VERB --help` does."""
     root = context.find_root()
     assert isinstance(root.command, click.Group)
-    command = root.command.get_command(root, name)
-    assert command is not None, name
-    return click.Context(command, info_name=name, parent=root)
+    found = root.command.get_command(root, name)
+    assert found is not None, name
+    return click.Context(found, info_name=name, parent=root)
 
 
 def man_page(context: click.Context) -> str:
@@ -98,16 +99,18 @@ def described(context: click.Context) -> Iterator[Described]:
     from adcli.manual.roff import Described
     for name in verbs(context):
         with verb(context, name) as inner:
-            command: Any = inner.command
-            options = [record for p in command.get_params(inner) if (record := p.get_help_record(inner))]
-            usage = f"adcli {name} {' '.join(command.collect_usage_pieces(inner))}"
-            yield Described(name, usage, command.help or "", options, [command.example])
+            options = [record for p in inner.command.get_params(inner)
+                       if isinstance(p, click.Option) and (record := p.get_help_record(inner))]
+            usage = f"adcli {name} {' '.join(inner.command.collect_usage_pieces(inner))}"
+            examples = inner.command.examples if isinstance(inner.command, Command) else ()
+            yield Described(name, usage, inner.command.help or "", options, examples)
 
 
 def show(text: str) -> None:
     """Write a text; on a terminal, through the pager."""
     pager = os.environ.get("PAGER", "less" if shutil.which("less") else "")
-    if not (sys.stdout.isatty() and sys.stdin.isatty()) or pager in ("", "cat"):
+    reader = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if not reader or pager in ("", "cat"):
         click.echo(text, nl=False)
     elif os.name != "posix":
         click.echo_via_pager(text)

@@ -1,0 +1,66 @@
+"""What is said of functions is what differentiation does with them."""
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.parse import parse
+from command import adcli, succeeds
+
+from adcli.manual.functions import Function, functions, names, sampled
+
+ALL = functions()
+
+
+DIFFERENTIABLE = [f for f in ALL if f.derivatives and f.name not in ("select", "dup")]
+
+
+@pytest.mark.parametrize("function", DIFFERENTIABLE, ids=lambda f: f.form)
+def test_the_derivative_that_is_shown_is_the_derivative(function: Function):
+    """Inside the domain of the row, away from the points that the status names; both texts are programs."""
+    fixed = {a: x for a, _, x in (part.partition(" = ") for part in filter(None, function.example.split(", ")))}
+    form = re.sub("|".join(rf"\b{a}\b" for a in fixed) or "(?!)", lambda a: fixed[a[0]], function.form.replace(", …", ""))
+    derived = gradient(parse(f"v = {form}\n"))
+    rows = [row for row in TABLE.values() if (row.spelled or row.name) == function.name and bool(row.static) == bool(fixed)]
+    points = sampled(rows[0], function.arguments, {}) if rows else [{"x": 0.1 * k} for k in range(1, 20)]
+    for point in points:
+        at = {a: x for a, x in point.items() if a not in fixed}
+        got = evaluate(derived, at)
+        for shown in (function.derivatives, function.rule):
+            for a, formula in shown.items():
+                told = evaluate(parse(f"input {', '.join(at)}; w = {formula}\n"), at)["w"]
+                assert math.isclose(told, got[f"dv_d{a}"], rel_tol=1e-13, abs_tol=1e-15), (formula, at)
+
+
+def test_every_name_is_listed_and_can_be_called():
+    listed = {f.name for f in ALL}
+    assert {row.spelled or row.name for row in TABLE.values()} <= listed
+    for name in {f.name for f in ALL if not f.operator}:
+        first = "1" if name == "polygamma" else "x"
+        assert any(accepted(f"v = {name}({', '.join([first, 'y', 'z'][:n])})\n") for n in (1, 2, 3)), name
+    assert listed <= set(names())
+
+
+def accepted(program: str) -> bool:
+    try:
+        return bool(parse(program))
+    except AdError:
+        return False
+
+
+def test_functions_one_all_and_as_json():
+    assert succeeds("functions", "atan2").out.startswith("atan2(y, x): ")
+    assert succeeds("functions", "negate").out == succeeds("functions", "neg").out
+    assert [f["form"] for f in succeeds("functions", "pow", "--format", "json").records] == ["x**n", "x**y"]
+    assert len(succeeds("functions", "--format", "json").records) == len(ALL)
+    (record,) = succeeds("functions", "sqrt", "--format", "json").records
+    assert record["derivatives"] == {"x": "0.5 / sqrt(x)"}
+    assert record["status"] == [{"level": "singular", "where": "x == 0", "wrt": None}]
+    assert succeeds("functions").out in succeeds("help", "functions").out
+    ended = adcli("functions", "tahn")
+    assert (ended.code, ended.err) == (2, "adcli: error: no function 'tahn'\nhelp: did you mean 'tanh'?\n")

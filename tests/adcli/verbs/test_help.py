@@ -1,0 +1,112 @@
+"""adcli help: chapters on a terminal of any width, in a pager, and how topics are found."""
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+from command import adcli, succeeds
+from documents import shell, text
+from places import ROOT
+
+from adcli.main import VERBS
+from adcli.manual import TOPICS, chapter, samples
+from adcli.manual.markdown import Code
+from adcli.manual.terminal import render
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("topic", [*TOPICS, ""])
+def test_a_topic_fits_the_width(topic, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = succeeds("help", *[topic] * bool(topic)).out
+    blocks = chapter(topic) if topic else ()
+    code = {f"    {line}".rstrip() for block in blocks if isinstance(block, Code) for line in block.lines}
+    for line in shown.splitlines():
+        words = max(map(len, line.split()), default=0)
+        assert len(line) <= width or line in code or len(line) - words <= 6, line
+    assert not re.search(r"[\x00\x1b]", shown)
+
+
+def test_all_words_of_a_chapter_are_shown():
+    for topic in TOPICS:
+        shown = re.sub(r"[`\s]", "", render(chapter(topic), 80))
+        for line in text(topic).splitlines():
+            if not line.startswith(("#", "|", "<", "```")):
+                assert re.sub(r"[`\s]|^- ", "", line) in shown, (topic, line)
+
+
+def test_topics_are_found_however_they_are_typed():
+    (want,) = {succeeds("help", *words).out for words in
+               (["exit-codes"], ["exit codes"], ["exit", "codes"], ["Exit_Codes"])}
+    assert want.startswith("exit-codes: what the exit code says\n")
+
+
+def test_the_help_of_a_verb():
+    assert succeeds("help", "grad").out == succeeds("grad", "--help").out
+
+
+def test_the_list_of_topics_and_a_wrong_one():
+    listed = succeeds("help").out
+    assert all(f"\n  {topic} " in listed for topic in TOPICS)
+    assert all(re.search(rf"\b{verb}\b", listed) for verb in VERBS)
+    ended = adcli("help", "tensor")
+    assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: no topic 'tensor'\nhelp: did you mean 'tensors'?\n")
+
+
+def test_the_samples_are_listed_a_line_each(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = succeeds("help", "samples").out
+    for path in samples():
+        assert re.search(rf"^  {path.name} +\S.*$", listed, re.M), path.name
+    assert str(samples()[0].parent) in re.sub(r"\s", "", listed)
+    assert len(samples()) == len(re.findall(r"^  \S+\.ad ", listed, re.M)) == len(list((ROOT / "samples").glob("*.ad")))
+
+
+def test_topics_are_completed():
+    line = 'COMP_WORDS="adcli help ex" COMP_CWORD=2 _ADCLI_COMPLETE=bash_complete adcli'
+    assert shell(line) == "plain,exit-codes\n"
+    assert shell('COMP_WORDS="adcli gr" COMP_CWORD=1 _ADCLI_COMPLETE=bash_complete adcli') == "plain,grad\n"
+    (setup,) = re.findall(r'eval "\$\((.+)\)"', text("environment"))
+    assert shell(setup).startswith("_adcli_completion() {")
+
+
+def on_a_terminal(*args: str, **environment: str) -> str:
+    """What the command writes where standard input and output are a terminal."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-m", "adcli", *args], stdin=child, stdout=child, stderr=child, cwd=ROOT,
+                               env={**os.environ, "COLUMNS": "80", "TERM": "xterm", **environment})
+    os.close(child)
+    parts = []
+    while True:
+        try:
+            part = os.read(parent, 65536)
+        except OSError:   # how Linux says that nobody writes any more
+            break
+        if not part:
+            break
+        parts.append(part)
+    assert process.wait() == 0
+    os.close(parent)
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_it_is_styled_and_goes_through_the_pager(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    plain = succeeds("help", "rows").out
+    seen = tmp_path / "seen"
+    shown = on_a_terminal("help", "rows", PAGER=f"tee {seen}")
+    assert "\x1b[1mrows: " in shown
+    assert seen.read_text(encoding="utf-8") == shown
+    assert on_a_terminal("help", "rows", PAGER="cat", NO_COLOR="1") == plain
+
+
+def test_nothing_of_the_manual_is_imported_by_other_verbs():
+    script = "import sys; from adcli.main import run; run(sys.argv[1:]); print([m for m in sys.modules if 'adcli.manual' in m])"
+    for args in (["--help"], ["grad", "-e", "x", "--at", "x=1"], ["grad", "--help"]):
+        done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True, cwd=ROOT)
+        assert done.stdout.splitlines()[-1] == "[]"

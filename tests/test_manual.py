@@ -1,0 +1,152 @@
+"""The manual: every example of every chapter runs, and everything that it must describe is described."""
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+
+import click
+import pytest
+from adcli.codegen.targets import TARGETS
+from adcli.lang.ir import LEVELS
+from adcli.lang.syntax.parse import parse
+from back_ends import MODES
+from back_ends import derivatives as partials
+from command import adcli
+from documents import MANUAL, console_examples, fenced, shell, terminal, text
+from places import ROOT
+
+from adcli.main import VERBS, cli
+from adcli.manual import TOPICS
+from adcli.manual.functions import described
+
+EXAMPLES = console_examples()
+EVERYTHING = "\n".join(text(topic) for topic in TOPICS)
+CONTEXT = click.Context(cli, info_name="adcli")
+
+
+# ---------------------------------------------------------------- examples
+
+@pytest.mark.parametrize("command, shown", EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_a_console_example_prints_what_is_shown(command, shown):
+    assert terminal(command) == shown
+
+
+@pytest.mark.parametrize("document", ["README", "python"])
+def test_the_python_examples(document, monkeypatch):
+    """As one session, compared character for character."""
+    monkeypatch.chdir(ROOT)
+    (block,) = fenced(text(document), "python")
+    example = doctest.DocTestParser().get_doctest(block, {}, document, document, 0)
+    assert example.examples
+    written: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(example, out=written.append).failed == 0, "".join(written)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_c_example(tmp_path):
+    (source,), (command,) = fenced(text("emit"), "c"), fenced(text("emit"), "sh")
+    command, _, shown = command.strip().partition("    # ")
+    (tmp_path / "main.c").write_text(source, encoding="utf-8")
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == shown + "\n"
+
+
+def test_the_primitive_that_is_added_as_an_example(monkeypatch):
+    """The row of the walk-through is a row: value, derivative and second derivative by its own rule."""
+    from adcli.lang.ir import primitives
+    (block,) = fenced(text("internals"), "text")
+    monkeypatch.setattr(primitives, "TABLE", dict(primitives.TABLE))
+    before = dict(primitives.TABLE)
+    exec(compile(block, "internals.md", "exec"), vars(primitives) | {"TABLE": primitives.TABLE})
+    (name,) = set(primitives.TABLE) - set(before)
+    assert described(primitives.TABLE[name]).derivatives == {"x": "(cos(x) - sinc(x)) / x"}
+
+
+ROWS = re.findall(r"^\| `(.+?)` \| `(\S+=\S+)` \| (.+?) \| (\w+) \|$", text("status"), re.M)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("formula, at, derivatives, status", ROWS)
+def test_a_row_of_the_awkward_points(formula, at, derivatives, status, mode):
+    program = parse(f"v = {formula}\n")
+    point = {name: float(x) for name, x in re.findall(r"(\w+)=([^,]+)", at)}
+    ((got, level),) = partials(program, [point], mode, "native")
+    want = [float(x) for x in derivatives.split(", ")]
+    assert [got[f"dv_d{p.name}"] for p in program.params] == pytest.approx(want, rel=1e-15, nan_ok=True)
+    assert level == status
+
+
+def test_the_table_of_awkward_points_is_there():
+    assert len(ROWS) > 20
+
+
+@pytest.mark.parametrize("code, command", [
+    (0, "adcli grad -e 'log(x)' --at x=-1"), (1, "adcli fmt --check -e 'v=x'"), (2, "adcli grad -e 'v = x'"),
+    (2, "adcli eval absent.ad"), (3, "adcli eval -e 'v = (x' --at x=1"), (4, "adcli grad -e 'log(x)' --at x=-1 --strict"),
+    (2, "adcli help absent")])
+def test_the_exit_codes(code, command):
+    assert f"| {code} |" in text("exit-codes")
+    assert adcli(*shlex.split(command)[1:]).code == code
+
+
+def test_the_exit_code_of_a_bad_row():
+    assert adcli("eval", "-e", "x**2", stdin=b"x\nabc\n").code == 5
+
+
+# ---------------------------------------------------------------- everything is described
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_chapter_describes_every_verb_and_each_of_its_options(verb):
+    assert re.search(rf"^\| `{verb}` \|", text("verbs"), re.M)
+    command = cli.get_command(CONTEXT, verb)
+    assert command is not None
+    for option in (p for p in command.params if isinstance(p, click.Option)):
+        shown = rf"`(\w+ )?({'|'.join(option.opts)})\b"
+        assert option.opts == ["--version"] or re.search(shown, EVERYTHING), (verb, option.opts)
+
+
+def test_every_variable_of_the_environment_that_is_read_is_described():
+    read: set[str] = set()
+    for folder in ("adcli", "lang", "codegen"):
+        for path in (ROOT / folder).rglob("*.py"):
+            source = path.read_text(encoding="utf-8")
+            read |= set(re.findall(r"""environ(?:\.get\(|\[)["'](\w+)""", source)) | set(re.findall(r"\bADCLI_[A-Z_]+", source))
+    assert read >= {"ADCLI_CACHE_DIR", "NO_COLOR", "PAGER"}
+    for name in read - {"HOME", "ADCLI_COMPLETE"}:   # the second is click's, for shell completion
+        assert f"`{name}`" in text("environment"), name
+
+
+def test_every_exit_code_is_described():
+    source = (ROOT / "adcli/main.py").read_text(encoding="utf-8")
+    for code in {*re.findall(r"return (\d+)\b", source), *re.findall(r"exit\((\d+)\)", source), "1", "4", "5"}:
+        assert f"| {code} |" in text("exit-codes"), code
+
+
+def test_every_target_stage_and_status_is_described():
+    from adcli.lang.passes.pipeline import STAGES
+    assert all(f"`--emit {target}`" in text("emit") for target in TARGETS)
+    assert all(f"`{stage}`" in text("emit") for stage in STAGES)
+    assert " < ".join(LEVELS) in text("status")
+
+
+def test_every_reference_leads_somewhere():
+    for topic in re.findall(r"`adcli help ([a-z-]+)`", EVERYTHING + text("README")):
+        assert topic in TOPICS, topic
+    for name in re.findall(r"`((?:adcli|lang|codegen|samples|tests)/[\w/]*(?:\.\w+)?)`", EVERYTHING):
+        assert (ROOT / name).exists(), name
+    for module in re.findall(r"-m adcli\.([\w.]+)", EVERYTHING):
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+
+
+def test_every_room_is_in_the_plan_of_the_house():
+    for room in (p.parent for folder in ("adcli", "lang", "codegen") for p in (ROOT / folder).glob("*/__init__.py")):
+        assert f"`{room.relative_to(ROOT)}`" in text("internals"), room
+
+
+def test_the_chapters_are_those_there_are():
+    assert sorted(TOPICS) == sorted(p.stem for p in MANUAL.glob("*.md"))
+    assert all(text(topic).startswith(f"# {topic}: ") for topic in TOPICS)
+
+
