@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adcli.command.usage import Command, unknown
+from adcli.command.usage import WRITTEN, Command, Option, unknown
 from adcli.lang.ir.errors import AdError
 from adcli.output.version import __version__
 
@@ -33,7 +33,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 @click.command("help", cls=Command, short_help="Chapters of the manual; the help of a verb.",
                examples=("adcli help exit codes", "adcli help grad"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
-@click.option("--man", is_flag=True, help="Write the whole manual as a page for man.")
+@click.option("--man", cls=Option, group=WRITTEN, is_flag=True, help="Write the whole manual as a page for man.")
 @click.pass_context
 def command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
     """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
