@@ -29,14 +29,14 @@ NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Formula:
     """An expression: an operation on others, a name, or a number."""
 
     head: str | float
-    args: tuple[Tree, ...] = ()
+    args: tuple[Formula, ...] = ()
 
 
-TRUE, FALSE, ZERO, ONE = Tree("true"), Tree("false"), Tree(0.0), Tree(1.0)
+TRUE, FALSE, ZERO, ONE = Formula("true"), Formula("false"), Formula(0.0), Formula(1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class NotSmooth:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionFacts:
     """What the manual says of a function or an operator."""
 
     name: str
@@ -66,7 +66,7 @@ class Function:
     operator: bool = False
 
 
-def functions(wanted: str | None = None) -> list[Function]:
+def functions(wanted: str | None = None) -> list[FunctionFacts]:
     """All functions in the order of the table, those of the prelude behind them, then the operators; or those of one name. A
     power has two, since a constant whole exponent has a rule of its own."""
     name = ALIASES.get(wanted, wanted) if wanted else None
@@ -82,20 +82,21 @@ def names() -> list[str]:
 
 # ---------------------------------------------------------------- one row
 
-def described(row: Primitive) -> Function:
+def described(row: Primitive) -> FunctionFacts:
     """The entry of a row of the table."""
     arguments = argument_names(row)
     name = row.spelled or row.name
     text = infix(name, [(a, ATOM) for a in arguments])[0]
     operator = row.name == "dup" or not text.startswith(f"{name}(")
     static = tuple((i, row.domain[i][0] + 1) for i in row.static)
-    maps = {a: tree_of_map(row, i, static, arguments) for i, a in enumerate(arguments)
+    maps = {a: map_formula(row, i, static, arguments) for i, a in enumerate(arguments)
             if row.maps and row.kind(i) == "r" and i not in row.static}
     samples = sampled(row, arguments, dict(static))
-    return Function(
+    points = not_smooth(row, [Formula(a) for a in arguments])
+    return FunctionFacts(
         name, f"{text[:-1]}, …)" if row.variadic else text, row.about, arguments, row.defined,
-        {a: written(brief(tree, samples)) for a, tree in maps.items()}, tuple(not_smooth(row, [Tree(a) for a in arguments])),
-        {a: written(tree) for a, tree in maps.items()}, latex=row.latex, operator=operator,
+        {a: written(brief(formula, samples)) for a, formula in maps.items()}, tuple(points),
+        {a: written(formula) for a, formula in maps.items()}, latex=row.latex, operator=operator,
         example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static))
 
 
@@ -104,48 +105,48 @@ def argument_names(row: Primitive) -> tuple[str, ...]:
     return tuple(row.args.removesuffix(", …").split(", "))
 
 
-def tree_of_map(row: Primitive, position: int, static: tuple[tuple[int, float], ...], arguments: Sequence[str]) -> Tree:
+def map_formula(row: Primitive, position: int, static: tuple[tuple[int, float], ...], arguments: Sequence[str]) -> Formula:
     """The partial derivative by one argument, as the row has it."""
     rule = map_rule(row, position, static, row.arity)
     if rule is None:
         return ZERO
-    known = known_names(row, rule.args, rule.z, [Tree(a) for a in arguments]) | {rule.t: ONE}
-    value = tree_of(rule.equations, rule.value, known)
+    known = known_names(row, rule.args, rule.z, [Formula(a) for a in arguments]) | {rule.t: ONE}
+    value = formula_of(rule.equations, rule.value, known)
     if rule.condition is None:
         return value
-    return Tree("select", (tree_of(rule.equations, rule.condition, known), value, ZERO))
+    return Formula("select", (formula_of(rule.equations, rule.condition, known), value, ZERO))
 
 
-def not_smooth(row: Primitive, arguments: Sequence[Tree]) -> Iterator[NotSmooth]:
+def not_smooth(row: Primitive, arguments: Sequence[Formula]) -> Iterator[NotSmooth]:
     for number, entry in enumerate(row.status):
         rule = status_rule(row, number, (), row.arity)
-        where = tree_of(rule.equations, rule.value, known_names(row, rule.args, rule.z, arguments))
+        where = formula_of(rule.equations, rule.value, known_names(row, rule.args, rule.z, arguments))
         yield NotSmooth(LEVELS[entry.level], written(where), None if entry.needs is None else written(arguments[entry.needs]))
 
 
-def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[Tree]) -> dict[Atom, Tree]:
+def known_names(row: Primitive, args: Sequence[Atom], z: Var, arguments: Sequence[Formula]) -> dict[Atom, Formula]:
     """What the arguments are, and the result as the call of them that it is."""
-    return {**dict(zip(args, arguments, strict=True)), z: Tree(row.spelled or row.name, tuple(arguments))}
+    return {**dict(zip(args, arguments, strict=True)), z: Formula(row.spelled or row.name, tuple(arguments))}
 
 
-def composed(name: str) -> Function:
+def composed(name: str) -> FunctionFacts:
     """The entry of a function of the prelude, which is another name for an expression."""
     arguments = tuple(p.name or "x" for p in prelude()[name].params)
     form = f"{name}({', '.join(arguments)})"
     program = parse(f"v = {form}\n")
     derived = gradient(program)
-    known: dict[Atom, Tree] = {p.var: Tree(p.name) for p in derived.params}
-    value, *partials = [tree_of(derived.equations, r.atom, known) for r in derived.results]
+    known: dict[Atom, Formula] = {p.var: Formula(p.name) for p in derived.params}
+    value, *partials = [formula_of(derived.equations, r.atom, known) for r in derived.results]
     inside = [dict.fromkeys(arguments, x) for x in (0.3, 0.7, 1.1, 2.3)]
-    known = {p.var: Tree(p.name) for p in program.params}
-    calls = [(e.op, [tree_of(program.equations, a, known) for a in e.args]) for e in program.equations]
+    known = {p.var: Formula(p.name) for p in program.params}
+    calls = [(e.op, [formula_of(program.equations, a, known) for a in e.args]) for e in program.equations]
     domain = " and ".join(where for op, args in calls if (where := defined(op, args)))
-    return Function(name, form, written(value), arguments, domain,
-                    {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)},
-                    tuple(s for op, args in calls for s in not_smooth(op, args)))
+    return FunctionFacts(name, form, written(value), arguments, domain,
+                         {a: written(brief(d, inside)) for a, d in zip(arguments, partials, strict=True)},
+                         tuple(s for op, args in calls for s in not_smooth(op, args)))
 
 
-def defined(row: Primitive, arguments: Sequence[Tree]) -> str:
+def defined(row: Primitive, arguments: Sequence[Formula]) -> str:
     """The domain of a row in terms of these arguments."""
     shown = dict(zip(argument_names(row), map(written, arguments), strict=True))
     return re.sub("|".join(rf"\b{a}\b" for a in shown), lambda found: shown[found[0]], row.defined)
@@ -153,60 +154,60 @@ def defined(row: Primitive, arguments: Sequence[Tree]) -> str:
 
 # ---------------------------------------------------------------- expressions
 
-def tree_of(equations: Sequence[Equation], atom: Atom, known: Mapping[Atom, Tree]) -> Tree:
+def formula_of(equations: Sequence[Equation], atom: Atom, known: Mapping[Atom, Formula]) -> Formula:
     """The value of an atom as one expression."""
-    trees = dict(known)
+    known_formulas = dict(known)
 
-    def tree(a: Atom) -> Tree:
-        return tree_of_constant(meaning(a.value)) if isinstance(a, Lit) else trees[a]
+    def formula(a: Atom) -> Formula:
+        return constant_formula(meaning(a.value)) if isinstance(a, Lit) else known_formulas[a]
 
     for e in equations:
-        made = Tree(e.op.spelled or e.op.name, tuple([tree(a) for a in e.args]))
-        trees.update(dict.fromkeys(e.outs, tidy(made)))
-    return tree(atom)
+        made = Formula(e.op.spelled or e.op.name, tuple([formula(a) for a in e.args]))
+        known_formulas.update(dict.fromkeys(e.outs, tidy(made)))
+    return formula(atom)
 
 
-def tree_of_constant(meant: Meaning) -> Tree:
+def constant_formula(meant: Meaning) -> Formula:
     """A constant as what it means: log(2), where the double is only near it."""
-    return Tree(meant) if isinstance(meant, float) else Tree(meant[0], tuple([tree_of_constant(a) for a in meant[1:]]))
+    return Formula(meant) if isinstance(meant, float) else Formula(meant[0], tuple([constant_formula(a) for a in meant[1:]]))
 
 
-def tidy(tree: Tree) -> Tree:
+def tidy(formula: Formula) -> Formula:
     """Without factors of 1 and the sums with 0 that only turn −0 into 0, and with negations moved into comparisons."""
-    match tree:
-        case Tree("mul", (Tree(1.0), x)) | Tree("mul", (x, Tree(1.0))) | Tree("add", (x, Tree(0.0))):
+    match formula:
+        case Formula("mul", (Formula(1.0), x)) | Formula("mul", (x, Formula(1.0))) | Formula("add", (x, Formula(0.0))):
             return x
-        case Tree("dup", (x,)) | Tree("neg", (Tree("neg", (x,)),)) | Tree("not", (Tree("not", (x,)),)):
+        case Formula("dup", (x,)) | Formula("neg", (Formula("neg", (x,)),)) | Formula("not", (Formula("not", (x,)),)):
             return x
-        case Tree("neg", (Tree(float(x)),)):
-            return Tree(-x)
-        case Tree("not", (Tree("and" | "or" as head, (x, y)),)):
-            return Tree("or" if head == "and" else "and", (tidy(Tree("not", (x,))), tidy(Tree("not", (y,)))))
-        case Tree("not", (Tree(str(head), args),)) if head in NEGATED:
-            return Tree(NEGATED[head], args)
-    return tree
+        case Formula("neg", (Formula(float(x)),)):
+            return Formula(-x)
+        case Formula("not", (Formula("and" | "or" as head, (x, y)),)):
+            return Formula("or" if head == "and" else "and", (tidy(Formula("not", (x,))), tidy(Formula("not", (y,)))))
+        case Formula("not", (Formula(str(head), args),)) if head in NEGATED:
+            return Formula(NEGATED[head], args)
+    return formula
 
 
-def brief(tree: Tree, samples: Sequence[Mapping[str, float]]) -> Tree:
+def brief(formula: Formula, samples: Sequence[Mapping[str, float]]) -> Formula:
     """The expression without the cases that no sample is in."""
-    if tree.args and (tree.head in NEGATED or tree.head in ("and", "or", "not")):
-        seen = {bool(valued(tree, at)) for at in samples}
+    if formula.args and (formula.head in NEGATED or formula.head in ("and", "or", "not")):
+        seen = {bool(valued(formula, at)) for at in samples}
         if len(seen) == 1:
             return TRUE if seen == {True} else FALSE
-    if tree.head == "select":
-        return choice(tree, samples)
-    made = tidy(Tree(tree.head, tuple([brief(a, samples) for a in tree.args])))
+    if formula.head == "select":
+        return choice(formula, samples)
+    made = tidy(Formula(formula.head, tuple([brief(a, samples) for a in formula.args])))
     match made:
-        case Tree("and", (Tree("true"), x)) | Tree("and", (x, Tree("true"))):
+        case Formula("and", (Formula("true"), x)) | Formula("and", (x, Formula("true"))):
             return x
-        case Tree("or", (Tree("false"), x)) | Tree("or", (x, Tree("false"))):
+        case Formula("or", (Formula("false"), x)) | Formula("or", (x, Formula("false"))):
             return x
     return made
 
 
-def choice(tree: Tree, samples: Sequence[Mapping[str, float]]) -> Tree:
+def choice(formula: Formula, samples: Sequence[Mapping[str, float]]) -> Formula:
     """A choice of two expressions, each brief for the samples that choose it; the one of them if all do."""
-    condition, *arms = tree.args
+    condition, *arms = formula.args
     chosen: list[list[Mapping[str, float]]] = [[], []]
     for at in samples:
         chosen[0 if valued(condition, at) else 1].append(at)
@@ -214,29 +215,29 @@ def choice(tree: Tree, samples: Sequence[Mapping[str, float]]) -> Tree:
         return brief(arms[0 if chosen[0] else 1], samples)
     made = [brief(arm, at) for arm, at in zip(arms, chosen, strict=True)]
     shown = brief(condition, samples)
-    return Tree("select", (shown.args[0], made[1], made[0]) if shown.head == "not" else (shown, *made))
+    return Formula("select", (shown.args[0], made[1], made[0]) if shown.head == "not" else (shown, *made))
 
 
-def written(tree: Tree) -> str:
+def written(formula: Formula) -> str:
     """The expression in the language."""
-    return piece(tree)[0]
+    return piece(formula)[0]
 
 
-def piece(tree: Tree) -> Piece:
-    if isinstance(tree.head, float):
-        return constant(tree.head)
-    return infix(tree.head, [piece(a) for a in tree.args]) if tree.args else (tree.head, ATOM)
+def piece(formula: Formula) -> Piece:
+    if isinstance(formula.head, float):
+        return constant(formula.head)
+    return infix(formula.head, [piece(a) for a in formula.args]) if formula.args else (formula.head, ATOM)
 
 
-def valued(tree: Tree, at: Mapping[str, float]) -> Any:
+def valued(formula: Formula, at: Mapping[str, float]) -> Any:
     """The value of an expression at a point."""
-    if isinstance(tree.head, float):
-        return tree.head
-    if not tree.args:
-        return at[tree.head]
-    values = [valued(a, at) for a in tree.args]
+    if isinstance(formula.head, float):
+        return formula.head
+    if not formula.args:
+        return at[formula.head]
+    values = [valued(a, at) for a in formula.args]
     atoms: tuple[Atom, ...] = tuple([Lit(float(v)) for v in values])
-    return FLOAT.apply(TABLE[tree.head], values, atoms)
+    return FLOAT.apply(TABLE[formula.head], values, atoms)
 
 
 def sampled(row: Primitive, arguments: Sequence[str], static: Mapping[int, float]) -> list[dict[str, float]]:
@@ -248,7 +249,7 @@ def sampled(row: Primitive, arguments: Sequence[str], static: Mapping[int, float
 
 # ---------------------------------------------------------------- in a table
 
-def row_of(f: Function) -> tuple[str, str, str, str]:
+def row_of(f: FunctionFacts) -> tuple[str, str, str, str]:
     """The row of a table about a function, with a line for each partial derivative and each status."""
     alone = len(f.derivatives) == 1
     example = f" for {f.example}" if f.example else ""
@@ -257,6 +258,6 @@ def row_of(f: Function) -> tuple[str, str, str, str]:
     return f"`{f.form}`", meaning_of(f), BREAK.join(partials), BREAK.join(places)
 
 
-def meaning_of(f: Function) -> str:
+def meaning_of(f: FunctionFacts) -> str:
     """What a function is, and for which arguments if not for all."""
     return f"{f.about}, for {f.domain}" if f.domain else f.about

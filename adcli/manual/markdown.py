@@ -22,7 +22,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Bullet:
     """A point of a list."""
 
     text: str
@@ -37,13 +37,13 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CellTable:
     """Rows of cells; the first row is the heading."""
 
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Heading | Paragraph | Item | Code | Table
+Block = Heading | Paragraph | Bullet | Code | CellTable
 FENCE = re.compile(r"```(\w*)")
 HEADING = re.compile(r"(#+) (.+)")
 GENERATED = re.compile(r"<!-- (\w+) -->")
@@ -72,12 +72,12 @@ def blocks(text: str, generated: Callable[[str], str] | None = None) -> Iterator
             yield Code("", tuple(part[4:] for part in lines[at:end]))
         elif line.startswith("|"):
             end = next((i for i in range(at, len(lines)) if not lines[i].startswith("|")), len(lines))
-            yield Table(tuple(cells(row) for row in (line, *lines[at + 2:end])))
+            yield CellTable(tuple(cells(row) for row in (line, *lines[at + 2:end])))
         elif line.strip():
             end = next((i for i in range(end, len(lines)) if not lines[i].strip() or lines[i].startswith(("- ", "|", "```"))),
                        len(lines))
             whole = " ".join(part.strip() for part in lines[at:end])
-            yield Item(whole[2:]) if line.startswith("- ") else Paragraph(whole)
+            yield Bullet(whole[2:]) if line.startswith("- ") else Paragraph(whole)
         at = end
 
 

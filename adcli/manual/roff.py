@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from adcli.manual.markdown import Block, Code, Heading, Item, Paragraph, Table, spans
+from adcli.manual.markdown import Block, Bullet, CellTable, Code, Heading, Paragraph, spans
 from adcli.manual.terminal import render
 
 WIDTH = 72
@@ -55,11 +55,11 @@ def written(block: Block) -> Iterator[str]:
             yield f".SS {quoted(text)}"
         case Paragraph(text):
             yield from [".PP", inline(text)]
-        case Item(text):
+        case Bullet(text):
             yield from [".IP \\(bu 2", inline(text)]
         case Code(_, lines):
             yield from [".PP", ".RS 4", ".nf", *map(escaped, lines), ".fi", ".RE"]
-        case Table():
+        case CellTable():
             yield from [".PP", ".nf", *map(escaped, render([block], WIDTH).splitlines()), ".fi"]
 
 

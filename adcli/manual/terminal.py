@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 
-from adcli.manual.markdown import BREAK, SPAN, Block, Code, Heading, Item, Paragraph, Table, spans
+from adcli.manual.markdown import BREAK, SPAN, Block, Bullet, CellTable, Code, Heading, Paragraph, spans
 
 WIDEST = 100
 """Characters of a line that are pleasant to read, however wide the terminal is."""
@@ -28,7 +28,7 @@ def render(chapter: Iterable[Block], width: int = 80, styled: bool = False) -> s
     page = _Page(min(width, WIDEST), styled)
     shown = list(chapter)
     parts = ["\n".join(page.block(b)) for b in shown]
-    between = ["\n" if type(a) is type(b) is Item else "\n\n" for a, b in pairwise(shown)]
+    between = ["\n" if type(a) is type(b) is Bullet else "\n\n" for a, b in pairwise(shown)]
     text = "".join(part + gap for part, gap in zip(parts, [*between, "\n"], strict=True))
     return text.replace(BLANK, " ")
 
@@ -43,12 +43,12 @@ class _Page:
                 yield from self.heading(level, text)
             case Paragraph(text):
                 yield from wrapped(self.inline(text), self.width - 2, "  ")
-            case Item(text):
+            case Bullet(text):
                 first, *rest = wrapped(self.inline(text), self.width - 4)
                 yield from [f"  - {first}", *(f"    {line}" for line in rest)]
             case Code(_, lines):
                 yield from (f"    {line}".rstrip() for line in lines)
-            case Table(rows):
+            case CellTable(rows):
                 yield from self.table([[[self.cell(part) for part in cell.split(BREAK)] for cell in row] for row in rows])
 
     def heading(self, level: int, text: str) -> Iterator[str]:

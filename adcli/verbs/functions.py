@@ -13,7 +13,7 @@ from adcli.command.usage import WRITTEN, Command, OneOf, Option, unknown
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from adcli.manual.functions import Function
+    from adcli.manual.functions import FunctionFacts
 
 
 def completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -51,14 +51,14 @@ def command(name: str | None, form: str) -> int:
     return 0
 
 
-def record(f: Function) -> dict[str, Any]:
+def record(f: FunctionFacts) -> dict[str, Any]:
     """A function as JSON."""
     return {"name": f.name, "form": f.form, "arguments": f.arguments, "about": f.about, "latex": f.latex,
             "domain": f.domain or None, "derivatives": dict(f.derivatives), "rule": dict(f.rule),
             "status": [{"level": s.level, "where": s.where, "wrt": s.wrt} for s in f.status]}
 
 
-def detail(f: Function) -> str:
+def detail(f: FunctionFacts) -> str:
     """All that is known of one function."""
     lines = [f"{f.form}: {f.about}", f"  domain      {f.domain or 'every number'}"]
     for x, text in f.derivatives.items():

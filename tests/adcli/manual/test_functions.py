@@ -12,7 +12,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.parse import parse
 from command import adcli, succeeds
 
-from adcli.manual.functions import Function, functions, names, sampled
+from adcli.manual.functions import FunctionFacts, functions, names, sampled
 
 ALL = functions()
 
@@ -21,7 +21,7 @@ DIFFERENTIABLE = [f for f in ALL if f.derivatives and f.name not in ("select", "
 
 
 @pytest.mark.parametrize("function", DIFFERENTIABLE, ids=lambda f: f.form)
-def test_the_derivative_that_is_shown_is_the_derivative(function: Function):
+def test_the_derivative_that_is_shown_is_the_derivative(function: FunctionFacts):
     """Inside the domain of the row, away from the points that the status names; both texts are programs."""
     fixed = {a: x for a, _, x in (part.partition(" = ") for part in filter(None, function.example.split(", ")))}
     form = re.sub("|".join(rf"\b{a}\b" for a in fixed) or "(?!)", lambda a: fixed[a[0]], function.form.replace(", …", ""))
