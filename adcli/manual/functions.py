@@ -15,12 +15,11 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.notation import ATOM, Piece, constant, infix
+from adcli.lang.ir.notation import ALIASES, ATOM, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
 from adcli.lang.ir.rule_programs import map_rule, status_rule
-from adcli.lang.lower.scope import ALIASES, prelude
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse, prelude
 from adcli.manual.markdown import BREAK
 
 SAMPLES = 64
