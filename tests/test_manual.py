@@ -10,7 +10,7 @@ import click
 import pytest
 from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from back_ends import derivatives as partials
 from command import adcli

@@ -9,7 +9,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.syntax.parse import parse
+from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 
 from adcli.manual.functions import FunctionFacts, functions, names, sampled
