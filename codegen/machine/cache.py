@@ -15,7 +15,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import sha256
+from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ BYTES_KEPT = 256 << 20
 """At most, all entries together; one entry may take an eighth."""
 ENTRIES_KEPT = 4096
 """At most, so that looking through the folder stays a matter of milliseconds."""
+LEAN_HASHES, LONG_DATA = "_sha2" if sys.version_info >= (3, 12) else "_sha256", 1 << 20
+"""Python's own SHA-256, and the bytes that OpenSSL hashes quicker although it has to be loaded first."""
 STALE = 3600
 """Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
 SUFFIX, TEMPORARY = ".adc", ".part"
@@ -54,12 +56,17 @@ def location() -> str | None:
 
 def key(parts: Iterable[str]) -> str:
     """The name of the entry for these parts; no two lists of parts give the same text to the hash."""
-    digest = sha256()
-    for part in (str(SCHEMA), *parts):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
+    encoded = [part.encode("utf-8", "surrogatepass") for part in (str(SCHEMA), *parts)]
+    return sha256(b"".join([len(data).to_bytes(8, "little") + data for data in encoded])).hex()
+
+
+def sha256(data: bytes | memoryview) -> bytes:
+    """By a module of Python's own, as its `random` does: hashlib brings OpenSSL, which is a twentieth of a warm run."""
+    try:
+        module = import_module(LEAN_HASHES if len(data) < LONG_DATA else "hashlib")
+    except ImportError:
+        module = import_module("hashlib")
+    return bytes(module.sha256(data).digest())
 
 
 def surroundings() -> list[str]:
@@ -229,7 +236,7 @@ def content(data: bytes, name: str) -> bytes | None:
     """What an entry holds, None unless every byte of it is as it was written, under this name."""
     start = len(MAGIC) + 32
     body = memoryview(data)[start:]
-    if not data.startswith(MAGIC) or data[len(MAGIC):start] != sha256(body).digest():
+    if not data.startswith(MAGIC) or data[len(MAGIC):start] != sha256(body):
         return None
     return bytes(body[32:]) if body[:32] == bytes.fromhex(name) else None
 
@@ -241,7 +248,7 @@ def write(folder: int, name: str, data: bytes) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with open(handle, "wb") as file:
-            file.write(MAGIC + sha256(body).digest())
+            file.write(MAGIC + sha256(body))
             file.write(body)
         os.rename(temporary, name + SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:

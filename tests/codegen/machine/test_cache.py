@@ -1,5 +1,6 @@
 """The compile cache: what is kept is used, changes nothing, and is believed only when every byte of it is in order."""
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -106,7 +107,7 @@ def test_notes_of_the_program_are_kept(folder, tmp_path):
 
 WATCH = ("import sys; from adcli.main import run; code = run(sys.argv[1:]);"
          "heavy = {'lark', 'numpy', 'llvmlite', 'adcli.lang.ir.primitives', 'adcli.lang.syntax.parse', 'adcli.codegen.rows.jit',"
-         " 'difflib', 'fractions'};"
+         " 'difflib', 'fractions', 'hashlib'};"
          "print(sorted(heavy & set(sys.modules)), code, file=sys.stderr)")
 
 
@@ -141,6 +142,14 @@ def test_every_ingredient_changes_the_key(monkeypatch):
 def test_parts_are_not_run_together():
     assert cache.key(["ab", "c"]) != cache.key(["a", "bc"]) != cache.key(["abc"])
     assert cache.key(["\udc80"]) != cache.key(["\udc81"])
+
+
+@pytest.mark.parametrize("lean", [cache.LEAN_HASHES, "no_such_module"])
+def test_every_hash_is_sha_256(monkeypatch, lean):
+    monkeypatch.setattr(cache, "LEAN_HASHES", lean)
+    for length in (0, 1, 1000, cache.LONG_DATA - 1, cache.LONG_DATA):
+        data = random.Random(length).randbytes(length)
+        assert cache.sha256(data) == cache.sha256(memoryview(data)) == hashlib.sha256(data).digest()
 
 
 def test_a_file_that_changes_without_its_size_counts(tmp_path):
