@@ -21,7 +21,7 @@ LANES = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EmitOptions:
     """What an emitter can be told: `style` is for text; `lanes` and the function's `name` for LLVM and below.
 
     `fast` licenses LLVM to round otherwise. `name` must not be that of a libm function. AdError for a style or a number
@@ -40,7 +40,7 @@ class Options:
             raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
 
 
-Emitter = Callable[[Program, Sequence[str], Options], str | bytes]
+Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class Target:
     emit: Emitter
 
 
-def text(program: Program, header: Sequence[str], options: Options) -> str:
+def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     return print_program(program, options.style, header)
 
 
-def llvm(program: Program, header: Sequence[str], options: Options) -> str:
+def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.rows import jit
     module = compiled(program, options)
     written = commented([*header, *calling(module.entry)], ";") + module.text
@@ -65,14 +65,14 @@ def llvm(program: Program, header: Sequence[str], options: Options) -> str:
     return written
 
 
-def assembly(program: Program, header: Sequence[str], options: Options) -> str:
+def assembly(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.rows import jit
     module = compiled(program, options)
     code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
     return commented([*header, *calling(module.entry)], "#") + code
 
 
-def object_file(program: Program, header: Sequence[str], options: Options) -> bytes:
+def object_file(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.llvm import identification
@@ -81,7 +81,7 @@ def object_file(program: Program, header: Sequence[str], options: Options) -> by
     return jit.object_code(marked, jit.baseline(), jit.effort(module))
 
 
-def compiled(program: Program, options: Options) -> Module:
+def compiled(program: Program, options: EmitOptions) -> Module:
     """The program as LLVM IR."""
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.llvm import emit

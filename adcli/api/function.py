@@ -166,14 +166,14 @@ class Function:
 
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
-        from adcli.codegen.targets import Options, text
-        return text(self._program, [], Options(style=style))
+        from adcli.codegen.targets import EmitOptions, text
+        return text(self._program, [], EmitOptions(style=style))
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
         self._of_scalars("llvm()")
-        from adcli.codegen.targets import Options, llvm
-        return llvm(self._program, [], Options(lanes=lanes))
+        from adcli.codegen.targets import EmitOptions, llvm
+        return llvm(self._program, [], EmitOptions(lanes=lanes))
 
     # -- values
 

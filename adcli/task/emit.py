@@ -11,8 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adcli.codegen.targets import TARGETS
-from adcli.codegen.targets import Options as Target
+from adcli.codegen.targets import TARGETS, EmitOptions
 from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
@@ -33,7 +32,7 @@ def emit(task: Task, options: ResultOptions) -> None:
     if task.signature.tensors:
         check_tensors(task, options.emit)
     program = bound(task.program, task.seeds)
-    how = Target(options.style or "nested", int(options.lanes or 1), f"adcli_{task.verb.name}", options.fast_math)
+    how = EmitOptions(options.style or "nested", int(options.lanes or 1), f"adcli_{task.verb.name}", options.fast_math)
     written = TARGETS[options.emit].emit(program, header(task, program, options), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError("refusing to write an object file to a terminal; use -o FILE")

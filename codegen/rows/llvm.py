@@ -27,8 +27,8 @@ LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "ro
 """What the text calls its own values and blocks: no value of a program has such a name."""
 ONE_PART = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
-BLOCKS, LONG_PROGRAM = 4, 20_000
-"""How many blocks go through each part together in a program of more than LONG_PROGRAM equations."""
+BLOCKS, BLOCKS_BEYOND = 4, 20_000
+"""How many blocks go through each part together in a program of more than BLOCKS_BEYOND equations."""
 PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
@@ -67,7 +67,7 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     parts, slots = cut(program, part_size)
     instructions = Instructions(lanes, library, fast)
     writer = KernelWriter(program, instructions)
-    blocks = BLOCKS if len(program.equations) > LONG_PROGRAM else 1
+    blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
     body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from adcli.codegen.targets import TARGETS, Options
+from adcli.codegen.targets import TARGETS, EmitOptions
 from native_programs import long_program
 
 
@@ -10,7 +10,7 @@ from native_programs import long_program
 @pytest.mark.parametrize("length", [10, 3000])
 def test_emit(name: str, length: int) -> None:
     program, header = long_program(length), ["made by a test", ""]
-    first, second = (TARGETS[name].emit(program, header, Options()) for _ in range(2))
+    first, second = (TARGETS[name].emit(program, header, EmitOptions()) for _ in range(2))
     assert first == second
     if name == "object":
         assert b"kernel" in first
@@ -21,6 +21,6 @@ def test_emit(name: str, length: int) -> None:
 
 
 def test_emit_other_lanes() -> None:
-    text = TARGETS["llvm"].emit(long_program(50), [], Options(lanes=4, name="f"))
+    text = TARGETS["llvm"].emit(long_program(50), [], EmitOptions(lanes=4, name="f"))
     assert "define void @f(" in text
     assert "<4 x double>" in text

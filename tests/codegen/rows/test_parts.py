@@ -34,7 +34,7 @@ def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatc
     at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows * lanes)] for k in range(5)]
     whole = llvm.emit(program, lanes, veclib.host(), part_size=10_000)
     single = llvm.emit(program, lanes, veclib.host(), part_size=50)
-    monkeypatch.setattr(llvm, "LONG_PROGRAM", 100)
+    monkeypatch.setattr(llvm, "BLOCKS_BEYOND", 100)
     together = llvm.emit(program, lanes, veclib.host(), part_size=50)
     assert together.work_bytes == llvm.BLOCKS * single.work_bytes
     runs = [jit.run(jit.link(jit.object_code(m.text), m.entry), at) for m in (whole, together)]
