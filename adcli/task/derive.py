@@ -17,7 +17,7 @@ from adcli.task.verbs import VERBS, Asked
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedProgram:
     """The program with the outputs asked for, its derivative, the inputs it was taken with respect to, and the plans of sweeps.
 
     `program` is None for a Jacobian of tensors that no program has as its results: one sweep for each element computes it.
@@ -37,24 +37,24 @@ class Derived:
         return Signature((program or primal).params, outputs, tuple(results), tuple(self.wrt), primal.notes, primal.source,
                          has_tensors(primal))
 
-    def along(self, request: Request, seeds: Mapping[str, float]) -> Derived:
+    def along(self, request: Request, seeds: Mapping[str, float]) -> DerivedProgram:
         """The derivative for seeds that are known: a zero seed drops what it would have caused, so none is emitted."""
         assert self.program is not None, "what is computed by sweeps has no seeds"
         nonzero = [p.seed for p in self.program.params if p.seed and seeds[p.name]]
         return replace(self, program=VERBS[request.verb].derive(Asked(request, self.primal, self.wrt, nonzero, [])))
 
 
-def derived(request: Request) -> Derived:
+def derived(request: Request) -> DerivedProgram:
     """What a request asks for. AdError if the program is wrong, or what is asked of it."""
     program = parse_source(request.source)
     outputs, partials = requested(program, request.of)
     primal = chosen(program, outputs)
     wrt = [] if request.verb == "eval" else inputs_to_differentiate(primal, request.wrt, partials)
     if request.verb == "jacobian" and swept(primal, request.mode):
-        return Derived(primal, None, wrt)
+        return DerivedProgram(primal, None, wrt)
     steps: list[DerivationStep] = []
     made = VERBS[request.verb].derive(Asked(request, primal, wrt, None, steps))
-    return Derived(primal, made, wrt, tuple(steps))
+    return DerivedProgram(primal, made, wrt, tuple(steps))
 
 
 def swept(primal: Program, mode: str) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from adcli.codegen.rows.llvm import Module
     from adcli.command.options import ResultOptions
-    from adcli.task.derive import Derived
+    from adcli.task.derive import DerivedProgram
 
 
 class Slot(NamedTuple):
@@ -47,7 +47,7 @@ class Task:
     signature: Signature
     seeds: Mapping[str, Any] = field(default_factory=dict)
     slot: Slot | None = None
-    worked: Derived | None = None
+    worked: DerivedProgram | None = None
     linked: Kernel | None = None
 
     @property
@@ -55,7 +55,7 @@ class Task:
         return VERBS[self.request.verb]
 
     @cached_property
-    def derivation(self) -> Derived:
+    def derivation(self) -> DerivedProgram:
         """The programs themselves."""
         from adcli.task.derive import derived
         return self.worked or derived(self.request)

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     derivative: Cell
 
 
-class Table(NamedTuple):
+class TraceTable(NamedTuple):
     """Rows in three sections: inputs, lines, outputs. Without a second title there is no second column."""
 
     titles: tuple[str, str]
@@ -67,16 +67,16 @@ class Writer:
         self.trace, self.names, self.notation = trace, names, notation
         self.spelled: dict[tuple[Var, str], str] = {}
 
-    def tables(self, tangent: bool, cotangent: bool) -> Iterator[Table]:
+    def tables(self, tangent: bool, cotangent: bool) -> Iterator[TraceTable]:
         """The primal trace beside the tangents, then beside the adjoints, as far as they are asked for."""
         if tangent or not cotangent:
-            yield Table((PRIMAL, FORWARD if tangent else ""), (
+            yield TraceTable((PRIMAL, FORWARD if tangent else ""), (
                 [Row(self.given(p.name, p.var), self.given(p.name, p.var, TANGENT) if p.var in self.trace.tangents else NOTHING)
                  for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.forward(line)],
                 [Row(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]))
         if cotangent:
-            yield Table((PRIMAL, REVERSE), (
+            yield TraceTable((PRIMAL, REVERSE), (
                 [Row(self.given(p.name, p.var), self.received(p.name, p.var)) for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.reverse(line)],
                 [Row(self.output(r), self.sown(r)) for r in self.trace.program.results]))
@@ -226,7 +226,7 @@ def padded(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def text(table: Table) -> Iterator[str]:
+def text(table: TraceTable) -> Iterator[str]:
     """Lines of aligned columns, a rule between the sections."""
     rows = [row for section in table.sections for row in section]
     left = [cell_width(parts) for parts in zip(*(r.primal for r in rows), strict=True)] if rows else [0] * 4
@@ -259,7 +259,7 @@ def aligned(cell: Cell, columns: Sequence[int]) -> str:
 
 # ---------------------------------------------------------------- Markdown and LaTeX
 
-def markdown(table: Table) -> Iterator[str]:
+def markdown(table: TraceTable) -> Iterator[str]:
     """A table of GitHub-flavoured Markdown."""
     columns = 2 if table.titles[1] else 1
     yield f"| {' | '.join(table.titles[:columns])} |\n|{':---|' * columns}\n"
@@ -271,7 +271,7 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\|*_<`\[\]~])", r"\\\1", text)
 
 
-def latex(table: Table) -> Iterator[str]:
+def latex(table: TraceTable) -> Iterator[str]:
     """A tabular with booktabs rules; its formulas need amsmath."""
     columns = 2 if table.titles[1] else 1
     layout = r"@{\qquad}".join([r"l@{\;}l@{\;}l@{\;}l"] * columns)

@@ -76,14 +76,14 @@ def command(options: WhyOptions) -> int:
         remark(note)
     require_point(primal.params, options.at)
     at = within(primal.params, points(primal.params, options.at, remark), remark, primal.source)
-    asked = Question(primal, inputs, options.mode == "forward", options.order, options.limit)
+    asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
     headed = several(options.at)
     with destination(options.output) as stream:
         write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
     return 0
 
 
-class Question(NamedTuple):
+class WhyAt(NamedTuple):
     """What is to be explained at every point."""
 
     primal: Program
@@ -103,7 +103,7 @@ class Explanation(NamedTuple):
     other: dict[str, float]
 
 
-def groups(asked: Question, at: Mapping[str, float]) -> list[Explanation]:
+def groups(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
     from adcli.lang.analyse.findings import explained, other_mode
     from adcli.lang.analyse.limits import limits_of
@@ -132,7 +132,7 @@ def rank(x: float) -> int:
 
 # ---------------------------------------------------------------- text
 
-def as_text(asked: Question, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
+def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
         told: set[str] = set()
@@ -193,7 +193,7 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
 
 # ---------------------------------------------------------------- JSON
 
-def as_json(asked: Question, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
+def as_json(asked: WhyAt, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
     for point in at:
         at_point = {k: json_number(x) for k, x in point.items()}

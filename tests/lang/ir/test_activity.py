@@ -1,0 +1,37 @@
+"""What is differentiated: names are checked, params and integers stand aside, and a value is active by what it depends on."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.ir.activity import active_values, inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+
+PROGRAM = parse("param k = 2\ns = x*y\nu = s + k\nw = z > 0 ? s : z")
+
+
+def test_every_input_but_params_by_default():
+    assert inputs_to_differentiate(PROGRAM, None) == ["x", "y", "z"]
+    assert inputs_to_differentiate(PROGRAM, ["k", "x", "k"]) == ["k", "x"]
+    assert inputs_to_differentiate(PROGRAM, None, [("u", ("y", "x", "y"))]) == ["y", "x"]
+
+
+def test_outputs_by_name_and_order():
+    assert outputs_to_differentiate(PROGRAM, None) == ["u", "w"]
+    assert [r.name for r in with_outputs(PROGRAM, outputs_to_differentiate(PROGRAM, ["w", "u"])).results] == ["w", "u"]
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda: inputs_to_differentiate(PROGRAM, ["q"]), "no input 'q'"),
+    (lambda: outputs_to_differentiate(PROGRAM, ["s"]), "no output 's'"),
+    (lambda: inputs_to_differentiate(parse("input int32 I(N), x(M)\ny(i) = x(I(i))"), ["I"]), "tensor of integers"),
+])
+def test_names_that_cannot_be_differentiated(call, said):
+    with pytest.raises(AdError, match=said):
+        call()
+
+
+def test_a_value_is_active_if_it_depends_on_an_input_and_a_truth_value_never_is():
+    active = active_values(PROGRAM, ["z"])
+    for e in PROGRAM.equations:
+        (out,) = e.outs
+        assert (out in active) == (e.op.name == "select"), e
