@@ -14,7 +14,7 @@ import numpy as np
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.simplify import simplify
 from adcli.output.tensors import require_room
 from adcli.task.tasks import Task
@@ -62,7 +62,7 @@ def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ..
             compute: Callable[[str, Program], Evaluator], levels: list[int]) -> Matrices:
     found = {}
     for x in wrt:
-        program = simplify(tangents(primal, [x]))
+        program = tangent_program(primal, [x])
         run = compute(x, program)
         extents = np.shape(point[x])
         matrices = [np.zeros((*shape, *extents)) for shape in shapes.values()]
@@ -80,7 +80,7 @@ def reverse(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ..
     found = {}
     wrt = [p.name for p in primal.params if p.name in wrt]   # the order of the adjoints
     for v, extents in shapes.items():
-        program = simplify(adjoints(primal, wrt, [v]))
+        program = adjoint_program(primal, wrt, [v])
         run = compute(v, program)
         matrices = [np.zeros((*extents, *np.shape(point[x]))) for x in wrt]
         for at, seed in one_hot(extents):

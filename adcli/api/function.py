@@ -17,7 +17,6 @@ from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes import pipeline
-from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen
 
@@ -129,12 +128,12 @@ class Function:
 
     def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
-        return Function(simplify(pipeline.tangents(self._kept(of), _names(wrt))))
+        return Function(pipeline.tangent_program(self._kept(of), _names(wrt)))
 
     def vjp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
-        return Function(simplify(pipeline.adjoints(self._kept(of), _names(wrt))))
+        return Function(pipeline.adjoint_program(self._kept(of), _names(wrt)))
 
     # -- SciPy
 

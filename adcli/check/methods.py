@@ -21,8 +21,7 @@ from adcli.input.sampling import Point
 from adcli.lang.analyse.differences import Quotient, extrapolated, masked, stencil, steps
 from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
 from adcli.lang.evaluate.complex import complex_step, continues, step
-from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 
 if TYPE_CHECKING:
     from adcli.lang.analyse.wrong_rules import Culprit
@@ -230,7 +229,7 @@ class Check(Subject):
         from adcli.lang.analyse.taylor_remainder import remainders
         once = tangents(self.primal, self.wrt)
         short = len(once.equations) <= MANY_EQUATIONS
-        derivatives = simplify(tangents(once, self.wrt)) if short else once
+        derivatives = tangent_program(once, self.wrt) if short else once
         machine = expand(self.primal)
         for s in self.sampled(list(self.smooth(seen, tallies[0])), 4 * len(derivatives.equations), PRECISE, tallies[0], "points"):
             rounding = Rounding(machine, s.at, near=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.derive.derivatives import DerivationStep, partial_name, requested
 from adcli.lang.ir import Program
-from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import Names
@@ -72,8 +72,7 @@ def swept_columns(primal: Program, wrt: Sequence[str]) -> list[Column]:
 
 def chosen(program: Program, of: Sequence[str] | None) -> Program:
     """The program with the outputs in `of` only, in that order."""
-    results = {r.name: r for r in program.results}
-    return replace(program, results=tuple(results[name] for name in outputs_to_differentiate(program, of)))
+    return with_outputs(program, outputs_to_differentiate(program, of))
 
 
 def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:

@@ -12,8 +12,7 @@ from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows import jit
 from adcli.lang.ir.gc import paused
-from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.passes.pipeline import evaluation_program
 from adcli.task.tasks import Slot, linked
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def native(program: Program, slot: Slot | None = None) -> TensorKernel:
     """A program made callable: elements of seeds that are zero drop what they would have caused."""
     with paused():
-        module = emit(simplify(drop_zero_seeds(program)), veclib.lanes(), veclib.host())
+        module = emit(evaluation_program(program), veclib.lanes(), veclib.host())
     if slot is None:
         return TensorKernel(module, linked(jit.object_code(module.text), module.entry))
     name = cache.key(["tensors", module.text, *cache.surroundings()])

@@ -108,15 +108,13 @@ def _hessian(asked: Asked) -> Program:
 
 
 def _jvp(asked: Asked) -> Program:
-    from adcli.lang.passes.pipeline import tangents
-    from adcli.lang.passes.simplify import simplify
-    return simplify(tangents(asked.primal, asked.moving))
+    from adcli.lang.passes.pipeline import tangent_program
+    return tangent_program(asked.primal, asked.moving)
 
 
 def _vjp(asked: Asked) -> Program:
-    from adcli.lang.passes.pipeline import adjoints
-    from adcli.lang.passes.simplify import simplify
-    return simplify(adjoints(asked.primal, asked.wrt, asked.along))
+    from adcli.lang.passes.pipeline import adjoint_program
+    return adjoint_program(asked.primal, asked.wrt, asked.along)
 
 
 def _hvp(asked: Asked) -> Program:
