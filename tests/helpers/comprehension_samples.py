@@ -24,7 +24,6 @@ from adcli.lang.ir.primitives import TABLE
 
 # ---------------------------------------------------------------- the data
 
-
 @dataclass(frozen=True)
 class Line:
     """Σ coefficient · name + constant; names are those of indices and sizes."""

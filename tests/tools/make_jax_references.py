@@ -343,7 +343,6 @@ program(
 )
 # ---------------------------------------------------------------- numbers
 
-
 def several(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 

@@ -15,14 +15,12 @@ pytestmark = pytest.mark.usefixtures("empty_folder")
 AWKWARD = ["grad", "-e", "v = x/y", "-e", "w = log(x)", "--at", "x=-1:1:3,y=-0.0", "--at", "x=1e-320,y=3", "--at", "x=nan,y=inf"]
 
 
-
 def test_json_is_always_valid():
     records = adcli(*AWKWARD, "--format", "json").records
     assert len(records) == 5
     assert records[1]["value"] == {"v": "NaN", "w": "-Infinity"}
     assert records[0]["value"]["v"] == "Infinity"
     assert records[4]["at"] == {"x": "NaN", "y": "Infinity"}
-
 
 
 def test_csv_has_the_same_numbers_as_json():
@@ -35,10 +33,8 @@ def test_csv_has_the_same_numbers_as_json():
         assert list(map(repr, map(float, row))) == list(map(repr, flat(record)))
 
 
-
 def test_csv_ends_its_lines_with_a_line_feed():
     assert succeeds("eval", "-e", "x", "--at", "x=1", "--format", "csv").data == b"x,f\n1.0,1.0\n"
-
 
 
 def test_numbers_are_the_shortest_that_read_back():

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.usefixtures("empty_folder")
 FORMATS = ("text", "json", "csv")
 
 
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_has_what_standard_output_has(form):
     line = ["grad", WORKED, "--at", "x=0:1:3,y=2", "--format", form]
@@ -22,7 +21,6 @@ def test_a_file_has_what_standard_output_has(form):
         ended = succeeds(*line, "-o", name)
         assert ended.data == (b"" if name == "r" else shown)
     assert pathlib.Path("r").read_bytes() == shown
-
 
 
 def test_a_replaced_file_keeps_its_permissions_and_its_links():
@@ -35,7 +33,6 @@ def test_a_replaced_file_keeps_its_permissions_and_its_links():
     assert real.read_text() == "f = 1.0\n"
     assert real.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir()) == ["link", "real"]
-
 
 
 def test_a_new_file_has_the_usual_permissions():

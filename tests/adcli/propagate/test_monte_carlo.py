@@ -120,6 +120,8 @@ def test_samples_outside_the_domain_are_counted_and_told():
     assert adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000, "--strict").code == 4
 
 
+# ---------------------------------------------------------------- the verdict (JCGM 101:2008, clause 8)
+
 @pytest.mark.parametrize("u, want", [(0.035, 0.0005), (0.0996, 0.005), (32.0, 0.5), (588.0, 5), (1.0, 0.05), (0.0, 0.0)])
 def test_the_numerical_tolerance_has_two_digits(u, want):
     assert tolerance(u) == pytest.approx(want, rel=1e-12)

@@ -141,7 +141,6 @@ def test_the_lognormal_distribution_to_second_order():
 
 # ---------------------------------------------------------------- a program as any other
 
-
 def test_the_emitted_program_gives_the_same(tmp_path):
     text = succeeds("propagate", ROOT / "samples/worked.ad", "--emit", "text").data
     assert text.startswith(b"# adcli ")
@@ -201,7 +200,6 @@ def test_without_uncertainty_the_estimate_is_the_value(program):
 
 
 # ---------------------------------------------------------------- correlations
-
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=6, max_size=6))

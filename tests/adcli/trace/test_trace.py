@@ -125,7 +125,6 @@ def test_json_has_every_number_and_its_place():
 
 # ---------------------------------------------------------------- the totals are those of the derivative programs
 
-
 @pytest.mark.parametrize("name", [p.name for p in SCALARS])
 def test_the_totals_are_what_jvp_and_vjp_print(name):
     path = ROOT / "samples" / name

@@ -17,7 +17,6 @@ def test_a_program_may_be_formatted_in_place():
     assert succeeds("fmt", "--check", "p.ad").out == ""
 
 
-
 @pytest.mark.parametrize("stage", ["parsed", "anf", "ssa", "dup", "forward", "reverse", "simplified"])
 @pytest.mark.parametrize("style", [None, "nested", "anf", "prefix"])
 def test_every_stage_is_a_program(stage, style):
@@ -27,7 +26,6 @@ def test_every_stage_is_a_program(stage, style):
     text = succeeds("show", WORKED, "--stage", stage, *(["--style", style] if style else [])).out
     at = "x=2,y=5" + {"forward": ",dx=1,dy=0", "reverse": ",d_dv=1"}.get(stage, "")
     assert succeeds("eval", "-", "--at", at, stdin=text.encode()).out.startswith("v = 3920.6\n")
-
 
 
 def test_show_takes_wrt_and_of():

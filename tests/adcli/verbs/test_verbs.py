@@ -107,7 +107,6 @@ def test_defaults_need_no_point():
 
 # ---------------------------------------------------------------- points
 
-
 @pytest.mark.parametrize("options", [[], ["--hex"]])
 def test_results_are_points_again(options):
     at = ["--at", "x=0.1:0.7:3,y=nan", "--at", "x=-inf,y=1e-320"]
@@ -119,7 +118,6 @@ def test_results_are_points_again(options):
 
 
 # ---------------------------------------------------------------- formats
-
 
 @pytest.mark.parametrize("verb", ["eval", "grad"])
 @pytest.mark.parametrize("options", [[], ["--hex"], ["--fmt", "%.3e"]])
@@ -152,12 +150,6 @@ def test_strict_writes_and_then_says_no():
 
 def test_no_cache_is_accepted():
     assert succeeds("eval", "-e", "x", "--at", "x=1", "--no-cache").out == "f = 1.0\n"
-
-
-# ---------------------------------------------------------------- files
-
-
-# ---------------------------------------------------------------- show
 
 
 # ---------------------------------------------------------------- help

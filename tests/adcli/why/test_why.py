@@ -6,11 +6,6 @@ import json
 import pytest
 from command import adcli, succeeds
 
-# Every row of the table of conventions: program, point, what there is to explain.
-
-
-# What is no convention: overflow, underflow, cancellation, products of 0 and infinity.
-
 
 def test_what_has_no_text_of_its_own_gets_none():
     """rsqrt(x) is 1/sqrt(x), and its root is not rsqrt(x)."""
@@ -23,9 +18,6 @@ def test_quiet_leaves_out_the_notes():
     program = ("why", "-e", "input x in [1, 2]; v = x", "--at", "x=0")
     assert "outside its range" in adcli(*program).err
     assert succeeds(*program, "-q").out == adcli(*program).out
-
-
-# ---------------------------------------------------------------- the law: what is explained is what grad prints
 
 
 # ---------------------------------------------------------------- the command

@@ -15,7 +15,6 @@ from planted_faults import caught
 from random_programs import Sample, choices, extreme, law, point
 
 
-# A zero seed, and a seed that the arm taken does not see, are both no contribution to what comes behind.
 def run_in_turn(wrong: Callable[[list[list[float]], int], list[list[float]]]) -> Callable[..., list[list[float]]]:
     """kernel.run with its results spoiled."""
     right = kernels.run

@@ -400,6 +400,10 @@ def test_a_scalar_that_is_no_subscript_is_named_as_it_is() -> None:
 
 @pytest.mark.parametrize(("write", "guard"), [
     ("j + 2*k, 3*i - k", "3*i >= k"), ("j + k, i + k", "i >= 0"), ("i + j, j + k, k + l", "i >= l")])
+
+
+# ---------------------------------------------------------------- several indices in one subscript
+
 @pytest.mark.parametrize("reduction", ["+", "max"])
 def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None:
     """Several indices give way to subscripts of the result, one after another."""

@@ -63,6 +63,8 @@ def misses(program, box, r, count=6):
     return missed, held
 
 
+# ---------------------------------------------------------------- at points
+
 @pytest.mark.parametrize("case", CASES, ids=[c["id"] for c in CASES])
 def test_bounds_hold_the_references_and_are_narrow(case):
     program = gradient(parse(case["program"]), case["inputs"], order=2 if case["n_ops"] < 500 and any(
@@ -130,6 +132,8 @@ def test_rounded_constants_are_not_taken_at_their_word(formula):
                 slack = intervals.arb("1e-90")
                 assert x.lo - slack <= end <= x.hi + slack
 
+
+# ---------------------------------------------------------------- over boxes
 
 SIDES = (0.0, 1e-9, 0.01, 0.3, 1.0, 5.0, 40.0)
 SPOTS = (0.0, 1.0, -1.0, 0.5, -2.0, 3.7, 10.0, -100.5, 1.46, math.pi, -0.3, 0.999, 1e5)
@@ -209,6 +213,8 @@ def test_a_long_program_is_bounded_without_bisection():
     assert all(math.isfinite(hi - lo) for lo, hi in known.bounds)
     assert all(hi - lo < 1e-15 for lo, hi in enclose(parse(lines), thin({"x": 0.3})).bounds)
 
+
+# ---------------------------------------------------------------- planted faults
 
 def all_hold():
     """A few of the checks above, as one answer."""

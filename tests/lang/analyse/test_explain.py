@@ -22,12 +22,10 @@ INF, NAN = math.inf, math.nan
 MODES = ("reverse", "forward")
 
 
-
 def findings(text, at, wrt=None, mode="reverse", order=1):
     program = parse(f"v = {text}\n" if "=" not in text.replace("==", "") else text)
     names = wrt or [p.name for p in program.params]
     return [(explainer, f) for explainer, found in explained(program, at, names, mode == "forward", order) for f in found]
-
 
 
 def causes(text, at, wrt=None, mode="reverse"):
@@ -36,15 +34,12 @@ def causes(text, at, wrt=None, mode="reverse"):
             for _, f in findings(text, at, wrt, mode)}
 
 
-
 X0 = [("input", "x")]
 """A zero, an infinity or a NaN that was given."""
 
 
-
 def same(kind, operation, *names):
     return {name: [(kind, operation)] for name in names}
-
 
 
 # Every row of the table of conventions: program, point, what there is to explain.
@@ -150,12 +145,10 @@ CONVENTIONS = [
 ]
 
 
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text, at, want", CONVENTIONS)
 def test_every_convention_is_explained(text, at, want, mode):
     assert causes(text, at, None, mode) == want
-
 
 
 # What is no convention: overflow, underflow, cancellation, products of 0 and infinity.
@@ -178,12 +171,10 @@ OTHERS = [
 ]
 
 
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text, at, want", OTHERS)
 def test_other_causes(text, at, want, mode):
     assert causes(text, at, None, mode) == want
-
 
 
 @pytest.mark.parametrize("mode, made", [("reverse", ("0·inf", "exp")), ("forward", ("inf·0", "mul"))])
@@ -192,14 +183,12 @@ def test_an_infinity_that_meets_a_zero(mode, made):
         "v": [("0·inf", "mul")], "dv_dx": [made], "dv_dy": [("overflow", "exp")]}
 
 
-
 def test_a_zero_with_several_paths_names_where_each_ends():
     found = causes("x > 0 ? x : floor(x)", {"x": -1.5})
     assert {kind for kind, _ in found["dv_dx"]} == {"not taken", "comparison", "step"}
     found = causes("x > y ? x : y", {"x": 0.0, "y": 0.0})
     assert {kind for kind, _ in found["dv_dx"]} == {"not taken", "comparison"}
     assert causes("x*y + floor(y)*0", {"x": 0.0, "y": 1.5})["dv_dy"][0] == ("zero factor", "mul")
-
 
 
 @pytest.mark.parametrize("mode, kind, operation, seed, partial", [
@@ -214,7 +203,6 @@ def test_the_product_that_made_a_nan(mode, kind, operation, seed, partial):
         ["zero factor", "input"] if mode == "reverse" else ["singular", "input"])
 
 
-
 def test_modes_that_differ_are_compared():
     at = {"x": 0.0, "y": 0.0}
     program = parse("v = sqrt(x*y + x)\n")
@@ -225,7 +213,6 @@ def test_modes_that_differ_are_compared():
         "why", "-e", "v = sqrt(x*y + x)", "--at", "x=0,y=0").out
 
 
-
 def test_second_derivatives():
     found = {f.name: (f.value, [c.kind for c in f.causes]) for _, f in findings("abs(x)*y", {"x": 0.0, "y": 2.0}, order=2)}
     assert found["d2v_dx_dx"] == (0.0, ["step"])
@@ -234,6 +221,7 @@ def test_second_derivatives():
     assert "d2v_dx_dx is" in text and "in the derivative of log(x)" in text
 
 
+# ---------------------------------------------------------------- the law: what is explained is what grad prints
 
 @law(150)
 @given(st.data())
@@ -256,7 +244,6 @@ def test_exactly_what_the_derivative_program_gives_is_explained(data):
                     assert words.sentence(cause) and all(words.reasons(cause))
                     kinds = LINEAR if cause.position is not None else {**PRIMAL, "input": "", "constant": "", "absent": ""}
                     assert cause.kind in kinds
-
 
 
 def test_long_programs_take_linear_time():

@@ -82,12 +82,6 @@ def test_a_number_that_may_be_zero_is_not_decided():
     assert "may be zero" in right and "may be zero" in left
 
 
-# ---------------------------------------------------------------- against multiple precision
-
-
-# ---------------------------------------------------------------- coefficients
-
-
 # ---------------------------------------------------------------- the command
 
 def test_the_limits_are_told_in_words():

@@ -67,6 +67,8 @@ def test_there_are_twenty_programs_that_lose_digits():
     assert {c["source"]["licence"].split()[0] for c in LOSING} == {"MIT", "NIST"}
 
 
+# ---------------------------------------------------------------- the arithmetic
+
 SIGNED = {"copysign", "atan2"}
 """Functions that tell one zero from the other, which multiple precision does not."""
 

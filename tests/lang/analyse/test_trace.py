@@ -35,14 +35,11 @@ def check_totals(program: Program, at: dict[str, float], tangent: dict[str, floa
             assert bits(trace.values[r.atom]) == bits(pushed[r.name])
 
 
-
 def total(found, atom) -> float:
     return found[atom].value if atom in found else 0.0
 
 
-
 SMALL = [c for c in cases(DATA) if c["n_ops"] <= 120]
-
 
 
 @pytest.mark.parametrize("case", SMALL, ids=[c["id"] for c in SMALL])
@@ -57,7 +54,6 @@ def test_the_totals_of_programs_that_other_people_wrote(case):
                      {r.name: float(i == 0) for i, r in enumerate(program.results)})
 
 
-
 @pytest.mark.parametrize("op", one_operation.REAL, ids=lambda p: p.name)
 @pytest.mark.parametrize("count", [None, 3])
 def test_the_totals_of_every_row_at_special_points(op, count):
@@ -67,7 +63,6 @@ def test_the_totals_of_every_row_at_special_points(op, count):
         if len(at) == len(wrt):
             check_totals(program, {x: at.get(x, 1.0) for x in wrt}, dict.fromkeys(wrt, 1.5), {"z": -2.0})
             check_totals(program, {x: at.get(x, 1.0) for x in wrt}, {x: float(i > 0) for i, x in enumerate(wrt)}, {"z": 0.0})
-
 
 
 @pytest.mark.parametrize("text", [

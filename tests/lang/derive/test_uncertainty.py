@@ -45,7 +45,6 @@ def test_both_orders_are_the_matrix_formulas(seed):
     assert got["corr_v_w2"] == pytest.approx(slopes[0] @ sigma @ slopes[1] / got["u_v"] / got["u_w2"], abs=1e-9)
 
 
-
 def test_it_is_a_program_that_reads_back():
     program = propagation(parse("v = x*sin(y)\nw = u_x / y\n"), ["x", "y"], 2, [("x", "y", 0.5)])
     assert [p.name for p in program.params] == ["x", "y", "u_x", "u_x_1", "u_y"]

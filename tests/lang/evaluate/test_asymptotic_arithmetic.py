@@ -18,7 +18,6 @@ NAMES = [op.name for op in TABLE.values() if not op.truth and op.name not in ("d
 TEMPLATES = ("{f}*x/(x + x*x)", "({f} - y)/x", "x*log(x + 2)*{f}", "{f}/(1 + {f}*{f})")
 
 
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_primitive_expands_as_multiple_precision_has_it(name):
     """Values and derivatives at and about points where the operation is singular, bounded or smooth: at distances of 1e-20
@@ -45,7 +44,6 @@ def test_every_primitive_expands_as_multiple_precision_has_it(name):
                     assert abs(near) > 1.5 * abs(far) and (near > 0) == (side.value > 0), (text, at, result, word)
                 compared += 1
     assert compared >= 4
-
 
 
 def test_every_primitive_has_an_expansion_and_constants_come_out_as_floats():

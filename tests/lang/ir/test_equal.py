@@ -29,7 +29,6 @@ SAME = [
 ]
 
 
-
 @pytest.mark.parametrize(("one", "other", "same"), SAME)
 def test_equality_is_up_to_names_of_indices_and_order(one, other, same):
     first, second = (parse(f"input A(M, N), B(N, P)\n{text}") for text in (one, other))

@@ -26,7 +26,6 @@ TRUE = {
 }
 
 
-
 @pytest.mark.parametrize("formula", TRUE)
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_rules_hold_beyond_doubles(formula, mode):
@@ -38,13 +37,11 @@ def test_rules_hold_beyond_doubles(formula, mode):
             assert abs(mpmath.mpf(found[k]) / TRUE[formula](k) - 1) < 1e-40, (formula, k)
 
 
-
 def test_a_rounded_constant_would_be_noticed():
     """The same derivative with ln 2 as a plain literal is wrong in the 17th digit."""
     found, _ = exact_results(parse("v = exp2(x) * 0.6931471805599453"), {"x": 1.3})
     with mpmath.workdps(60):
         assert 1e-20 < abs(mpmath.mpf(found[0]) / TRUE["exp2(x)"](1) - 1) < 1e-15
-
 
 
 def constant_expression(r, depth):
@@ -55,7 +52,6 @@ def constant_expression(r, depth):
     (a, x), (b, y) = constant_expression(r, depth - 1), constant_expression(r, depth - 1)
     op = r.choice("+-*/") if y else "+"
     return f"({a} {op} {b})", {"+": x + y, "-": x - y, "*": x * y, "/": x / y if y else x}[op]
-
 
 
 def test_folded_constants_keep_what_they_stand_for():
@@ -72,11 +68,9 @@ def test_folded_constants_keep_what_they_stand_for():
     assert rounded > 100
 
 
-
 def test_an_overflowing_constant_has_its_meaning():
     found, _ = exact_results(simplify(parse("v = 1e300 * 1e300 / x")), {"x": 1e300})
     assert abs(found[0] / 1e300 - 1) < 1e-15
-
 
 
 def test_a_negated_constant_is_negated_in_meaning():

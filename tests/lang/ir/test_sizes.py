@@ -180,9 +180,6 @@ def test_intervals_of_what_inference_makes() -> None:
         assert min(value(x, {"N": 4, i: at}) for at in range(-3, 6)) == want[0]
 
 
-# ---------------------------------------------------------------- the checker
-
-
 def test_names_of_samples_read_back() -> None:
     assert line("2*i + kh - N - 1").terms == (("i", 2), ("kh", 1), ("N", -1)) and line("2*i + kh - N - 1").constant == -1
     made = convolution()

@@ -29,7 +29,6 @@ CASES = {c["id"].split("/")[1]: c["tc"] for c in json.loads((DATA / "tcunroll.js
 
 # ---------------------------------------------------------------- at random
 
-
 @law(400)
 @given(tensor_samples())
 def test_tangents_are_differences_and_adjoints_agree_with_tangents(made: Sample) -> None:

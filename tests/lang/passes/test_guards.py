@@ -55,6 +55,8 @@ def test_arms_exchanged_in_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
         check_arm(alone, chosen, at)
 
 
+# ---------------------------------------------------------------- arms that are not taken
+
 UNDEFINED = ("log(-1 - ({0})**2)", "({0})/0", "sqrt(-1 - ({0})*({0}))", "inf*({0}) - inf*({0})", "gamma(-1 + 0*({0}))",
              "acosh(0*({0}))", "exp(1e300*({0})**2)", "(0*({0}))**-1", "pow(-2, ({0})*0 + 0.5)", "nan*({0})", "atan2(0*({0}), 0)")
 """Formulas of e with a value or a derivative that is no finite number, for most values of e."""

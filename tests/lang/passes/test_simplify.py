@@ -17,7 +17,6 @@ from random_programs import SPECIAL, Sample, choices, extreme, law, mixed_points
 Plant = Callable[[pytest.MonkeyPatch], Any]
 
 
-# A zero seed, and a seed that the arm taken does not see, are both no contribution to what comes behind.
 def fold(name: str, when: float, result: Callable[[Any], Any]) -> Plant:
     """A plant: an operation with the constant `when` comes to `result` of the other operand."""
     right = simplify.FOLDS[name]

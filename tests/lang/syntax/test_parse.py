@@ -100,6 +100,8 @@ def test_any_text_gives_a_program_or_an_error() -> None:
     holds()
 
 
+# ---------------------------------------------------------------- text that is no program
+
 TOKENS = (
     "x", "y", "v", "f", "sin", "pow", "dup", "α", "where", "_", "input", "output", "param", "def", "in", "and", "or", "not",
     "2", ".5", "0x1p3", "1e999", "inf", "nan", "pi", "(", ")", "(", ")", "[", "]", "{", "}", ",", "=", "=", "=", "->",
