@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from adcli.lang.ir import Program
 from adcli.lang.ir.equal import equal
-from adcli.lang.lower import program as lowering
+from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import pipeline
 from adcli.lang.passes.pipeline import STAGES
@@ -115,6 +115,6 @@ def test_a_change_of_any_stage_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(pipeline, "simplify", lambda program: program)
         assert changed("folding") == {"simplified"}
     with monkeypatch.context() as patch:
-        patch.setattr(lowering, "lower", forgetful(lowering.lower))
+        patch.setattr(frontend, "lower", forgetful(frontend.lower))
         assert changed("reassignment") == {"ssa", "forward", "reverse"}
     assert not {heading for path in FILES for heading in changed(path.stem)}

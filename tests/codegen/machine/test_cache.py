@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from adcli.codegen.machine import cache, veclib
@@ -20,6 +21,7 @@ from command import adcli, succeeds
 from kill_cache import ROOT, broken, kill_at_random
 
 from adcli.task import tasks
+from adcli.task.request import Request
 
 NAME, OTHER = "ab" * 32, "cd" * 32
 RUN = ("grad", "-e", "v = x*sin(y)", "--at", "x=2,y=5")
@@ -124,8 +126,8 @@ def test_a_warm_run_imports_nothing_heavy(folder, tmp_path):
 # ---------------------------------------------------------------- keys
 
 def test_every_ingredient_changes_the_key(monkeypatch):
-    request = tasks.Request("grad", Source("f.ad", "v = x\n"), ["v"], ["x"], "auto", 1)
-    variants = [request._replace(**change) for change in (
+    request = Request("grad", Source("f.ad", "v = x\n"), ["v"], ["x"], "auto", 1)
+    variants = [replace(request, **change) for change in (
         {}, {"verb": "jvp"}, {"source": Source("f.ad", "v = x \n")}, {"source": Source("g.ad", "v = x\n")}, {"of": None},
         {"of": ["v", "w"]}, {"wrt": None}, {"wrt": ["y"]}, {"mode": "forward"}, {"order": 2}, {"fast": True})]
     keys = [variant.key() for variant in variants]
@@ -506,5 +508,5 @@ def test_an_entry_holds_no_more_than_an_evaluation_needs(folder):
     file = make_entry(folder)
     data = cache.content(file.read_bytes(), file.name.removesuffix(cache.SUFFIX))
     head, _, code = data.partition(b"\n")
-    assert set(json.loads(head)) == {"entry", "wrt", "own", "params", "outputs", "results", "notes"}
+    assert set(json.loads(head)) == {"entry", "wrt", "inputs", "outputs", "results", "notes"}
     assert code.startswith(b"\x7fELF") or sys.platform != "linux"

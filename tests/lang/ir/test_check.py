@@ -59,7 +59,7 @@ def sine(out: Var, arg: Atom) -> Equation:
     ((INPUT, Param(Y, "x")), (), (), "two inputs of one name"),
     ((INPUT,), (sine(Y, X), sine(Y, X)), (), "equation 1: y is bound twice"),
     ((INPUT,), (sine(X, X),), (), "x is bound twice"),
-    ((INPUT,), (sine(Y, Var("z")),), (), "z is used before it is bound"),
+    ((INPUT,), (sine(Y, Var("z")),), (), "argument z is no bound value"),
     ((INPUT,), (sine(T, X),), (), "t has the wrong kind"),
     ((INPUT,), (Equation((Y,), TABLE["lt"], (X, X)),), (), "y has the wrong kind"),
     ((INPUT,), (Equation((T,), TABLE["lt"], (X, X)), sine(Y, T)), (), "t has the wrong kind"),
@@ -95,5 +95,5 @@ def test_the_fault_is_shown_among_its_neighbours() -> None:
     with pytest.raises(CheckError) as fault:
         check.check(Program((INPUT,), tuple(lines), ()))
     assert str(fault.value).splitlines() == [
-        "equation 4: lost is used before it is bound", "  v1 = sin(v0)", "  v2 = sin(v1)", "  v3 = sin(v2)", "> v4 = sin(lost)",
+        "equation 4: argument lost is no bound value", "  v1 = sin(v0)", "  v2 = sin(v1)", "  v3 = sin(v2)", "> v4 = sin(lost)",
         "  v5 = sin(v4)", "  v6 = sin(v5)", "  v7 = sin(v6)"]
