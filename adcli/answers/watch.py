@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from adcli.command.options import PointOptions
+from adcli.command.options import Options
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Row
 from adcli.output.streams import say
@@ -25,7 +25,7 @@ class Watch:
 
     MOST = 20
 
-    def __init__(self, task: Task, options: PointOptions, jobs: int | None = None) -> None:
+    def __init__(self, task: Task, options: Options, jobs: int | None = None) -> None:
         self.task, self.jobs = task, jobs
         self.loud, self.noting = not options.quiet, options.form != "json"
         self.failed = False

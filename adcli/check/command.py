@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.options import (
-    PointOptions,
+    Options,
     derivative_options,
     format_option,
     option,
@@ -31,7 +31,7 @@ MOST_POINTS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(PointOptions):
+class CheckOptions(Options):
     """What check is told."""
 
     samples: int

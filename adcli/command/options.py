@@ -43,7 +43,7 @@ class TypedOption(NamedTuple):
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
     """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help."""
 
@@ -53,7 +53,10 @@ class Options:
     expressions: tuple[str, ...] = ()
     wrt: str | None = None
     of: str | None = None
+    at: tuple[str, ...] = ()
+    form: str = "text"
     output: str | None = None
+    quiet: bool = False
 
     def given(self, parameter: str) -> bool:
         """Whether the command line gives a parameter."""
@@ -82,17 +85,8 @@ class Options:
         return read_source(self.program, self.expressions)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PointOptions(Options):
-    """What the verbs are told that look at points."""
-
-    at: tuple[str, ...] = ()
-    form: str = "text"
-    quiet: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultOptions(PointOptions):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ResultOptions(Options):
     """What the verbs are told that evaluate."""
 
     mode: str = "auto"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
-BRACKETS_AND_COMMAS = re.compile(r"[\[\],]")
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
@@ -160,8 +159,11 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis
 
 def parts(spec: str) -> Iterator[str]:
     """What commas separate, other than those inside of brackets."""
+    if "[" not in spec:
+        yield from spec.split(",")
+        return
     depth = start = 0
-    for found in BRACKETS_AND_COMMAS.finditer(spec):
+    for found in re.finditer(r"[\[\],]", spec):
         depth += {"[": 1, "]": -1, ",": 0}[found[0]]
         if found[0] == "," and depth <= 0:
             yield spec[start:found.start()]

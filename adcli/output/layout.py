@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 """Where a number stands in the JSON object of its point; after a number the value is a list."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What the columns of a result are: the verb, the inputs of the program, its outputs, and what was derived.
 
     `seeds` says of every seed input whose tangent or cotangent (`kind`) it is; `derived` names each derivative and where it
@@ -43,8 +41,7 @@ class Layout:
         return tree | nested([path for _, path in self.derived], entries[count:])
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One point with its results: the outputs, then the derivatives, and the status level (-1 where it is not known).
 
     A result is a float, or an array where it is a tensor; so is an input.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -197,7 +197,7 @@ class Budgets:
         self.status = taken.fresh("status") if options.status else None
         self.sampler: Task | None = None
         if sampling and sampling.samples:
-            self.sampler = prepared(replace(task.request, verb="eval", wrt=None, order=1, correlations=()), options)
+            self.sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=()), options)
 
     def all(self, at: Iterable[dict[str, float]]) -> Iterator[Budget]:
         return map(self.budget, self.watch.over(evaluate(self.task, at)))

@@ -9,7 +9,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from adcli.input.fields import Fault
 from adcli.output.layout import Layout, Row
@@ -34,7 +33,7 @@ class RowFormat:
 
     def __init__(self, table: Table, form: str | None, layout: Layout, texts: Texts, number: Number) -> None:
         self.table, self.texts, self.number = table, texts, number
-        self.layout, self.status, self.new = replace(layout, status=None), layout.status, layout.names
+        self.layout, self.status, self.new = layout._replace(status=None), layout.status, layout.names
         self.names = self.layout.names
         own = "ndjson" if table.kind == "ndjson" else "delimited"
         self.kind = {None: own, "json": "ndjson", "text": "text", "csv": "delimited"}[form]

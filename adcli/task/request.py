@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from adcli.codegen.machine import cache
 from adcli.lang.ir.errors import Source
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """One verb about one program.
 
     `of` and `wrt` name outputs (for grad also single partial derivatives, 'v:x,x,y') and inputs, None for the default; `order` is
@@ -30,5 +29,5 @@ class Request:
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""
-        asked = json.dumps([getattr(self, f.name) for f in fields(self) if f.name != "source"])
+        asked = json.dumps([getattr(self, name) for name in self._fields if name != "source"])
         return cache.key([self.source.text, self.source.name, asked, *cache.surroundings()])

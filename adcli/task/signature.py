@@ -4,7 +4,6 @@ The cache keeps a Signature beside the compiled code, so that a warm run neither
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from adcli.lang.ir import Param, Program
@@ -20,8 +19,7 @@ class Column(NamedTuple):
     wrt: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """The interface of a derivative.
 
     `inputs` are those of the derivative program: the program's own, then the seeds. `outputs` are the program's; `results` are

@@ -35,7 +35,7 @@ class Slot(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Task:
     """A request, the signature of its derivative, and the values of the seeds where they are given.
 

@@ -9,7 +9,6 @@ What makes a program is imported when it is called: a warm run from the cache ca
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from adcli.command.options import (
@@ -54,8 +53,7 @@ class Asked(NamedTuple):
         return self.wrt if self.along is None else self.along
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     """A row.
 
     `mode` is the mode of differentiation in words where the verb fixes it; elsewhere the plans say it. `seed` is what its seed

@@ -16,7 +16,7 @@ import click
 from adcli.answers.seeding import seeded
 from adcli.answers.watch import Watch
 from adcli.command.options import (
-    PointOptions,
+    Options,
     derivative_options,
     format_option,
     option,
@@ -51,7 +51,7 @@ READABLE = "%.6g"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceOptions(PointOptions):
+class TraceOptions(Options):
     """What trace is told."""
 
     tangent: str | None

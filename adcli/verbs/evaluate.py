@@ -60,7 +60,7 @@ def taylor(options: ResultOptions) -> int:
     if direction is None:
         task = prepared(request, options)
         return carry_out(seeded(task, None, emitted=options.emit is not None), options)
-    task = prepared(replace(request, wrt=[x for x, dx in direction.items() if dx]), options)
+    task = prepared(request._replace(wrt=[x for x, dx in direction.items() if dx]), options)
     complete([replace(p, default=0.0) for p in task.signature.own], direction)
     moving = ",".join(f"{x}={dx!r}" for x, dx in direction.items() if dx)
     return carry_out(seeded(task, moving, emitted=options.emit is not None), options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from adcli.command.options import (
-    PointOptions,
+    Options,
     derivative_options,
     format_option,
     option,
@@ -42,7 +42,7 @@ COMPARED = 2_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhyOptions(PointOptions):
+class WhyOptions(Options):
     """What why is told."""
 
     mode: str

@@ -63,7 +63,7 @@ class Lit:
 Atom = Var | Lit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Primitive:
     """A row of the table in `lang/ir/primitives.py`, which explains the columns."""
 
@@ -125,7 +125,7 @@ class Primitive:
         raise TypeError("a Program travels as text")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Status:
     """Where a primitive is not smooth: `level` where `condition(z, *args)` holds.
 
