@@ -41,8 +41,8 @@ TESTED_AS = {
     "lang/analyse/test_enclosure.py": ("lang/evaluate/interval_arithmetic", "lang/evaluate/intervals"),
     "lang/analyse/test_limits.py": ("lang/evaluate/asymptotic", "lang/evaluate/beyond"),
     "lang/ir/test_primitives.py": ("lang/ir/polygamma", "lang/ir/rule_programs"),
-    "codegen/nests/test_runtime.py": ("codegen/nests/*", "codegen/machine/memory"),
-    "codegen/rows/test_llvm.py": ("codegen/machine/veclib", "codegen/rows/instructions"),
+    "codegen/nests/test_runtime.py": ("codegen/nests/*",),
+    "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/check/test_check_faults.py": ("lang/analyse/taylor_remainder", "lang/analyse/wrong_rules"),

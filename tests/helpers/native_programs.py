@@ -4,6 +4,7 @@ from __future__ import annotations
 import random
 
 from adcli.codegen.machine import veclib
+from adcli.codegen.rows import jit
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
@@ -40,3 +41,10 @@ def long_program(length: int, seed: int = 0) -> Program:
         (truths if op.truth else reals).append(b.emit(op, *args))
     atoms = [*reals[-20:], reals[5], reals[0], number(b, truths[-1]), Lit(2.0)]
     return Program(params, tuple(b.equations), tuple(Result(f"r{i}", a) for i, a in enumerate(atoms)))
+
+
+def native(program: Program, rows: list[tuple[float, ...]], lanes: int | None = None) -> list[list[float]]:
+    """The results at each point, by native code."""
+    kernel = jit.compile_program(program, lanes)
+    columns = jit.run(kernel, [list(c) for c in zip(*rows, strict=True)], len(rows))
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,145 @@
+"""Operations in native code against the reference evaluator: every row of the table, every width, every special value."""
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import mpmath
+import numpy as np
+import pytest
+from adcli.codegen.machine import veclib
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows.instructions import Instructions
+from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
+from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.primitives import TABLE
+from back_ends import bits
+from native_programs import WIDTHS, everything, native, number
+from tensor_notation import Tensors
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,
+           -math.inf, math.nan]
+STATIC = {"pown": {1: (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 7.0, 65.0)}, "polygamma": {0: (0.0, 1.0, 2.0)}}
+VARIANTS = [(op, dict(zip(STATIC.get(op.name, {}), values, strict=True)))
+            for op in TABLE.values() for values in itertools.product(*STATIC.get(op.name, {}).values())]
+
+
+def row_program(op: Primitive, static: dict[int, float], count: int | None = None) -> Program:
+    """One equation; a truth argument is whether an input differs from 0."""
+    b, params, args = Builder(), [], []
+    for i in range(count or op.arity):
+        if i in static:
+            args.append(Lit(static[i]))
+            continue
+        params.append(Param(Var(f"x{i}"), f"x{i}"))
+        args.append(b.emit(TABLE["ne"], params[-1].var, Lit(0.0)) if op.kind(i) == "t" else params[-1].var)
+    outs = tuple(Var(f"z{i}", truth=op.truth) for i in range(op.outs))
+    b.equations.append(Equation(outs, op, tuple(args)))
+    results = tuple(Result(f"z{i}", number(b, out)) for i, out in enumerate(outs))
+    return Program(tuple(params), tuple(b.equations), results)
+
+
+def points(op: Primitive, inputs: int, kept: list[int]) -> list[tuple[float, ...]]:
+    """Every combination of special values, and random points of the row's domain."""
+    rng = random.Random(op.name)
+    kept_domain = [op.domain[min(i, len(op.domain) - 1)] for i in kept]
+    sampled = [tuple(rng.uniform(*d) for d in kept_domain) for _ in range(200)]
+    return [*itertools.product(SPECIAL, repeat=inputs), *sampled]
+
+
+def lgamma(x: float) -> float:
+    """To the last digit also beside its zeros, where Python's own is not."""
+    if not 0 < x < 50:
+        return FLOAT.functions["lgamma"](x)
+    return float(mpmath.loggamma(x))
+
+
+ORACLE = Arithmetic({**FLOAT.functions, "lgamma": lgamma})
+
+
+def reference(program: Program, point: tuple[float, ...]) -> list[float]:
+    values = every_value(program, {p.name: x for p, x in zip(program.params, point, strict=True)}, ORACLE)
+    return [float(read(values, r.atom, ORACLE)) for r in program.results]
+
+
+def close(got: float, want: float, ulps: float) -> bool:
+    if bits(got) == bits(want):
+        return True
+    return math.isfinite(got) and math.isfinite(want) and abs(got - want) <= ulps * math.ulp(want) and want != 0
+
+
+def tolerance(op: Primitive) -> float:
+    """ULPs: none for operations of IEEE 754, 4 a function of libm, more where a composition amplifies them."""
+    if op.llvm or op.name in ("dup", "fmax", "fmin", "fmod"):
+        return 0
+    if op.libm:
+        return 10 if op.name == "gamma" else 4          # glibc documents its tgamma so
+    return 512
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize(("op", "static"), VARIANTS, ids=lambda v: getattr(v, "name", None) or str(v))
+def test_row(op: Primitive, static: dict[int, float], lanes: int) -> None:
+    program = row_program(op, static)
+    at = points(op, len(program.params), [i for i in range(op.arity) if i not in static])
+    for point, got in zip(at, native(program, at, lanes), strict=True):
+        want = reference(program, point)
+        assert all(close(g, w, tolerance(op)) for g, w in zip(got, want, strict=True)), (point, got, want)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.variadic], ids=lambda op: op.name)
+def test_row_of_three_arguments(op: Primitive, lanes: int) -> None:
+    program, at = row_program(op, {}, 3), list(itertools.product(SPECIAL, repeat=3))
+    for point, got in zip(at, native(program, at, lanes), strict=True):
+        assert close(got[0], reference(program, point)[0], 2 * tolerance(op)), (point, got)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_a_row_does_not_depend_on_its_neighbours(lanes: int) -> None:
+    kernel = jit.compile_program(everything(), lanes)
+    column = [*SPECIAL, 0.3, -0.7, 1.5, 100.0]
+    alone = [[bits(z[0]) for z in jit.run(kernel, [[x]])] for x in column]
+    for turn in range(lanes):
+        turned = column[turn:] + column[:turn]
+        rows = zip(*jit.run(kernel, [turned]), strict=True)
+        assert [[bits(z) for z in row] for row in rows] == alone[turn:] + alone[:turn]
+
+
+def test_without_a_vector_library() -> None:
+    module = llvm.emit(everything(), veclib.lanes(), veclib.NO_LIBRARY)
+    assert not any(symbol.startswith("_ZGV") for symbol in module.entry.externals)
+    kernel = jit.link(jit.object_code(module.text), module.entry)
+    scalar = jit.compile_program(everything(), 1)
+    column = [[0.3, 0.7, 1.9, -0.4, 0.0]]
+    assert repr(jit.run(kernel, column)) == repr(jit.run(scalar, column))
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.signature == "r>r"], ids=lambda op: op.name)
+def test_a_loop_nest_has_the_same_bits(op: Primitive, lanes: int) -> None:
+    column = [*SPECIAL, 0.3, -0.7, 1.5, 100.0]
+    nest = Tensors(x="N").make("z", "i", "=", "i:N", ["x i"], lambda x: x.builder.expr(x.builder.emit(op, x.atom))).program("z")
+    found = compile_tensors(nest, lanes)({"x": np.array(column)})["z"]
+    assert [bits(z) for z in found] == [bits(z) for (z,) in native(row_program(op, {}), [(x,) for x in column], lanes)]
+
+
+def test_what_is_called_is_declared_once() -> None:
+    instructions = Instructions(4, veclib.NO_LIBRARY)
+    assert instructions.template(TABLE["sin"]) == instructions.template(TABLE["sin"]) \
+        == "  {z} = call <4 x double> @lanes.sin(<4 x double> {0})"
+    assert instructions.template(TABLE["sqrt"]) == "  {z} = call <4 x double> @llvm.sqrt.v4f64(<4 x double> {0})"
+    assert instructions.template(TABLE["add"]) == "  {z} = fadd <4 x double> {0}, {1}"
+    assert instructions.externals == {"sin"} and set(instructions.helpers) == {"lanes.sin"}
+    assert set(instructions.declared) == {"sin", "llvm.sqrt.v4f64"}
+    assert Instructions(1, veclib.host()).template(TABLE["sin"]) == "  {z} = call double @sin(double {0})"
+    assert Instructions(1, veclib.host(), fast=True).template(TABLE["add"]) == "  {z} = fadd contract arcp double {0}, {1}"
+
+
+def test_constants_are_written_bit_by_bit() -> None:
+    one, four = Instructions(1, veclib.NO_LIBRARY), Instructions(4, veclib.NO_LIBRARY)
+    assert [one.constant(x) for x in (0.1, -0.0, -math.nan)] == ["0x3FB999999999999A", "0x8000000000000000", "0x7FF8000000000000"]
+    assert four.constant(1.0) == "splat (double 0x3FF0000000000000)"
