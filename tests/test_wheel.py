@@ -9,9 +9,11 @@ import subprocess
 import sys
 import zipfile
 
+import click
 import pytest
 from places import ROOT
 
+import adcli
 from adcli.manual import TOPICS
 
 pytestmark = pytest.mark.xdist_group("wheel")
@@ -32,19 +34,22 @@ def wheel(tmp_path_factory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory) -> pathlib.Path:
-    """A folder with the wheel in it, as `pip install --target` leaves it."""
-    folder = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(folder), str(wheel)],
-                   check=True)
+def environment(wheel, tmp_path_factory) -> pathlib.Path:
+    """A fresh environment with the wheel installed in it. The packages that it needs are found where this one has them."""
+    folder = tmp_path_factory.mktemp("fresh") / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "needed.pth").write_text(str(pathlib.Path(click.__file__).parents[1]) + "\n", encoding="utf-8")
     return folder
 
 
-def python(installed: pathlib.Path, cwd: pathlib.Path, script: str, *args: str) -> str:
-    """Run a script that finds the installed package in front of everything, in a folder of its own."""
-    first = f"import sys; sys.path.insert(0, {str(installed)!r}); sys.argv = ['adcli', *sys.argv[1:]]\n"
-    done = subprocess.run([sys.executable, "-I", "-c", first + script, *args], cwd=cwd, capture_output=True, text=True,
-                          encoding="utf-8", check=True, env={**os.environ, "COLUMNS": "80"})
+def run(environment: pathlib.Path, cwd: pathlib.Path, program: str, *args: str) -> str:
+    """What a program of the environment prints, run in a folder."""
+    done = subprocess.run([environment / "bin" / program, *args], cwd=cwd, capture_output=True, text=True, encoding="utf-8",
+                          env={**os.environ, "COLUMNS": "80"})
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
@@ -59,20 +64,29 @@ def test_the_wheel_has_everything_that_is_read_at_run_time(wheel):
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"adcli"}
 
 
-def test_it_works_beside_strangers_of_the_same_names(installed, tmp_path):
-    """A folder `lang` and a file codegen.py of a user's own are neither taken for ours nor hidden by ours."""
+@pytest.fixture
+def strangers(tmp_path) -> pathlib.Path:
+    """A project with a package `lang`, a module `codegen` and a folder of samples of its own."""
     (tmp_path / "lang").mkdir()
     (tmp_path / "lang" / "__init__.py").write_text("here = 'a stranger'\n", encoding="utf-8")
     (tmp_path / "codegen.py").write_text("here = 'a stranger'\n", encoding="utf-8")
-    shown = python(installed, tmp_path, "sys.path.insert(0, '')\nimport lang, codegen, adcli\n"
-                   "print(adcli.__file__, lang.here, codegen.here, adcli.compile('v=x*y').grad()(x=2.0, y=3.0))")
-    assert shown == f"{installed / 'adcli' / '__init__.py'} a stranger a stranger {{'v': 6.0, 'dv_dx': 3.0, 'dv_dy': 2.0}}\n"
+    (tmp_path / "samples").mkdir()
+    return tmp_path
 
 
-def test_the_command_and_its_manual(installed, tmp_path):
-    main = "from adcli.main import main; main()"
-    assert python(installed, tmp_path, main, "grad", "-e", "v = x*y", "--at", "x=2,y=3") == "v = 6.0\ndv_dx = 3.0\ndv_dy = 2.0\n"
-    assert python(installed, tmp_path, main, "help", "tensors").startswith("tensors: ")
-    folder = installed / "adcli" / "samples"
-    assert str(folder) in python(installed, tmp_path, main, "help", "samples")
-    assert python(installed, tmp_path, main, "grad", str(folder / "worked.ad"), "--at", "x=2,y=5").startswith("v = 3920.6\n")
+def test_neither_is_taken_for_the_other(environment, strangers):
+    shown = run(environment, strangers, "python", "-c", "import lang, codegen, adcli\n"
+                "print(adcli.__file__, lang.here, codegen.here, adcli.compile('v=x*y').grad()(x=2.0, y=3.0))")
+    file, rest = shown.split(" ", 1)
+    assert pathlib.Path(file).is_relative_to(environment)
+    assert rest == "a stranger a stranger {'v': 6.0, 'dv_dx': 3.0, 'dv_dy': 2.0}\n"
+
+
+def test_the_command_and_its_manual(environment, strangers):
+    shown = run(environment, strangers, "adcli", "grad", "-e", "v = x*y", "--at", "x=2,y=3")
+    assert shown == "v = 6.0\ndv_dx = 3.0\ndv_dy = 2.0\n"
+    assert run(environment, strangers, "python", "-m", "adcli", "--version") == f"adcli, version {adcli.__version__}\n"
+    assert run(environment, strangers, "adcli", "help", "tensors").startswith("tensors: ")
+    (folder,) = environment.glob("lib/python*/site-packages/adcli/samples")
+    assert str(folder) in run(environment, strangers, "adcli", "help", "samples")
+    assert run(environment, strangers, "adcli", "grad", str(folder / "worked.ad"), "--at", "x=2,y=5").startswith("v = 3920.6\n")
