@@ -24,10 +24,11 @@ from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
 
 OTHER_VERBS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
-          "bench": "verbs.bench", "cache": "verbs.cache", "functions": "verbs.functions",
-               "help": "verbs.help"}
+               "bench": "verbs.bench", "cache": "verbs.cache", "functions": "verbs.functions", "help": "verbs.help"}
 """The verbs that are no rows of the table in `adcli.task.verbs`, and the module of this package that has the command."""
-VERBS = (*(name for name in ROWS if name != "propagate"), *OTHER_VERBS, "propagate")
+MODULES = OTHER_VERBS | {row.name: row.module for row in ROWS.values() if row.module}
+"""The verbs that have a command of their own."""
+VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
 
 STACK_BYTES = 256 << 20
@@ -44,12 +45,10 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        row = ROWS.get(name)
-        module = row.module if row else OTHER_VERBS[name]
-        if module is None:
+        if name not in MODULES:
             from adcli.verbs.evaluate import command
             return command(ROWS[name])
-        made: click.Command = import_module(f"adcli.{module}").command
+        made: click.Command = import_module(f"adcli.{MODULES[name]}").command
         return made
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

@@ -56,7 +56,7 @@ def test_the_c_example(tmp_path):
 def test_the_primitive_that_is_added_as_an_example(monkeypatch):
     """The row of the walk-through is a row: value, derivative and second derivative by its own rule."""
     from adcli.lang.ir import primitives
-    (block,) = fenced(text("internals"), "text")
+    block, *_ = fenced(text("internals"), "text")
     monkeypatch.setattr(primitives, "TABLE", dict(primitives.TABLE))
     before = dict(primitives.TABLE)
     exec(compile(block, "internals.md", "exec"), vars(primitives) | {"TABLE": primitives.TABLE})

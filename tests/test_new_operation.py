@@ -2,13 +2,9 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import subprocess
-import sys
 
 import pytest
-from sample_files import ROOT
+from planted_package import PlantedPackage
 
 ROW = '''
 versine = row("versine", "r>r", lambda t, z, x: t * sin(x), value=lambda x: 2 * (sin(x / 2) * sin(x / 2)), vanishes=True,
@@ -19,19 +15,9 @@ versine = row("versine", "r>r", lambda t, z, x: t * sin(x), value=lambda x: 2 * 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
     """The package with one row more in lang/ir/primitives.py and no other change."""
-    root = tmp_path_factory.mktemp("planted")
-    for name, place in (("adcli", "adcli"), ("lang", "adcli/lang"), ("codegen", "adcli/codegen"), ("samples", "adcli/samples")):
-        shutil.copytree(ROOT / name, root / place, ignore=shutil.ignore_patterns("__pycache__"))
-    table = root / "adcli" / "lang" / "ir" / "primitives.py"
-    text = table.read_text(encoding="utf-8")
-    table.write_text(text.replace("\nOPERATORS.update", ROW + "\nOPERATORS.update", 1), encoding="utf-8")
-
-    def adcli(*args: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "adcli", *args], cwd=root, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": str(root / "cache")})
-        assert done.returncode == 0, (args, done.stderr)
-        return done.stdout
-    return adcli
+    package = PlantedPackage(tmp_path_factory.mktemp("planted"))
+    package.plant("adcli/lang/ir/primitives.py", "\nOPERATORS.update", ROW)
+    return package.prints
 
 
 @pytest.mark.parametrize(("args", "wanted"), [

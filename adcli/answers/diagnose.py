@@ -68,7 +68,7 @@ def not_finite(names: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
 
 def in_scalars(task: Task, at: Mapping[str, float], level: int) -> Note:
     """The operation of the program that is to blame, or that of its derivative."""
-    primal, program = task.primal, task.primal if task.verb.name == "eval" else task.program
+    primal, program = task.primal, task.program if task.verb.differentiates else task.primal
     values = every_value(primal, at, FLOAT)
     worst, place = 0, None
     for e in taken(primal, values):
@@ -147,7 +147,7 @@ def in_tensors(task: Task, at: Mapping[str, Any], level: int, jobs: int | None) 
     source = task.primal.source
     place, grade, found = worst(task, task.primal, task.derivation.wrt, at, jobs)
     if place is not None:
-        prime = "'" if task.verb.name != "eval" and grade != DOMAIN else ""
+        prime = "'" if task.verb.differentiates and grade != DOMAIN else ""
         text, span = told(place, found, grade, prime)
         return Note(f"{text}: {reason(level)}", span, source)
     if task.derivation.program is not None:

@@ -100,6 +100,7 @@ def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], nu
 def matrices(task: Task, form: str, rows: Iterable[Row], number: Number, numbered: bool) -> Iterator[str]:
     """The matrix that the task is about, at every point."""
     from adcli.task.matrices import coo, matrix_among, matrix_market
-    matrix, places = matrix_among(task.signature.results, task.signature.wrt, task.verb.name)
+    assert task.verb.matrix is not None, "the format is one of matrices"
+    matrix, places = matrix_among(task.signature.results, task.signature.wrt, task.verb.matrix)
     points = ((row.at, [row.results[k] for k in places]) for row in rows)
     return matrix_market(matrix, points, number) if form == "mtx" else coo(matrix, points, number, numbered)

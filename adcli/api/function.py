@@ -19,6 +19,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen
+from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 OneOrMore = Sequence[str] | None
 """One name or several, or None for the default."""
-MatrixKind = tuple[str, tuple[str, ...]]
-"""What matrix a Function computes, jacobian or hessian, and the inputs that are its columns."""
+MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
+"""What matrix a Function computes, and the inputs that are its columns."""
 
 
 def load(path: str | os.PathLike[str]) -> Function:
@@ -58,7 +59,7 @@ class Function:
 
     __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program", "_tensors")
 
-    def __init__(self, program: Program, matrix: MatrixKind | None = None) -> None:
+    def __init__(self, program: Program, matrix: MatrixColumns | None = None) -> None:
         self._program = program
         self._matrix = matrix
         self._inputs = tuple(p.name for p in program.params)
@@ -72,7 +73,7 @@ class Function:
         return self._program
 
     @property
-    def matrix(self) -> MatrixKind | None:
+    def matrix(self) -> MatrixColumns | None:
         """For a Jacobian or a Hessian its name and columns."""
         return self._matrix
 
@@ -242,7 +243,7 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 """For each equation its group, and the name and kind of each value it defines."""
 
 
-def _restore(text: str, name: str, matrix: MatrixKind | None, seeds: list[str | None],
+def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""

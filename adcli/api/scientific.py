@@ -16,6 +16,7 @@ from adcli.lang.ir.names import Names
 from adcli.task.derive import chosen
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.signature import columns
+from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     from adcli.codegen.machine.kernel import Kernel
@@ -126,7 +127,7 @@ def dense_row(program: Program, found: Sequence[float], inputs: Sequence[str]) -
     return row
 
 
-def matrix(program: Program, kind: str, inputs: Sequence[str], found: Sequence[float]) -> Any:
+def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[float]) -> Any:
     """A Jacobian or Hessian: dense, or sparse where entries were left out."""
     form, places = matrix_among(columns(program), inputs, kind)
     values, n = [found[k] for k in places], len(form.rows)
@@ -139,7 +140,7 @@ def matrix(program: Program, kind: str, inputs: Sequence[str], found: Sequence[f
     return full
 
 
-def sparse(program: Program, kind: str, inputs: Sequence[str], found: Sequence[Any]) -> Any:
+def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
     """See `Function.sparse`: the matrix of a Jacobian or Hessian with these results, without entries that are 0 by
     construction."""
     kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]

@@ -10,13 +10,14 @@ Path = tuple[str | int, ...]
 
 
 class Layout(NamedTuple):
-    """What the columns of a result are: the verb, the inputs of the program, its outputs, and what was derived.
+    """What the columns of a result are: the inputs of the program, its outputs, and what was derived.
 
-    `seeds` says of every seed input whose tangent or cotangent (`kind`) it is; `derived` names each derivative and where it
-    stands in the JSON object of its point; `status` is the name of the status where it is to be shown.
+    `group` is the member of the JSON object of a point that is there even where nothing was derived, None where a program is
+    evaluated as it is. `seeds` says of every seed input whose tangent or cotangent (`kind`) it is; `derived` names each
+    derivative and where it stands in the object; `status` is the name of the status where it is to be shown.
     """
 
-    verb: str
+    group: str | None
     inputs: tuple[str, ...]
     kind: str
     seeds: dict[str, str]

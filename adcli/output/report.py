@@ -82,9 +82,9 @@ def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
     count = len(layout.values)
     if layout.values:
         record["value"] = {name: written(x) for name, x in zip(layout.values, row.results[:count], strict=True)}
-    if layout.verb != "eval":
+    if layout.group:
         record.update(nested([path for _, path in layout.derived], [written(x) for x in row.results[count:]]))
-        record.setdefault(layout.verb, {})
+        record.setdefault(layout.group, {})
     if row.level >= 0:
         record["status"] = LEVELS[row.level]
     return record

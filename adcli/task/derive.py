@@ -46,14 +46,14 @@ class DerivedProgram:
 
 def derived(request: Request) -> DerivedProgram:
     """What a request asks for. AdError if the program is wrong, or what is asked of it."""
-    program = parse_source(request.source)
+    verb, program = VERBS[request.verb], parse_source(request.source)
     outputs, partials = requested(program, request.of)
     primal = chosen(program, outputs)
-    wrt = [] if request.verb == "eval" else inputs_to_differentiate(primal, request.wrt, partials)
-    if request.verb == "jacobian" and swept(primal, request.mode):
+    wrt = inputs_to_differentiate(primal, request.wrt, partials) if verb.differentiates else []
+    if verb.matrix == "jacobian" and swept(primal, request.mode):
         return DerivedProgram(primal, None, wrt)
     steps: list[DerivationStep] = []
-    made = VERBS[request.verb].derive(Asked(request, primal, wrt, None, steps))
+    made = verb.derive(Asked(request, primal, wrt, None, steps))
     return DerivedProgram(primal, made, wrt, tuple(steps))
 
 

@@ -16,6 +16,7 @@ from adcli.output.numbers import Number, shortest
 from adcli.output.report import csv_text
 from adcli.output.version import __version__
 from adcli.task.signature import Column
+from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -50,9 +51,9 @@ class Matrix:
         return sorted(found)
 
 
-def matrix_among(results: Sequence[Column], wrt: Sequence[str], verb: str) -> tuple[Matrix, list[int]]:
-    """The matrix that the results of a `jacobian` or `hessian` program hold, and which of the results are its entries."""
-    order = 2 if verb == "hessian" else 1
+def matrix_among(results: Sequence[Column], wrt: Sequence[str], kind: MatrixKind) -> tuple[Matrix, list[int]]:
+    """The matrix that the results of a program hold, and which of the results are its entries."""
+    order = 2 if kind == "hessian" else 1
     values = [r.name for r in results if not r.wrt]
     rows = list(wrt) if order == 2 else values
     row_number, column_number = ({name: k for k, name in enumerate(names)} for names in (rows, wrt))

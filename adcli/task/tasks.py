@@ -91,8 +91,9 @@ class Task:
         pairs = tuple((c.name, path) for c, path in zip(derived, self.verb.places(s), strict=True))
         values = s.outputs if len(derived) < len(s.results) else ()
         status = s.names().fresh("status") if show_status else None
-        return Layout(self.verb.name, tuple(p.name for p in s.own), self.verb.seed or "", {p.name: p.seed or "" for p in s.seeds},
-                      values, pairs, status)
+        group = self.verb.name if self.verb.differentiates else None
+        return Layout(group, tuple(p.name for p in s.own), self.verb.seed or "", {p.name: p.seed or "" for p in s.seeds}, values,
+                      pairs, status)
 
     def at(self, seeds: Mapping[str, Any], derive: bool) -> Task:
         """The task with its seeds given. With `derive`, what a zero seed would have caused is left out of the program."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from adcli.task.request import Request
     from adcli.task.signature import Signature
 
+MatrixKind = Literal["jacobian", "hessian"]
 TEXT_FORMATS = ("text", "json", "csv")
 MATRIX_FORMATS = ("coo", "mtx")
 """Formats that write the entries of a matrix, those that are not zero by construction."""
@@ -56,10 +57,12 @@ class Asked(NamedTuple):
 class Verb(NamedTuple):
     """A row.
 
-    `mode` is the mode of differentiation in words where the verb fixes it; elsewhere the plans say it. `seed` is what its seed
-    inputs are. `places` gives for each derived result where it stands in the JSON object of its point. `help` is the text of
-    the command, `options` what it takes beside PROGRAM, the options of results and their `formats`; `module` is where the command
-    stands if it is not made from the row. With `partials` --of can choose single partial derivatives.
+    `wrt` is the option that says by which inputs it differentiates: with --tangent those that the direction moves; None where
+    it differentiates by none. `mode` is the mode of differentiation in words where the verb fixes it; elsewhere the plans say
+    it. `seed` is what its seed inputs are. `places` gives for each derived result where it stands in the JSON object of its
+    point, and `matrix` says what matrix the derived results are the entries of. `help` is the text of the command, `options` what
+    it takes beside PROGRAM, the options of results and their `formats`; `module` is where the command stands if it is not made
+    from the row. With `partials` --of can choose single partial derivatives.
     """
 
     name: str
@@ -67,14 +70,21 @@ class Verb(NamedTuple):
     help: str
     examples: tuple[str, str]
     header: str
+    wrt: Literal["--wrt", "--tangent"] | None
     mode: str | None
     seed: Literal["tangent", "cotangent"] | None
     derive: Callable[[Asked], Program]
     places: Callable[[Signature], Sequence[Path]]
+    matrix: MatrixKind | None
     options: tuple[Decorator, ...]
     formats: tuple[str, ...]
     module: str | None
     partials: bool
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether its program is another than the one given."""
+        return self.wrt is not None
 
     @property
     def decorators(self) -> tuple[Decorator, ...]:
@@ -148,8 +158,11 @@ VERBS = {verb.name: verb for verb in (
     Verb(
         name="eval", short="The outputs of a program.", help="The outputs of a program.",
         examples=("adcli eval -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli eval -e 'x**2' --at x=0:1:5 --format csv"),
-        header="the outputs", mode="", seed=None, derive=_eval, places=lambda s: [],
-        options=(of_option("Outputs to show (default: all)."),), formats=TEXT_FORMATS, module=None, partials=False),
+        header="the outputs",
+        wrt=None, mode="", seed=None, derive=_eval,
+        places=lambda s: [], matrix=None,
+        options=(of_option("Outputs to show (default: all)."),),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
         help="""The outputs and every first partial derivative; with --order N, the higher ones too.
@@ -157,18 +170,21 @@ VERBS = {verb.name: verb for verb in (
         --of 'v:x,x,y' chooses one partial derivative, here the third of v, twice along x and once along y; several are
         separated by semicolons.""",
         examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
-        header="the outputs and their partial derivatives", mode=None, seed=None, derive=_grad,
-        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived],
-        options=(derivative_options, mode_option, grad_order_option), formats=TEXT_FORMATS, module=None, partials=True),
+        header="the outputs and their partial derivatives",
+        wrt="--wrt", mode=None, seed=None, derive=_grad,
+        places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived], matrix=None,
+        options=(derivative_options, mode_option, grad_order_option),
+        formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, sparse where it is.",
         help="The outputs and their Jacobian; where many entries are zero by construction, those are left out.",
         examples=("adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0",
                   "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
-        header="the outputs and their Jacobian", mode=None, seed=None, derive=_jacobian,
-        places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived],
-        options=(derivative_options, mode_option, matrix_options), formats=TEXT_FORMATS + MATRIX_FORMATS, module=None,
-        partials=False),
+        header="the outputs and their Jacobian",
+        wrt="--wrt", mode=None, seed=None, derive=_jacobian,
+        places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived], matrix="jacobian",
+        options=(derivative_options, mode_option, matrix_options),
+        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, sparse where it is.",
         help="""One output, its gradient and its Hessian, entries on and above the diagonal.
@@ -176,40 +192,49 @@ VERBS = {verb.name: verb for verb in (
         Where many entries are zero by construction, those are left out.""",
         examples=("adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5",
                   "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
-        header="the output, its gradient and its Hessian", mode=None, seed=None, derive=_hessian,
-        places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived],
-        options=(one_output_options, mode_option, matrix_options), formats=TEXT_FORMATS + MATRIX_FORMATS, module=None,
-        partials=False),
+        header="the output, its gradient and its Hessian",
+        wrt="--wrt", mode=None, seed=None, derive=_hessian,
+        places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived], matrix="hessian",
+        options=(one_output_options, mode_option, matrix_options),
+        formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
         help="The outputs and their tangents along a direction: forward mode.",
         examples=("adcli jvp -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent x=1", "adcli jvp -e 'v = x*sin(y)' --emit text"),
-        header="the outputs and their tangents", mode="forward", seed="tangent", derive=_jvp,
-        places=lambda s: [("jvp", name) for name in s.outputs],
-        options=(derivative_options, seed_option("tangent")), formats=TEXT_FORMATS, module=None, partials=False),
+        header="the outputs and their tangents",
+        wrt="--wrt", mode="forward", seed="tangent", derive=_jvp,
+        places=lambda s: [("jvp", name) for name in s.outputs], matrix=None,
+        options=(derivative_options, seed_option("tangent")),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
         help="The outputs and the adjoints of the inputs for weights of the outputs: reverse mode.",
         examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
-        header="the outputs and the adjoints of the inputs", mode="reverse", seed="cotangent", derive=_vjp,
-        places=_by_input("vjp"), options=(derivative_options, seed_option("cotangent")), formats=TEXT_FORMATS, module=None,
-        partials=False),
+        header="the outputs and the adjoints of the inputs",
+        wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
+        places=_by_input("vjp"), matrix=None,
+        options=(derivative_options, seed_option("cotangent")),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
         help="One output and the product of its Hessian with a direction: forward mode over reverse mode.",
         examples=("adcli hvp -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --tangent x=1",
                   "adcli hvp -e 'input x(N)' -e 's *=! x(i)' --at 'x=[2,3,5]' --tangent 'x=[1,0,0]'"),
-        header="the output and the product of its Hessian with a direction", mode="forward over reverse", seed="tangent",
-        derive=_hvp, places=_by_input("hvp"), options=(one_output_options, seed_option("tangent")), formats=TEXT_FORMATS,
-        module=None, partials=False),
+        header="the output and the product of its Hessian with a direction",
+        wrt="--wrt", mode="forward over reverse", seed="tangent", derive=_hvp,
+        places=_by_input("hvp"), matrix=None,
+        options=(one_output_options, seed_option("tangent")),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
         help="Taylor coefficients v_0, v_1, … of the outputs along a direction: of v(x + s·dx) in powers of s.",
         examples=("adcli taylor -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent y=1 --order 4",
                   "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
-        header="the Taylor coefficients of the outputs along a direction", mode="forward", seed="tangent", derive=_taylor,
-        places=_coefficients, options=(of_option("Outputs to expand (default: all)."), taylor_options), formats=TEXT_FORMATS,
-        module=None, partials=False),
+        header="the Taylor coefficients of the outputs along a direction",
+        wrt="--tangent", mode="forward", seed="tangent", derive=_taylor,
+        places=_coefficients, matrix=None,
+        options=(of_option("Outputs to expand (default: all)."), taylor_options),
+        formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
         help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
@@ -218,7 +243,9 @@ VERBS = {verb.name: verb for verb in (
         columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2% --monte-carlo 10000"),
-        header="the outputs and their standard uncertainties", mode="", seed="tangent", derive=_propagate,
-        places=lambda s: [("propagate", c.name) for c in s.derived], options=(), formats=TEXT_FORMATS, module="propagate.command",
-        partials=False),
+        header="the outputs and their standard uncertainties",
+        wrt="--wrt", mode="", seed="tangent", derive=_propagate,
+        places=lambda s: [("propagate", c.name) for c in s.derived], matrix=None,
+        options=(),
+        formats=TEXT_FORMATS, module="propagate.command", partials=False),
 )}

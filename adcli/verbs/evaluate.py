@@ -23,7 +23,7 @@ def command(verb: Verb) -> click.Command:
     """The command of a verb."""
     @takes(ResultOptions)
     def evaluated(options: ResultOptions) -> int:
-        return taylor(options) if verb.name == "taylor" else evaluate(verb, options)
+        return evaluate(verb, options)
 
     work: Callable[..., int] = together(program_options, *verb.decorators)(evaluated)
     make = click.command(verb.name, cls=Command, short_help=verb.short, help=verb.help, examples=verb.examples)
@@ -37,9 +37,12 @@ def evaluate(verb: Verb, options: ResultOptions) -> int:
     if options.pattern:
         from adcli.verbs.picture import pattern
         return pattern(request, options)
-    task = prepared(request, options)
+    spec = options.cotangent if verb.seed == "cotangent" else options.tangent
+    if verb.wrt == "--tangent" and spec is not None:
+        task, spec = along(request, spec, options)
+    else:
+        task = prepared(request, options)
     if verb.seed:
-        spec = options.tangent if verb.seed == "tangent" else options.cotangent
         task = seeded(task, spec, emitted=options.emit is not None)
     return carry_out(task, options)
 
@@ -52,18 +55,13 @@ def requested(verb: Verb, options: ResultOptions) -> Request:
                    options.scaled)
 
 
-def taylor(options: ResultOptions) -> int:
-    """The inputs that move are those of the direction."""
-    from adcli.task.verbs import VERBS
-    request = requested(VERBS["taylor"], options)
-    direction = None if options.tangent is None else components(options.tangent, "tangent")
-    if direction is None:
-        task = prepared(request, options)
-        return carry_out(seeded(task, None, emitted=options.emit is not None), options)
-    task = prepared(request._replace(wrt=[x for x, dx in direction.items() if dx]), options)
-    complete([replace(p, default=0.0) for p in task.signature.own], direction)
-    moving = ",".join(f"{x}={dx!r}" for x, dx in direction.items() if dx)
-    return carry_out(seeded(task, moving, emitted=options.emit is not None), options)
+def along(request: Request, spec: str, options: ResultOptions) -> tuple[Task, str]:
+    """The task with respect to the inputs that a direction moves, and the direction without the others."""
+    direction = components(spec, "tangent")
+    moved = {x: dx for x, dx in direction.items() if dx}
+    task = prepared(request._replace(wrt=list(moved)), options)
+    complete([replace(p, default=0.0) for p in task.signature.own], direction)   # only inputs have a direction
+    return task, ",".join(f"{x}={dx!r}" for x, dx in moved.items())
 
 
 def carry_out(task: Task, options: ResultOptions) -> int:

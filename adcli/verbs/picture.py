@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.output.streams import destination
+from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
     from adcli.lang.derive.sparsity import Pattern
@@ -41,38 +42,36 @@ def pattern(request: Request, options: ResultOptions) -> int:
     options.refuse(["style", "lanes"], "is for --emit")
     primal = simplify(chosen(parse_source(request.source), request.of))
     inputs = inputs_to_differentiate(primal, request.wrt)
+    kind = VERBS[request.verb].matrix or "jacobian"
     rows: Sequence[str] = inputs
-    if request.verb == "hessian":
+    if kind == "hessian":
         found = hessian_pattern(primal, inputs, one_output(primal, None))
     else:
         rows = [r.name for r in primal.results]
         found = jacobian_pattern(primal, inputs, rows)
     width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
     with destination(options.output) as out:
-        out.write(picture(found, rows, inputs, width, name=request.verb).encode())
+        out.write(picture(found, rows, inputs, width, kind=kind).encode())
     return 0
 
 
 def picture(pattern: Pattern, rows: Sequence[str], columns: Sequence[str], width: int = 80, height: int = 40,
-            name: str = "jacobian") -> str:
-    """The picture, at most `width` characters wide and `height` lines high, and the line of figures.
-
-    `name` begins the line of figures; that of a "hessian" counts the colours of a symmetric matrix.
-    """
+            kind: MatrixKind = "jacobian") -> str:
+    """The picture, at most `width` characters wide and `height` lines high, and the line of figures."""
     lines: list[str] = []
     if rows and columns:
         lines = _letters(pattern, rows, columns, width, height) or _braille(pattern, columns, width, height)
-    return "\n".join([*lines, figures(pattern, len(columns), name), ""])
+    return "\n".join([*lines, figures(pattern, len(columns), kind), ""])
 
 
-def figures(pattern: Pattern, columns: int, name: str) -> str:
-    """Size, entries and density of a matrix, and how many sweeps it takes."""
+def figures(pattern: Pattern, columns: int, kind: MatrixKind) -> str:
+    """Size, entries and density of a matrix, and how many sweeps it takes: a Hessian as a symmetric matrix."""
     from adcli.lang.derive.sparsity import entries
     count, places = entries(pattern), len(pattern) * columns
     parts = [f"{len(pattern):,} × {columns:,}", f"{count:,} of {places:,} {'entry' if places == 1 else 'entries'}"]
     if count:
-        parts += [percent(count / places), sweeps(pattern, columns, name == "hessian")]
-    return f"{name}: {', '.join(parts)}"
+        parts += [percent(count / places), sweeps(pattern, columns, kind == "hessian")]
+    return f"{kind}: {', '.join(parts)}"
 
 
 def percent(share: float) -> str:

@@ -147,7 +147,7 @@ def test_what_is_of_scalars_says_so():
     for make in (lambda: MV.llvm(), lambda: MV.scipy(), lambda: LOSS.jacobian().sparse(A=A, B=B, s=1), lambda: MV.taylor(2)):
         with pytest.raises(adcli.AdError, match="scalars"):
             make()
-    with pytest.raises(adcli.AdError, match="vjp gives"):
+    with pytest.raises(adcli.AdError, match="take vjp"):
         MV.grad()
 
 

@@ -30,7 +30,7 @@ def test_names_of_columns_give_way_to_the_width():
 
 def test_a_large_matrix_is_drawn_in_braille():
     diagonal = tuple((i,) for i in range(200))
-    assert picture(diagonal, names("v", 200), names("x", 200), width=12, height=7, name="hessian") == (
+    assert picture(diagonal, names("v", 200), names("x", 200), width=12, height=7, kind="hessian") == (
         "┌──────────┐\n│⠑⢄⠀⠀⠀⠀⠀⠀⠀⠀│\n│⠀⠀⠑⢄⠀⠀⠀⠀⠀⠀│\n│⠀⠀⠀⠀⠑⢄⠀⠀⠀⠀│\n│⠀⠀⠀⠀⠀⠀⠑⢄⠀⠀│\n│⠀⠀⠀⠀⠀⠀⠀⠀⠑⢄│\n└──────────┘\n"
         "hessian: 200 × 200, 200 of 40,000 entries, 0.5 %, 1 colour as a symmetric matrix\n")
 
