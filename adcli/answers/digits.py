@@ -19,6 +19,7 @@ from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.output.columns import commented
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
 from adcli.output.report import csv_text, json_record, text
@@ -56,9 +57,8 @@ def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: b
     for paragraph, (_, digits) in zip(text(layout, (row for row, _ in rows), number, headed), again, strict=True):
         lines = paragraph.split("\n")
         first = len(lines) - 1 - len(layout.names)
-        width = max((len(line) for line in lines[first:first + len(digits)]), default=0)
-        for i, d in enumerate(digits, first):
-            lines[i] = f"{lines[i]:{width}}   # {comment(d)}"
+        shown = slice(first, first + len(digits))
+        lines[shown] = commented(lines[shown], list(map(comment, digits)))
         yield "\n".join(lines)
 
 

@@ -21,6 +21,7 @@ from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, encl
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.output.columns import commented
 from adcli.output.layout import Layout
 from adcli.output.numbers import Number, json_number, json_text, number_format, shortest
 from adcli.output.report import csv_text, json_point
@@ -123,10 +124,8 @@ def paragraphs(layout: Layout, found: Iterable[FoundEnclosure], number: Number, 
         lines = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
         ends = [f"[{number(lo)}, {number(hi)}]" for lo, hi in known.bounds]
         texts = [f"input {name} in {pair}" for name, pair in zip(layout.names, ends, strict=True)]
-        width = max(map(len, texts), default=0)
-        for j, text in enumerate(texts):
-            said = quality(known.bounds[j], known.inner[j]) if known.inner else ""
-            lines.append(f"{text:{width}}   # {said}" if said else text)
+        said = map(quality, known.bounds, known.inner) if known.inner else [""] * len(texts)
+        lines += commented(texts, list(said))
         yield "\n".join(lines) + "\n"
 
 

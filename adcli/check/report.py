@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter
 from adcli.lang.ir.errors import diagnostic
-from adcli.output.numbers import json_text, shortest
+from adcli.output.columns import aligned
+from adcli.output.numbers import json_text, non_finite, shortest
 
 if TYPE_CHECKING:
     from adcli.check.methods import Check
@@ -59,11 +60,7 @@ def counted(first: int) -> str:
 
 def table(tallies: list[Tally]) -> list[str]:
     """One line a method, columns aligned."""
-    rows = [HEADINGS, *[row(t) for t in tallies]]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(HEADINGS))]
-    left = (0, 4, 5)
-    return ["  ".join(cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(r, widths, strict=True))
-                      ).rstrip() for r in rows]
+    return aligned([HEADINGS, *map(row, tallies)], "<>>><<")
 
 
 def row(t: Tally) -> tuple[str, ...]:
@@ -143,10 +140,9 @@ def elsewhere(check: Check) -> str:
 
 # ---------------------------------------------------------------- JSON
 
-def number(x: float | None) -> object:
-    if x is None or math.isfinite(x):
-        return x
-    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+def number(x: float) -> object:
+    """A number as it is; the slope that is expected is a whole one."""
+    return x if math.isfinite(x) else non_finite(x)
 
 
 def entry(w: Compared) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 import re
 
 from adcli.lang.ir.errors import AdError
+from adcli.output.numbers import NON_FINITE
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 """Numbers that need no parser: plain decimals that are no overflow."""
@@ -52,9 +53,8 @@ def malformed(path: str, line: int, error: json.JSONDecodeError) -> AdError:
 
 def json_number(what: str, x: object) -> float:
     """A JSON number, or one of the strings that stand for what JSON has no number for: NaN, infinities, --hex."""
-    names = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-    if isinstance(x, str) and x in names:
-        return names[x]
+    if isinstance(x, str) and x in NON_FINITE:
+        return NON_FINITE[x]
     if isinstance(x, str) and HEXADECIMAL_TEXT.fullmatch(x):
         return value(what, x)
     if not isinstance(x, float):

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from adcli.lang.ir.errors import AdError
 
 Number = Callable[[float], str]
+NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""The strings that stand in JSON for what it has no number for."""
 TEMPLATE = re.compile(r"%[-+ #0]*\d{0,3}(\.\d{1,3})?[eEfFgG]", re.ASCII)
 
 
@@ -42,8 +44,9 @@ def json_number(x: float, number: Number = shortest) -> object:
 
 
 def non_finite(x: float) -> str:
-    """The string that stands in JSON for what it has no number for."""
-    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    """The string for what JSON has no number for."""
+    nan, positive, negative = NON_FINITE
+    return nan if x != x else positive if x > 0 else negative
 
 
 def json_text(record: object) -> str:

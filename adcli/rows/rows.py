@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from adcli.input.fields import Fault, field_number, shown
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
+from adcli.output.numbers import NON_FINITE
 from adcli.rows.tables import SEPARATORS, field_pattern, row_pattern
 
 UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
 """What the plain reader leaves to the careful one: quotes, stray carriage returns, blank lines, what float() takes otherwise."""
 QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
-JSON_NAMES = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
 @dataclass(slots=True)
 class Rows:
     """Rows as they were written, without line ends; the inputs, one column each; the faults by row, with their lines
@@ -159,8 +161,8 @@ class Table:
             if math.isinf(value):
                 raise Fault(f"'{p.name}' is too large for a double")
             return value
-        if isinstance(value, str) and value in JSON_NAMES:
-            return JSON_NAMES[value]
+        if isinstance(value, str) and value in NON_FINITE:
+            return NON_FINITE[value]
         raise Fault(f"'{p.name}': {shown(json.dumps(value, ensure_ascii=False))} is not a number")
 
     # ------------------------------------------------------------ block by block

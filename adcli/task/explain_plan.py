@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from adcli.output.columns import aligned
+
 if TYPE_CHECKING:
     from adcli.lang.derive.derivatives import DerivationStep
     from adcli.lang.derive.sweep_plans import SweepPlan
@@ -18,12 +20,8 @@ def explanation(task: Task) -> str:
 def explained(step: DerivationStep) -> Iterator[str]:
     entries = "entry is" if step.entries == 1 else "entries are"
     yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
-    table = [(p, described(p)) for p in step.plans]
-    width = max(len(text) for _, text in table)
-    figure = max(len(f"{p.cost:,}") for p in step.plans)
-    for plan, text in table:
-        taken = "*" if plan is step.taken else " "
-        yield f"  {taken} {text:{width}}  {plan.cost:>{figure},} operations"
+    for plan, line in zip(step.plans, aligned([(described(p), f"{p.cost:,}") for p in step.plans], "<>"), strict=True):
+        yield f"  {'*' if plan is step.taken else ' '} {line} operations"
     yield f"    the program has {step.before:,} operations before, {step.after:,} after"
 
 
