@@ -23,11 +23,22 @@ from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
 
-OTHER_VERBS = {"show": "verbs.show", "fmt": "verbs.fmt", "trace": "trace.command", "why": "why.command", "check": "check.command",
-               "bench": "verbs.bench", "cache": "verbs.cache", "functions": "verbs.functions", "help": "verbs.help"}
-"""The verbs that are no rows of the table in `adcli.task.verbs`, and the module of this package that has the command."""
-MODULES = OTHER_VERBS | {row.name: row.module for row in ROWS.values() if row.module}
+OTHER_VERBS = {
+    "show": ("verbs.show", "The program at a stage of the compiler."),
+    "fmt": ("verbs.fmt", "The program in canonical form."),
+    "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
+    "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
+    "check": ("check.command", "The derivatives against independent methods, and a verdict."),
+    "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),
+    "cache": ("verbs.cache", "The cache of compiled programs: info, clear."),
+    "functions": ("verbs.functions", "Every function with domain, derivative and status."),
+    "help": ("verbs.help", "Chapters of the manual; the help of a verb."),
+}
+"""The verbs that are no rows of the table in `adcli.task.verbs`: the module of this package that has the command, and the line
+that the help of adcli has on it."""
+MODULES = {name: module for name, (module, _) in OTHER_VERBS.items()} | {r.name: r.module for r in ROWS.values() if r.module}
 """The verbs that have a command of their own."""
+SHORT = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
 VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
 
@@ -49,7 +60,13 @@ class Verbs(click.Group):
             from adcli.verbs.evaluate import command
             return command(ROWS[name])
         made: click.Command = import_module(f"adcli.{MODULES[name]}").command
+        made.short_help = SHORT[name]
         return made
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs, for which none of their modules is loaded."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, SHORT[name]) for name in VERBS])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not ctx.resilient_parsing:

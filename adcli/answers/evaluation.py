@@ -78,7 +78,7 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     import numpy as np
 
     from adcli.lang.passes.status import with_status
-    from adcli.task.tensor_code import native
+    from adcli.task.nest_code import native
     kernel = native(with_status(program, task.primal, wrt), task.slot)
     names, word = [p.name for p in program.params], kernel.program.results[-1].name
 

@@ -264,7 +264,7 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
 
 def _compiled(program: Program, tensors: bool) -> Any:
     if tensors:
-        from adcli.task.tensor_code import native
+        from adcli.task.nest_code import native
         return native(program)
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.jit import compile_program

@@ -39,7 +39,7 @@ class CheckOptions(Options):
     digits: int
 
 
-@click.command("check", cls=Command, short_help="The derivatives against independent methods, and a verdict.",
+@click.command("check", cls=Command,
                examples=("adcli check -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli check -e 'v = x*sin(y)' --samples 3 -q"))
 @program_options
 @derivative_options

@@ -61,7 +61,7 @@ class PropagateOptions(ResultOptions):
                        correlations=coefficients(self.correlation))
 
 
-@click.command("propagate", cls=Command, short_help=ROW.short, help=ROW.help, examples=ROW.examples)
+@click.command("propagate", cls=Command, help=ROW.help, examples=ROW.examples)
 @program_options
 @option(WHAT, "--wrt", metavar="x,…", help="For rows and --emit, the uncertain inputs (default: all but params).")
 @of_option("Outputs to show (default: all).")

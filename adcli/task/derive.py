@@ -12,6 +12,7 @@ from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import Names
 from adcli.lang.lower.frontend import parse_source
 from adcli.task.request import Request
+from adcli.task.shapes import refuse_tensors
 from adcli.task.signature import Column, Signature, columns
 from adcli.task.verbs import VERBS, Asked
 
@@ -78,7 +79,6 @@ def chosen(program: Program, of: Sequence[str] | None) -> Program:
 def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
     """The program of scalars that a verb looks at, with the outputs asked for, and the inputs to differentiate by. AdError
     where it has tensors."""
-    from adcli.task.shapes import refuse_tensors
     primal = chosen(parse_source(source), of)
     refuse_tensors(primal, verb)
     return primal, inputs_to_differentiate(primal, wrt)

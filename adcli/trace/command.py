@@ -60,7 +60,7 @@ class TraceOptions(Options):
     fmt: str | None
 
 
-@click.command("trace", cls=Command, short_help="The evaluation table: value, tangent and adjoint of every line.",
+@click.command("trace", cls=Command,
                examples=("adcli trace -e 'y = log(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --tangent x1=1",
                          "adcli trace -e 'y = x*sin(x)' --at x=2 --cotangent y=1 --format markdown"))
 @program_options

@@ -40,7 +40,7 @@ class BenchOptions(Options):
     form: str
 
 
-@click.command("bench", cls=Command, short_help="Time per row, compile time, and their ratios.",
+@click.command("bench", cls=Command,
                examples=("adcli bench -e 'v = x*sin(y)' --rows 4096 --seconds 0.05",
                          "adcli bench -e 'v = x*sin(y)' --rows 64 --seconds 0.01 --format json"))
 @program_options

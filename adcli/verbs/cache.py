@@ -8,8 +8,7 @@ from adcli.command.usage import Command, OneOf
 from adcli.lang.ir.errors import AdError
 
 
-@click.command("cache", cls=Command, short_help="The cache of compiled programs: info, clear.",
-               examples=("adcli cache info", "adcli cache clear"))
+@click.command("cache", cls=Command, examples=("adcli cache info", "adcli cache clear"))
 @click.argument("action", required=False, default="info", type=OneOf("action", ("info", "clear")))
 def command(action: str) -> int:
     """The cache of compiled programs: what it holds (info), or empty it (clear).

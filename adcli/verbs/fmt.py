@@ -7,6 +7,8 @@ import click
 
 from adcli.command.options import Options, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command
+from adcli.lang.lower.frontend import tree_and_program
+from adcli.lang.syntax.format import format_tree
 from adcli.output.streams import destination, say
 
 
@@ -17,7 +19,7 @@ class FormatOptions(Options):
     check: bool
 
 
-@click.command("fmt", cls=Command, short_help="The program in canonical form.",
+@click.command("fmt", cls=Command,
                examples=("adcli fmt -e 'v=x*(sin (y))'", "adcli fmt -e 'v=x*(sin (y))' --check || echo reformat it"))
 @program_options
 @option(OTHER, "--check", is_flag=True, help="Write nothing; exit 1 if the text is not in canonical form.")
@@ -25,8 +27,6 @@ class FormatOptions(Options):
 @takes(FormatOptions)
 def command(options: FormatOptions) -> int:
     """The program in canonical form, comments kept."""
-    from adcli.lang.lower.frontend import tree_and_program
-    from adcli.lang.syntax.format import format_tree
     source = options.source
     formatted = format_tree(tree_and_program(source)[0])
     if options.check:

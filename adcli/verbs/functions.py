@@ -24,8 +24,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
     return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
 
-@click.command("functions", cls=Command, short_help="Every function with domain, derivative and status.",
-               examples=("adcli functions atan2", "adcli functions --format json"))
+@click.command("functions", cls=Command, examples=("adcli functions atan2", "adcli functions --format json"))
 @click.argument("name", required=False, shell_complete=completions)
 @click.option("--format", "form", cls=Option, group=WRITTEN, type=OneOf("format", ("text", "json")), default="text",
               show_default=True, help="Text, or one JSON object a function.")

@@ -30,8 +30,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
     return [item for item in found if item.value.startswith(incomplete)]
 
 
-@click.command("help", cls=Command, short_help="Chapters of the manual; the help of a verb.",
-               examples=("adcli help exit codes", "adcli help grad"))
+@click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
 @click.option("--man", cls=Option, group=WRITTEN, is_flag=True, help="Write the whole manual as a page for man.")
 @click.pass_context

@@ -9,9 +9,13 @@ import click
 from adcli.command.options import Options, derivative_options, option, output_option, program_options, takes
 from adcli.command.usage import EMIT, WHAT, Command, OneOf
 from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.output.streams import destination
+from adcli.task.shapes import shape_lines
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
@@ -26,7 +30,7 @@ class ShowOptions(Options):
     shapes: bool
 
 
-@click.command("show", cls=Command, short_help="The program at a stage of the compiler.",
+@click.command("show", cls=Command,
                examples=("adcli show --stage reverse --style prefix -e 'v = x*sin(y)'",
                          "adcli show --stage dup -e 'v = x*sin(x)'"))
 @program_options
@@ -46,9 +50,6 @@ def command(options: ShowOptions) -> int:
 
 def stage_text(options: ShowOptions) -> str:
     """The program at the stage that is asked for."""
-    from adcli.lang.lower.frontend import tree_and_program
-    from adcli.lang.syntax.flatten import flatten
-    from adcli.lang.syntax.format import format_tree
     stage, style = options.stage, options.style
     wrt, of = options.inputs, options.outputs
     tree, program = tree_and_program(options.source)
@@ -69,7 +70,6 @@ def told(program: Program, shapes: bool) -> list[str]:
     """The comment that --shapes asks for."""
     if not shapes:
         return []
-    from adcli.task.shapes import shape_lines
     return shape_lines(program)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -20,17 +20,16 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import points, require_point, several, within
+from adcli.lang.analyse.explain import Cause
+from adcli.lang.analyse.findings import Finding, explained, other_mode
+from adcli.lang.analyse.limits import Limits, limits_of
+from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import excerpt
 from adcli.output.numbers import json_number, json_text, shortest
 from adcli.output.streams import destination, say, write_points
-
-if TYPE_CHECKING:
-    from adcli.lang.analyse.explain import Cause
-    from adcli.lang.analyse.findings import Finding
-    from adcli.lang.analyse.limits import Limits
-    from adcli.lang.analyse.rewrites import Rewrite
-    from adcli.why.causes import Words
+from adcli.task.derive import opened
+from adcli.why.causes import Words
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6
@@ -50,7 +49,7 @@ class WhyOptions(Options):
     limit: bool
 
 
-@click.command("why", cls=Command, short_help="What made a NaN, an infinity or an exact zero.",
+@click.command("why", cls=Command,
                examples=("adcli why -e 'v = sqrt(x)**2' --at x=0 --limit", "adcli why -e 'v = x*log(x)' --at x=0"))
 @program_options
 @derivative_options
@@ -69,7 +68,6 @@ def command(options: WhyOptions) -> int:
     Every such number is followed back, through the program and through the adjoint (or tangent) sweep, to the operation that
     made it. Where a rewrite is known that mends it here, it is shown, checked at the point.
     """
-    from adcli.task.derive import opened
     primal, inputs = opened(options.source, options.outputs, options.inputs, "why")
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in primal.notes:
@@ -105,10 +103,6 @@ class Explanation(NamedTuple):
 
 def groups(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
     """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
-    from adcli.lang.analyse.findings import explained, other_mode
-    from adcli.lang.analyse.limits import limits_of
-    from adcli.lang.analyse.rewrites import mended
-    from adcli.why.causes import Words
     found: list[Explanation] = []
     for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order):
         words = Words(explainer)

@@ -18,7 +18,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from command import adcli
 
-from adcli.task.tensor_code import native
+from adcli.task.nest_code import native
 
 NAN, INF = math.nan, math.inf
 HALF = "input A(N)\nB(i) = sqrt(A(i))\n"
