@@ -41,6 +41,7 @@ MODULES = {name: module for name, (module, _) in OTHER_VERBS.items()} | {r.name:
 SHORT = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
 VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
+SYNONYMS = dict.fromkeys(("diff", "derive", "derivative", "differentiate"), "grad")
 
 STACK_BYTES = 256 << 20
 COLLECT = (100_000, 20, 50)
@@ -70,7 +71,7 @@ class Verbs(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not ctx.resilient_parsing:
-            fault = unknown("verb", args[0], VERBS)
+            fault = unknown("verb", args[0], VERBS, SYNONYMS)
             if args[0] == "-" or os.path.exists(args[0]):
                 fault.help = f"the verb comes first: adcli grad {args[0]}"
             raise fault

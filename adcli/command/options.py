@@ -235,7 +235,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     }
     every = {
         "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
-        "data": option(WHERE, "--data", metavar="ROW_OPTIONS", help=said["data"]),
+        "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
         "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
                                help="What the rows are (default: by suffix, then by what they look like)."),
         "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,

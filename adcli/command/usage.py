@@ -5,7 +5,8 @@ click lets pass and a user would not want is refused here: a second PROGRAM, an 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -75,7 +76,6 @@ class Command(click.Command):
             raise AdError(f"unexpected argument '{rest[0]}'{self._instead(rest[0])}")
         return super().parse_args(ctx, args)
 
-
     def _instead(self, word: str) -> str:
         """What a second argument may have been meant for."""
         rows = any(p.name == "data" for p in self.params)
@@ -102,10 +102,10 @@ class OneOf(click.ParamType):
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
-def unknown(what: str, word: str, known: Iterable[str]) -> AdError:
+def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> AdError:
     """The error for a word that is none of the known ones."""
     known = list(known)
-    return AdError(f"no {what} '{word}'", help=nearest(word, known) or f"the {what}s are {', '.join(known)}")
+    return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {what}s are {', '.join(known)}")
 
 
 def said(error: click.ClickException) -> AdError:

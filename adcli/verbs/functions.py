@@ -36,7 +36,8 @@ def command(name: str | None, form: str) -> int:
     from adcli.manual.functions import functions, names
     found = functions(name)
     if not found:
-        raise unknown("function", str(name), names())
+        from adcli.lang.lower.suggestions import SYNONYMS
+        raise unknown("function", str(name), names(), SYNONYMS)
     if form == "json":
         text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)
     elif name is None:

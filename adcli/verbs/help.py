@@ -53,7 +53,8 @@ def text(context: click.Context, topic: str) -> str:
     from adcli.manual import TOPICS, chapter
     from adcli.manual.markdown import blocks
     from adcli.manual.terminal import render
-    width, styled = shutil.get_terminal_size().columns, sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size().columns
+    styled = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     if not topic:
         return render(blocks(contents(context)), width, styled)
     if topic in TOPICS:
@@ -61,6 +62,9 @@ def text(context: click.Context, topic: str) -> str:
     if topic in verbs(context):
         with verb(context, topic) as inner:
             return f"{inner.get_help()}\n"
+    from adcli.manual.functions import names
+    if topic in names():
+        raise AdError(f"no topic '{topic}'", help=f"for the function: adcli functions {topic}")
     raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)])
 
 
@@ -107,9 +111,10 @@ def described(context: click.Context) -> Iterator[Described]:
 
 def show(text: str) -> None:
     """Write a text; on a terminal, through the pager."""
-    pager = os.environ.get("PAGER", "less" if shutil.which("less") else "")
-    reader = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not reader or pager in ("", "cat"):
+    pager = os.environ.get("PAGER", "less")
+    program = next((word for word in pager.split() if "=" not in word), "")
+    reader = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if not reader or pager == "cat" or not shutil.which(program):
         click.echo(text, nl=False)
     elif os.name != "posix":
         click.echo_via_pager(text)

@@ -71,7 +71,7 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
     if "z" not in standing.values:
         return None
     want, apart = standing.values["z"] / scale, standing.apart["z"] / scale
-    if not abs(got - want) > WRONG_FROM * max(abs(got), abs(want)) + apart:
+    if not abs(got - want) > WRONG_FROM * max(abs(got), abs(want)) + apart or float(got) == float(want):   # both may underflow
         return None
     return Culprit(e, i, tuple(float(x) for x in args), float(got), float(want))
 

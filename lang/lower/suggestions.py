@@ -14,7 +14,7 @@ from adcli.lang.ir import Atom, Var
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.errors import nearest
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare
 
 SYNONYMS = {
@@ -29,7 +29,7 @@ SYNONYMS = {
 """Functions that have another name here."""
 
 EXPRESSIONS = {
-    ("where", 3): "{0:or} ? {1:or} : {2}", ("ifelse", 3): "{0:or} ? {1:or} : {2}",
+    ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
     ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
     ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
     ("sum", 2): "{0:sum} + {1:product}", ("prod", 2): "{0:product} * {1:unary}",
@@ -66,7 +66,7 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
-    help = reduction(tree, node, whole) or expression(tree, node, whole) or statements(tree, node, whole, env, declares)
+    help = reduction(tree, node, whole) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
     if help or len(node.name) == 1 or node.name in STATEMENTS:
         return help
     return nearest(node.name, known, SYNONYMS) if known else None
@@ -98,25 +98,36 @@ def reduction(tree: Tree, node: Call, whole: Statement | None) -> str | None:
     return f"write {target} {REDUCING[node.name]} {value}" if value else None
 
 
-def expression(tree: Tree, node: Call, whole: Statement | None) -> str | None:
+def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> str | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
     form = EXPRESSIONS.get((node.name, len(node.args)))
     if form is None:
         return None
-    args = [Argument(text, level(bare(a))) for a in node.args if (text := quoted(tree, bare(a)))]
-    written = form.format(*(args if len(args) == len(node.args) else map(Argument, "xyz")))
+    args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
+    written = form.format(*(args if len(args) == len(node.args) else [Argument(x, truth=True) for x in "xyz"]))
     alone = whole is not None or re.fullmatch(r"\w+\([^()]*\)", form)
     return f"write {written}" if alone else f"write ({written})"
 
 
 class Argument(NamedTuple):
-    """An argument as text; a format names the least level that needs no parentheses."""
+    """An argument as text; a format names the least level that needs no parentheses, or asks for a truth value."""
 
     text: str
     level: int = ATOM
+    truth: bool = False
 
     def __format__(self, least: str) -> str:
-        return enclosed(self, SLOT_LEVELS[least])
+        if least == "truth":
+            return enclosed(self[:2], OR) if self.truth else f"{enclosed(self[:2], SUM)} != 0"
+        return enclosed(self[:2], SLOT_LEVELS[least])
+
+
+def truth(node: Node, env: Mapping[str, Atom]) -> bool:
+    """Whether an argument is a truth value, as far as its text tells."""
+    if isinstance(node, Token):
+        atom = env.get(node.text)
+        return isinstance(atom, Var) and atom.truth
+    return isinstance(node, Op) and OR <= level(node) <= COMPARISON
 
 
 def level(node: Node) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
+from adcli.lang.analyse.wrong_rules import culprit
 from adcli.lang.ir import check as checks
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE, cos
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import forward, reverse
 from command import adcli, succeeds
 from planted_faults import wrong_rule
@@ -29,6 +31,10 @@ CHANGES = {"one part in a million": lambda m: m * (1 + 1e-6), "wrong sign": lamb
 @pytest.mark.parametrize("text", MIDDLE.values())
 def test_right_rules_are_found_right(text):
     succeeds("check", "-e", text, "--samples", 4)
+
+
+def test_a_rule_whose_value_underflows_is_no_culprit():
+    assert culprit(parse("v = exp(-x * 1000)"), {"x": 1e308}, ["x"]) is None
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -62,5 +62,6 @@ def test_functions_one_all_and_as_json():
     assert record["derivatives"] == {"x": "0.5 / sqrt(x)"}
     assert record["status"] == [{"level": "singular", "where": "x == 0", "wrt": None}]
     assert succeeds("functions").out in succeeds("help", "functions").out
+    assert adcli("functions", "ln").err == "adcli: error: no function 'ln'\nhelp: did you mean 'log'?\n"
     ended = adcli("functions", "tahn")
     assert (ended.code, ended.err) == (2, "adcli: error: no function 'tahn'\nhelp: did you mean 'tanh'?\n")

@@ -55,6 +55,7 @@ def test_the_list_of_topics_and_a_wrong_one():
     assert all(re.search(rf"\b{verb}\b", listed) for verb in VERBS)
     ended = adcli("help", "tensor")
     assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: no topic 'tensor'\nhelp: did you mean 'tensors'?\n")
+    assert adcli("help", "atan2").err == "adcli: error: no topic 'atan2'\nhelp: for the function: adcli functions atan2\n"
 
 
 def test_the_samples_are_listed_a_line_each(monkeypatch):
@@ -103,6 +104,12 @@ def test_on_a_terminal_it_is_styled_and_goes_through_the_pager(tmp_path, monkeyp
     assert "\x1b[1mrows: " in shown
     assert seen.read_text(encoding="utf-8") == shown
     assert on_a_terminal("help", "rows", PAGER="cat", NO_COLOR="1") == plain
+
+
+@pytest.mark.parametrize("environment", [{"PAGER": "no-such-pager -R"}, {"PAGER": " "}, {"TERM": "dumb", "PAGER": "false"}])
+def test_without_a_pager_that_can_show_it_the_text_is_printed(environment, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert on_a_terminal("help", "rows", **{"NO_COLOR": "1", **environment}) == succeeds("help", "rows").out
 
 
 def test_nothing_of_the_manual_is_imported_by_other_verbs():

@@ -189,6 +189,7 @@ def test_every_option_is_explained(verb):
     assert command is not None
     for option in (p for p in command.params if isinstance(p, click.Option)):
         assert option.help, option.opts
+        assert "_" not in (option.metavar or ""), option.opts
     assert command.help
     assert len(command.get_short_help_str(100)) < 70
 
