@@ -17,7 +17,7 @@ from importlib import import_module
 
 import click
 
-from adcli.command.usage import NobodyReads, Unfit, said, unknown
+from adcli.command.usage import NobodyReads, Unfit, no_verb, said
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
@@ -41,7 +41,6 @@ MODULES = {name: module for name, (module, _) in OTHER_VERBS.items()} | {r.name:
 SHORT = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
 VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
-SYNONYMS = dict.fromkeys(("diff", "derive", "derivative", "differentiate"), "grad")
 
 STACK_BYTES = 256 << 20
 COLLECT = (100_000, 20, 50)
@@ -71,7 +70,7 @@ class Verbs(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not ctx.resilient_parsing:
-            fault = unknown("verb", args[0], VERBS, SYNONYMS)
+            fault = no_verb(args[0], VERBS)
             if args[0] == "-" or os.path.exists(args[0]):
                 fault.help = f"the verb comes first: adcli grad {args[0]}"
             raise fault

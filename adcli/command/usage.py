@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError, alike, nearest
 
 
 class NobodyReads(Exception):
@@ -23,7 +23,7 @@ class Unfit(AdError):
 
 
 PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
-    "Program", "What is computed", "Points and rows", "The program instead of numbers", "Output", "What is said of numbers",
+    "Program", "What is computed", "Points and rows", "A program instead of numbers", "Output", "How far to trust the numbers",
     "Other")
 """The purposes that help texts group options by, in their order."""
 
@@ -108,6 +108,12 @@ def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, s
     return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {what}s are {', '.join(known)}")
 
 
+def no_verb(word: str, known: Iterable[str]) -> AdError:
+    """The error for a word where the verb stands."""
+    from adcli.command.synonyms import VERBS
+    return unknown("verb", word, known, VERBS)
+
+
 def said(error: click.ClickException) -> AdError:
     """What click complains about, as an AdError."""
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -126,5 +132,41 @@ def said(error: click.ClickException) -> AdError:
 def no_option(name: str, context: click.Context | None) -> AdError:
     if context is None or isinstance(context.command, click.Group):
         return AdError(f"no option '{name}' before the verb", help="the verb comes first: adcli grad f.ad --at x=2,y=5")
-    known = [o for p in context.command.get_params(context) if isinstance(p, click.Option) for o in p.opts]
-    return AdError(f"no option '{name}'", help=nearest(name, known) or f"{context.command_path} --help lists the options")
+    meant = meant_option(name, options_of(context))
+    help = f"{context.command_path} --help lists the options" if meant is None else \
+        f"write {meant}" if " " in meant else f"did you mean '{meant}'?"
+    return AdError(f"no option '{name}'", help=help)
+
+
+def options_of(context: click.Context) -> dict[str, click.Option]:
+    """The options of a command by their spellings."""
+    params = [p for p in context.command.get_params(context) if isinstance(p, click.Option)]
+    return {spelling: p for p in params for spelling in (*p.opts, *p.secondary_opts)}
+
+
+def meant_option(name: str, known: Mapping[str, click.Option]) -> str | None:
+    """What to write for an option that this command does not have: one of its options, with a value where that is part of
+    the answer."""
+    from adcli.command.synonyms import OPTIONS
+    word = name.lstrip("-")
+    if len(word) == 1 and name.startswith("--") and "--at" in known:   # an input
+        return f"--at {word}=2"
+    fitting = [text for text in OPTIONS.get(word, ()) if fits(text, known)]
+    if fitting:
+        return fitting[0]
+    bare = {spelling.removeprefix("--"): spelling for spelling in known if spelling.startswith("--")}
+    close = alike(word, list(bare))
+    return bare[close] if close else None
+
+
+def fits(text: str, known: Mapping[str, click.Option]) -> bool:
+    """Whether a command has this option and takes the value."""
+    spelling, _, value = text.partition(" ")
+    found = known.get(spelling)
+    if found is None or not value:
+        return found is not None
+    try:
+        found.type.convert(value, found, None)
+    except (AdError, click.BadParameter):
+        return False
+    return not found.is_flag

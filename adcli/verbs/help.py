@@ -32,7 +32,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 
 @click.command("help", cls=Command, examples=("adcli help exit codes", "adcli help grad"))
 @click.argument("topic", nargs=-1, shell_complete=completions)
-@click.option("--man", cls=Option, group=WRITTEN, is_flag=True, help="Write the whole manual as a page for man.")
+@click.option("--man", cls=Option, group=WRITTEN, is_flag=True, help="Write the whole manual as a man page.")
 @click.pass_context
 def command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
     """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
@@ -65,7 +65,8 @@ def text(context: click.Context, topic: str) -> str:
     from adcli.manual.functions import names
     if topic in names():
         raise AdError(f"no topic '{topic}'", help=f"for the function: adcli functions {topic}")
-    raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)])
+    from adcli.command.synonyms import VERBS
+    raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)], VERBS)
 
 
 def contents(context: click.Context) -> str:

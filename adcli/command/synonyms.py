@@ -1,0 +1,70 @@
+"""What other tools call the verbs and options of adcli.
+
+An option has its answers in the order of preference: the first one that the verb has, and whose value it takes, is the one
+that is proposed. An answer with a value replaces the option and its value; one without keeps the value that was typed.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+def table(rows: Mapping[str, str]) -> dict[str, str]:
+    """By each word of a row, the answer that the row is under."""
+    return {word: answer for answer, words in rows.items() for word in words.split()}
+
+
+def choices(rows: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """By each word of a row, the answers of the row."""
+    return {word: answers for words, answers in rows for word in words.split()}
+
+
+VERBS = table({
+    "eval": "value values run evaluate compute calc calculate call primal",
+    "grad": "diff differentiate derivative derivatives derive gradient gradients partial partials d",
+    "jvp": "tangent forward pushforward directional fwd",
+    "vjp": "adjoint backward backprop pullback cotangent reverse rev",
+    "jacobian": "jac jacobi J jacfwd jacrev",
+    "hessian": "hess H",
+    "taylor": "series expand expansion jet",
+    "propagate": "uncertainty error errors gum montecarlo monte-carlo u",
+    "why": "explain nan debug diagnose",
+    "trace": "table tape steps",
+    "fmt": "format pretty tidy lint",
+    "show": "print compile dump parse ast ir emit stage",
+    "check": "test verify gradcheck checkgrad validate",
+    "bench": "time timeit benchmark profile perf",
+    "functions": "function list builtins ops operations",
+    "help": "man manual docs doc topics",
+})
+
+OPTIONS = choices([
+    ("expr eval formula exec code c", ("-e",)),
+    ("point points values value inputs x0 params", ("--at",)),
+    ("input file table", ("--data",)),
+    ("csv", ("--format csv", "--data")),
+    ("out outfile output-file out-file save dest O", ("-o",)),
+    ("json", ("--format json",)), ("text", ("--format text",)),
+    ("mtx matrix-market", ("--format mtx",)), ("coo", ("--format coo",)),
+    ("latex tex", ("--format latex",)), ("markdown md", ("--format markdown",)),
+    ("tsv", ("--input-format tsv",)), ("ndjson jsonl", ("--input-format ndjson",)), ("parquet", ("--input-format parquet",)),
+    ("precision prec decimals float-format printf", ("--fmt %.6g",)), ("hexadecimal", ("--hex",)),
+    ("f output-format type", ("--format",)),
+    ("reverse backward rev", ("--mode reverse", "--stage reverse")), ("forward fwd", ("--mode forward", "--stage forward")),
+    ("by respect-to with-respect-to vars variables var respect independent", ("--wrt",)),
+    ("outputs only select dependent", ("--of",)),
+    ("direction along dot tangents dx", ("--tangent",)), ("weights weight adjoint adjoints", ("--cotangent",)),
+    ("threads thread parallel workers cores procs j", ("--jobs",)),
+    ("degree n", ("--order",)),
+    ("verbose v debug info", ("--explain", "--status")), ("silent s", ("--quiet",)), ("V", ("--version",)),
+    ("tol tolerance rtol atol eps", ("--digits 19", "--digits")), ("accuracy", ("--digits",)),
+    ("bounds interval intervals box", ("--enclose",)),
+    ("target to lang", ("--emit",)), ("llvm ir ll", ("--emit llvm",)), ("asm assembly S", ("--emit asm",)),
+    ("object obj", ("--emit object",)), ("anf", ("--stage anf", "--style anf")), ("prefix", ("--style prefix",)),
+    ("simd width vector", ("--lanes 4",)),
+    ("skip ignore-errors skip-errors keep-going", ("--on-error skip",)), ("na nan na-values", ("--missing nan",)),
+    ("sparse", ("--no-zeros",)), ("dense full", ("--zeros",)), ("spy sparsity", ("--pattern",)),
+    ("nocache fresh force recompile", ("--no-cache",)),
+    ("std sigma confidence level", ("--coverage 0.95",)), ("mc samples trials", ("--monte-carlo",)),
+    ("corr correlations", ("--correlation",)),
+    ("repeat duration", ("--seconds",)), ("batch size", ("--rows",)), ("diff dry-run", ("--check",)),
+])
