@@ -35,7 +35,7 @@ Judged = tuple[Row, list[Digits]]
 def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points with their digits; returns the exit code."""
     if options.fast_math:
-        raise AdError("--digits is about the program as it stands", help="leave out --fast-math")
+        raise AdError("--digits and --fast-math cannot be used together", help="leave out --fast-math")
     check_options(task, options)
     require_point(task.free, options.at, OTHER_SOURCES)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
@@ -65,12 +65,12 @@ def paragraphs(layout: Layout, rows: Iterable[Judged], number: Number, headed: b
 def comment(d: Digits) -> str:
     """The digits of one number in words."""
     said = words(d)
-    return f"{said}; a comparison comes out otherwise in exact arithmetic" if d.turned else said
+    return f"{said}; a comparison has the other outcome in exact arithmetic" if d.turned else said
 
 
 def words(d: Digits) -> str:
     if d.value is None:
-        return "digits not known: no precision settles the exact value"
+        return "digits unknown: no precision settles the exact value"
     if d.value != d.value:
         return "not a number in exact arithmetic" + (" either" if d.count is None else ": 0.0 digits")
     if d.count is None:

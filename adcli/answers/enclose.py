@@ -34,11 +34,11 @@ FoundEnclosure = tuple[GivenBox, Enclosure]
 
 def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write bounds of the results at the points or boxes; returns the exit code."""
-    options.refuse(["data", *ROW_OPTIONS], "is about rows; --enclose is for points and boxes")
+    options.refuse(["data", *ROW_OPTIONS], "cannot be used with --enclose, which takes points and boxes")
     options.refuse(["digits"], "and --enclose cannot be used together")
-    options.refuse(["fmt"], "would round bounds, which then bound nothing")
-    options.refuse(["status"], "is not for --enclose: what is not smooth has wide bounds")
-    options.refuse(["fast_math"], "is not for --enclose, which rounds nothing")
+    options.refuse(["fmt"], "cannot be used with --enclose: rounded bounds guarantee nothing")
+    options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
+    options.refuse(["fast_math"], "has no effect on --enclose")
     available()
     specs, layout, number = options.at, task.layout(False), number_format(None, options.hexadecimal)
     rows = enclosed(task, given_boxes(task, specs, watch), watch)
@@ -87,7 +87,7 @@ def declared(inputs: Sequence[Param]) -> GivenBox:
     missing = [p.name for p in inputs if p.low is None and p.default is None]
     if missing:
         raise AdError(f"no range for {', '.join(missing)}",
-                      help=f"give a point or a box, --at {','.join(f'{n}=1±0.1' for n in missing[:3])}, or declare the range:"
+                      help=f"give a point or a box: --at {','.join(f'{n}=1±0.1' for n in missing[:3])}; or declare the range:"
                            f" input {missing[0]} in [0, 1]")
     ends = {p.name: (p.default, p.default) if p.low is None or p.high is None else (p.low, p.high) for p in inputs}
     return {name: finite(name, lo, hi) for name, (lo, hi) in ends.items() if lo is not None and hi is not None}
@@ -112,7 +112,7 @@ def around(x: float, spread: float) -> FloatBounds:
 def finite(name: str, low: float, high: float) -> FloatBounds:
     if not (math.isfinite(low) and math.isfinite(high)):
         shown = shortest(low) if low == high or low != low else f"[{shortest(low)}, {shortest(high)}]"
-        raise AdError(f"{name} = {shown}: bounds are known for finite inputs only")
+        raise AdError(f"{name} = {shown}: --enclose needs finite inputs")
     return low, high
 
 
@@ -139,7 +139,7 @@ def quality(bounds: FloatBounds, inner: FloatBounds | None) -> str:
     """How much wider the bounds may be than the true range."""
     (lo, hi) = bounds
     if inner is None or not math.isfinite(hi - lo):
-        return "not bounded, or it cannot be shown"
+        return "no finite bound found"
     if not inner[1] > inner[0]:
         return ""
     ratio = math.ceil((hi - lo) / (inner[1] - inner[0]) * 1000) / 1000

@@ -17,7 +17,7 @@ from adcli.output.streams import destination, write_points
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
-OTHER_SOURCES = "; rows, --data FILE or piped in; or --emit text for the program itself"
+OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program itself"
 """Where a verb that evaluates takes its numbers beside points."""
 
 
@@ -44,18 +44,18 @@ def located(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Point]:
 def check_options(task: Task, options: ResultOptions) -> None:
     """AdError for what points, or programs with tensors, have no meaning for."""
     if not task.signature.tensors:
-        options.refuse(ROW_OPTIONS, "is about rows, which --data gives")
+        options.refuse(ROW_OPTIONS, "needs rows (--data FILE)")
         return
     options.refuse(["input_format", "on_error", "missing"], "is about rows, and a program with tensors has points only")
-    options.refuse(["digits", "enclose", "fast_math"], "is for programs of scalars, and this one has tensors")
+    options.refuse(["digits", "enclose", "fast_math"], "needs a program of scalars; this one has tensors")
     arrays = binary(task, options)
     if options.form == "csv" or arrays:
-        options.refuse(["status"], "is a word beside the tensors, which --format text and json have room for")
-    options.refuse(["zeros"], "is for programs of scalars: Jacobians of tensors are whole")
+        options.refuse(["status"], "of tensors needs --format text or json")
+    options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
     if arrays:
-        options.refuse(["form", "fmt", "hexadecimal"], f"is about text, and {options.output} holds arrays")
+        options.refuse(["form", "fmt", "hexadecimal"], f"has no effect on {options.output}, a file of arrays")
     if options.form in MATRIX_FORMATS:
-        raise AdError(f"--format {options.form} is for programs of scalars, and this one has tensors", help="write --format json")
+        raise AdError(f"--format {options.form} needs a program of scalars; this one has tensors", help="write --format json")
 
 
 def binary(task: Task, options: ResultOptions) -> str | None:
@@ -86,14 +86,14 @@ def with_tensors(layout: Layout, options: ResultOptions, rows: Iterator[Row], nu
     first = list(islice(rows, 2))
     if options.form == "csv":
         if len(first) != 1:
-            raise AdError("--format csv writes the tensor of one point, and there are several",
-                          help="write --format json, or -o FILE.npz")
+            raise AdError("--format csv writes one point, but --at gives several",
+                          help="use --format json or -o FILE.npz")
         return csv_matrix(layout, first[0], number)
     if options.form == "json":
         return json_rows(layout, chain(first, rows), number)
     cut = options.output is None and sys.stdout.isatty()
     if cut and any(is_cut(row.results) for row in first):
-        watch.say("note: tensors are cut short for the terminal; -o FILE.npz has them whole, and so has a pipe")
+        watch.say("note: tensors are shortened for the terminal; -o FILE.npz and pipes get them whole")
     return text(layout, chain(first, rows), number, len(first) > 1, cut)
 
 

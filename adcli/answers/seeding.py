@@ -30,14 +30,14 @@ def seed_values(params: Sequence[Param], spec: str | None, kind: str) -> dict[st
         if not seeds or (len(seeds) == 1 and not seeds[0].var.shape):
             return {p.name: 1.0 for p in seeds}
         help = f"write --{kind} {','.join(f'{p.seed}=1' for p in seeds[:3])}"
-        more = " (a number fills a tensor), or give it as a point is given: A=@matrix.npy" if tensors else ""
+        more = f" (a number fills a tensor), or read a file: --{kind} {seeds[0].seed}=@matrix.npy" if tensors else ""
         raise AdError(f"no --{kind}", help=help + more)
     given = directions(spec, kind, ranks(seeds)) if tensors else components(spec, kind)
     names = {p.seed for p in seeds}
     for p in params:
         if kind == "tangent" and p.name in given and p.name not in names and not p.seed:
-            raise AdError(f"--tangent: '{p.name}' is not among the inputs that are differentiated",
-                          help=f"name it with the others: --wrt {','.join([*filter(None, names), p.name])}")
+            raise AdError(f"--tangent: '{p.name}' is not among the inputs to differentiate",
+                          help=f"add it: --wrt {','.join([*filter(None, names), p.name])}")
     zeros = [replace(p, name=p.seed or "", default=0.0) for p in seeds]
     whole = complete(zeros, given, "input" if kind == "tangent" else "output")
     return {p.name: whole[p.seed or ""] for p in seeds} if not tensors else {p.name: array(p, whole[p.seed or ""]) for p in seeds}
@@ -66,7 +66,7 @@ def directions(spec: str, kind: str, kinds: Mapping[str, int]) -> dict[str, Any]
     given: dict[str, Any] = {}
     for one in axes(spec, kinds or {"": 0}, f"--{kind}"):
         if len(one) != 1:
-            raise AdError(f"--{kind} is one direction, and this is {len(one)} of them")
+            raise AdError(f"--{kind} takes one direction, not {len(one)}")
         for name, x in one[0].items():
             if name in given:
                 raise AdError(f"--{kind}: '{name}' is given twice")
@@ -83,6 +83,6 @@ def constants(task: Task, seeds: Mapping[str, Any], kind: str) -> dict[str, floa
     from adcli.input.arrays import is_zero
     for p in task.signature.seeds:
         if p.var.shape and not is_zero(seeds[p.name]):
-            raise AdError(f"--{kind} {p.seed}: a tensor is no constant of a program",
-                          help=f"without --{kind} the program has the input {p.name}")
+            raise AdError(f"--{kind} {p.seed}: a program cannot have a tensor as a constant",
+                          help=f"leave out --{kind}: the program then has the input {p.name}")
     return {name: float(x) if np.ndim(x) == 0 else 0.0 for name, x in seeds.items()}

@@ -60,7 +60,7 @@ def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np
         if isinstance(target, np.ndarray) and not (target.dtype == DOUBLE and target.flags.writeable):
             raise AdError(f"out['{name}'] must be a writeable float64 array")
         if not isinstance(target, np.ndarray | float):
-            raise AdError(f"out['{name}'] is no array")
+            raise AdError(f"out['{name}'] is not an array")
     return {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
 
 
@@ -76,8 +76,8 @@ def real_array(name: str, value: Any) -> np.ndarray:
     except ValueError as error:
         raise AdError(f"input '{name}': {error}") from None
     if array.dtype.kind not in "fiub":
-        what = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else f"of type {type(value).__name__}"
-        raise AdError(f"input '{name}' is not real numbers but {what}")
+        what = f"an array of {array.dtype}" if array.ndim else type(value).__name__
+        raise AdError(f"input '{name}' must be real numbers, not {what}")
     return array.astype(np.float64, copy=False)
 
 
@@ -90,7 +90,7 @@ def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[in
         return np.broadcast_shapes(*shapes)
     except ValueError:
         different = ", ".join(f"{name} {a.shape}" for name, a in zip(names, arrays, strict=True) if a.ndim)
-        raise AdError(f"the shapes of the inputs do not go together: {different}") from None
+        raise AdError(f"the shapes of the inputs do not broadcast: {different}") from None
 
 
 def raveled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -105,10 +105,10 @@ def raveled(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def refuse_unknown(out: object, names: Sequence[str]) -> None:
     if type(out) is not dict and not isinstance(out, Mapping):
-        raise AdError("out= is a dictionary of arrays, as a call returns it")
+        raise AdError("out= must be a dictionary of arrays, such as a call returns")
     for name in out:
         if name not in names:
-            raise AdError(f"out has '{name}', which is no output", help=nearest(str(name), names))
+            raise AdError(f"out has '{name}', which is not an output", help=nearest(str(name), names))
 
 
 def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:

@@ -140,7 +140,7 @@ class Function:
 
     def sparse(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """The matrix of a Jacobian or Hessian at one point, as a scipy.sparse array (the extra `scipy`)."""
-        self._of_scalars("a sparse matrix")
+        self._of_scalars("sparse()")
         if self._matrix is None:
             raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
         from adcli.api.scientific import sparse
@@ -181,7 +181,7 @@ class Function:
                  jobs: int | None = None, **values: Any) -> dict[str, Any]:
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
-                          help="an input called jobs is given as f({'jobs': …})")
+                          help="for an input called jobs, write f({'jobs': 2.0})")
         columns = self._columns(_together(at, values))
         if self._tensors:
             from adcli.api.arguments import on_tensors
@@ -205,7 +205,7 @@ class Function:
 
     def kernel(self) -> Kernel:
         """The native code of a program of scalars, compiled at the first call."""
-        self._of_scalars("a kernel on columns")
+        self._of_scalars("kernel()")
         kernel: Kernel = self._made()
         return kernel
 
@@ -278,7 +278,7 @@ def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mappin
     if at is None:
         return values
     if type(at) is not dict and not isinstance(at, Mapping):
-        raise AdError("inputs are given by name", help="write f(x=2.0) or f({'x': 2.0})")
+        raise AdError("give inputs by name", help="write f(x=2.0) or f({'x': 2.0})")
     both = [name for name in at if name in values] if values else []
     if both:
         raise AdError(f"input '{both[0]}' is given twice")

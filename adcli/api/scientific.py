@@ -11,7 +11,7 @@ from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import Names
 from adcli.task.derive import chosen
 from adcli.task.matrices import matrix_among, scipy_coo
@@ -101,7 +101,7 @@ def joined(x: Any, v: Any, rows: int) -> Vector:
     """The vector and the weights in one."""
     weights = np.asarray(v, dtype=float).ravel()
     if len(weights) != rows:
-        raise AdError(f"{len(weights)} weights for {rows} outputs")
+        raise AdError(f"{plural(len(weights), 'weight')} for {plural(rows, 'output')}")
     return np.concatenate([np.asarray(x, dtype=float).ravel(), weights])
 
 
@@ -109,8 +109,8 @@ def numbers(f: Compiled, inputs: Sequence[str], x: Any, rest: Mapping[str, float
     """All results at a vector."""
     vector = np.asarray(x, dtype=float).ravel()
     if len(vector) != len(inputs):
-        raise AdError(f"a vector of {len(vector)} components for {len(inputs)} inputs: {', '.join(inputs[:6])}"
-                      f"{', …' if len(inputs) > 6 else ''}")
+        raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(len(inputs), 'input')}:"
+                      f" {', '.join(inputs[:6])}{', …' if len(inputs) > 6 else ''}")
     given = {**dict(zip(inputs, vector, strict=True)), **rest}
     columns = [np.array([given[name]]) for name in f.inputs]
     return [float(column[0]) for column in run_arrays(f.kernel(), columns, 1)]
@@ -147,5 +147,5 @@ def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Seq
     every = columns(program)
     form, places = matrix_among([every[k] for k in kept], inputs, kind)
     if any(np.ndim(x) for x in found):
-        raise AdError("a sparse matrix is of one point, not of arrays")
+        raise AdError("sparse() takes one point, not arrays")
     return scipy_coo(form, [found[kept[k]] for k in places])

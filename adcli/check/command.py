@@ -44,20 +44,20 @@ class CheckOptions(Options):
 @program_options
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
-        help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable. Without it points are drawn.")
+        help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable (default: points are drawn).")
 @option(WHERE, "--samples", type=click.IntRange(1, MOST_POINTS), default=10, show_default=True, metavar="N",
-        help="Points to draw, from the declared ranges where there are any.")
+        help="Number of points to draw, from declared ranges where there are any.")
 @option(WHERE, "--seed", type=click.IntRange(0, 1 << 53), default=0, show_default=True, metavar="S",
-        help="Another seed draws other points and directions.")
+        help="Seed of the points and directions drawn.")
 @option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
-        help="Decimal digits to which multiple precision settles an entry.")
+        help="Decimal digits that multiple precision must settle.")
 @format_option(("text", "json"), "A table, or one JSON object.")
 @output_option
-@option(WRITTEN, "-q", "--quiet", is_flag=True, help="The verdict alone, and no notes on standard error.")
+@option(WRITTEN, "-q", "--quiet", is_flag=True, help="Only the verdict, and no notes on standard error.")
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
-    """First and second derivatives in both modes, native and not, against differences, complex step, multiple precision,
-    products and Taylor remainders. Ends with 1 where any of them disagrees.
+    """Compare first and second derivatives, in both modes, native and interpreted, with differences, complex steps, multiple
+    precision, products and Taylor remainders. Exits with 1 if any of them disagree.
 
     Tolerances widen where cancellation loses digits, and the report says so; kinks, poles and overflow are counted, not
     compared.
@@ -65,11 +65,11 @@ def command(options: CheckOptions) -> int:
     from adcli.check.methods import Check
     from adcli.task.derive import opened
     if options.at and options.given("samples"):
-        raise AdError("--samples is for points that are drawn, and --at gives them", help="leave one of the two out")
+        raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
     primal, inputs = opened(options.source, options.outputs, options.inputs, "check")
     if not inputs:
-        raise AdError("there is no input to differentiate with respect to",
-                      help="name a param with --wrt" if primal.params else None)
+        raise AdError("no input to differentiate with respect to",
+                      help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
     check = Check(primal, inputs, options.seed, 10.0 ** -options.digits)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
     check.run(points)
@@ -83,7 +83,7 @@ def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     at = list(islice(within(inputs, points(inputs, options.at, remark), remark, primal.source), MOST_POINTS + 1))
     if len(at) > MOST_POINTS:
-        raise AdError(f"more than {MOST_POINTS} points", help="give a range or a grid of fewer, or draw them: --samples 1000")
+        raise AdError(f"more than {MOST_POINTS} points", help="give fewer points, or draw them: --samples 1000")
     outputs = len(check.chosen.results)
     good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
     return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}
@@ -94,7 +94,7 @@ def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict
     from adcli.input.sampling import usable
     points, failed = usable(check.primal.params, count, seed, lambda batch: [all(f) for f in check.finite(batch)])
     if not points:
-        raise AdError(f"of {failed} points drawn none has finite values", help="give a point with --at, or declare ranges:"
+        raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with --at, or declare ranges:"
                       f" input {check.primal.params[0].name} in [1, 2]")
     return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
 

@@ -240,7 +240,7 @@ class Check(Subject):
                     continue
                 for t, order in zip(tallies, (0, 1)[:1 + short], strict=False):
                     t.enter_slope(name, s.at, rest.slopes[order], order + 2, rest.right[order])
-        tallies[1].skipped, tallies[1].note = tallies[0].skipped, tallies[0].note if short else "not run: the program is long"
+        tallies[1].skipped, tallies[1].note = tallies[0].skipped, tallies[0].note if short else "not run: the program is too long"
         return tallies
 
     # ---------------------------------------------------------------- where a fault comes from

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter
-from adcli.lang.ir.errors import diagnostic
+from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.columns import aligned
 from adcli.output.numbers import json_text, non_finite, shortest
 
@@ -44,18 +44,15 @@ def heading(check: Check, points: dict[str, Any]) -> list[str]:
         if points["unusable"]:
             lines[0] += f", and {points['unusable']} where an input or every value is not finite"
     if check.looked_at < points["usable"]:
-        lines[0] += f"; {check.looked_at} of them looked at, since all would take too long"
+        lines[0] += f"; checked {check.looked_at:,} (time limit)"
     first, second = (len(check.entries(order)) for order in (1, 2))
-    lines.append(f"entries: {first} first and {second} second derivatives" if second else f"entries: {counted(first)}")
+    found = f"{first} first and {second} second derivatives" if second else plural(first, "first derivative")
+    lines.append(f"entries: {found}")
     if not check.whole:
         inputs, outputs = f"{len(check.some_wrt)} of {len(check.wrt)} inputs", \
             f"{len(check.some_of)} of {len(check.primal.results)} outputs"
-        lines[-1] += f", of {inputs} and {outputs}; products and remainders take all"
+        lines[-1] += f", of {inputs} and {outputs}; products and remainders use all of them"
     return lines
-
-
-def counted(first: int) -> str:
-    return f"{first} first derivative{'s' * (first > 1)}"
 
 
 def table(tallies: list[Tally]) -> list[str]:
@@ -94,10 +91,10 @@ def verdict(check: Check) -> str:
     compared, failed = (sum(x) for x in zip(*[(t.compared, t.failed) for t in check.tallies], strict=True))
     if failed:
         methods = sum(t.failed > 0 for t in check.tallies)
-        return f"FAIL: {failed} of {compared} comparisons disagree, in {methods} of {len(check.tallies)} methods"
+        return f"FAIL: {failed} of {plural(compared, 'comparison')} failed, in {methods} of {len(check.tallies)} methods"
     if not compared:
-        return "nothing compared: at no point is there anything that the methods apply to"
-    return f"ok: {compared} comparisons, no disagreement"
+        return "nothing compared: no method applies at any of these points"
+    return f"ok: {plural(compared, 'comparison')}, no disagreement"
 
 
 # ---------------------------------------------------------------- the fault
@@ -134,8 +131,8 @@ def elsewhere(check: Check) -> str:
     if failed == {"native against reference"}:
         return "the reference evaluator agrees with every other method: the fault is in native code"
     if "forward against reverse" in failed:
-        return "no rule of an operation was found wrong, and the modes differ: the fault is in a sweep"
-    return "no rule of an operation was found wrong"
+        return "no wrong rule found, but the modes differ: the fault is in a sweep"
+    return "no wrong rule found"
 
 
 # ---------------------------------------------------------------- JSON

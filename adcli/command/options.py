@@ -163,7 +163,7 @@ def together(*options: Decorator) -> Decorator:
 program_options: Decorator = together(
     click.argument("program", required=False),
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
-           help="The program itself, or a line of it; a bare expression is named f."),
+           help="The program, or one line of it (repeatable); a bare expression is named f."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
 )
 """PROGRAM and -e; --version, which every verb has as it has --help."""
@@ -181,39 +181,40 @@ def of_option(help: str, metavar: str = "v,…") -> Decorator:
 
 derivative_options = together(wrt_option, of_option("Outputs to differentiate (default: all)."))
 """--wrt and --of."""
-one_output_options = together(wrt_option, of_option("The output to differentiate; needed where there are several.", "v"))
+one_output_options = together(wrt_option, of_option("The output to differentiate; required if there are several.", "v"))
 """The same for what one output has."""
 
 
 def seed_option(kind: str, help: str | None = None) -> Decorator:
     """--tangent or --cotangent."""
-    what, example = ("Direction; inputs", "x=1,…") if kind == "tangent" else ("Weights; outputs", "v=1,…")
-    return option(WHAT, f"--{kind}", metavar=example, help=help or f"{what} not named have 0. One scalar alone has 1 by default."
-                  " Tensors as in --at, or a number.")
+    what, of, example = ("Direction", "input", "x=1,…") if kind == "tangent" else ("Weights", "output", "v=1,…")
+    return option(WHAT, f"--{kind}", metavar=example, help=help or f"{what}; {of}s not named get 0, a single scalar {of} gets 1."
+                  " Tensors as in --at, or one number for all elements.")
 
 
 mode_option = together(
     option(WHAT, "--mode", type=OneOf("mode", ("auto", "forward", "reverse")), default="auto", show_default=True,
-           help="Mode of differentiation; auto takes what costs fewest operations."),
+           help="Mode of differentiation; auto takes the fewest operations."),
     option(TRUST, "--explain", is_flag=True,
-           help="Say how the derivatives are computed: modes, sweeps and operations; without a point, only that."),
+           help="Show how the derivatives are computed: modes, sweeps and operations. Needs no point."),
 )
 """--mode, and --explain, which says what auto chose."""
 
-grad_order_option = option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True,
-                           help="All partial derivatives up to this order.")
+grad_order_option = option(WHAT, "--order", type=click.IntRange(1, 32), default=1, show_default=True, metavar="N",
+                           help="All partial derivatives up to order N.")
 
 taylor_options = together(
-    seed_option("tangent", "Direction; inputs not named have 0. One input alone has 1 by default."),
-    option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, help="The highest power."),
+    seed_option("tangent", "Direction; inputs not named get 0, a single input gets 1."),
+    option(WHAT, "--order", type=click.IntRange(0, 64), default=3, show_default=True, metavar="N",
+           help="The highest power."),
     option(WHAT, "--scaled", is_flag=True, help="Derivatives instead of coefficients: each times the factorial of its order."),
 )
 
 matrix_options = together(
     option(WRITTEN, "--zeros/--no-zeros", "zeros", default=None,
-           help="Show entries that are zero by construction (default: unless they are half of more than 100)."),
+           help="Show entries that are zero by construction (default: unless they are half or more of over 100)."),
     option(WRITTEN, "--pattern", is_flag=True,
-           help="A picture of the entries that are not zero by construction, instead of numbers."),
+           help="Draw which entries are not zero by construction, instead of numbers."),
 )
 """What a Jacobian and a Hessian have of their own."""
 
@@ -228,7 +229,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
               " repeatable.",
-        "data": "A table, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data where an input has no"
+        "data": "A table, or - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data if an input has no"
                 " default.",
         "jobs": "Threads for rows (default: all).",
         **(helps or {}),
@@ -237,30 +238,30 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
         "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
         "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
-                               help="What the rows are (default: by suffix, then by what they look like)."),
+                               help="Format of the table (default: by suffix, then by content)."),
         "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
                            help="On a bad row: stop, skip it, or mark it in a status column."),
         "missing": option(WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
-                          help="What an empty field is."),
-        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program for a target."),
+                          help="Treat an empty field as an error or as NaN."),
+        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
         "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
-                        help="For other emitted code, rows at a time: 1 is portable (default), the others are vectors."),
+                        help="For the other targets: rows at a time, as vectors; 1, the default, is portable."),
         "form": format_option(
-            formats, "Format of the numbers; on rows the default is that of the table. Tensors also go to -o FILE.npz."),
-        "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, as %.6g."),
-        "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Numbers in hexadecimal, exactly."),
+            formats, "Format of the results; for rows the default is that of the table. Tensors also go to -o FILE.npz."),
+        "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g."),
+        "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
         "output": output_option,
         "quiet": quiet_option,
-        "digits": option(TRUST, "--digits", is_flag=True, help="Say how many decimal digits of every number are right."),
+        "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are right."),
         "enclose": option(TRUST, "--enclose", is_flag=True,
-                          help="Guaranteed bounds instead of numbers; over a box with x=1±0.1 or the declared ranges."),
+                          help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
         "status": option(TRUST, "--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),
         "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": option(OTHER, "--fast-math", is_flag=True,
-                            help="Let code fuse products with sums and multiply by reciprocals: last digits may change."),
+                            help="Let code fuse products with sums and multiply by reciprocals; the last digits may change."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
     }
     return together(*(each for name, each in every.items() if name not in without))

@@ -81,7 +81,7 @@ def tokens(name: str, text: str) -> Iterator[str]:
 
 def unreadable(name: str, text: str) -> AdError:
     shown = text if len(text) <= 40 else text[:39] + "…"
-    return AdError(f"{name}={shown} is no tensor", help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
+    return AdError(f"{name}={shown} is not a tensor", help=f"write numbers in nested lists, as in {name}=[[1, 2], [3, 4]]")
 
 
 def json_array(name: str, nested: Any, where: str = "") -> Array:
@@ -132,10 +132,10 @@ def conformed(p: Param, given: Any, where: str = "") -> Array:
         flattened(p.name, given, where)
         raise AdError(f"{where}input '{p.name}': {error}") from None
     if array.dtype.kind not in "fiub":
-        what = f"an array of {array.dtype}" if isinstance(given, np.ndarray) else f"of type {type(given).__name__}"
+        what = f"an array of {array.dtype}" if array.ndim else type(given).__name__
         if array.dtype == object and isinstance(given, list | tuple):
             flattened(p.name, given, where)
-        raise AdError(f"{where}input '{p.name}' is not real numbers but {what}")
+        raise AdError(f"{where}input '{p.name}' must be real numbers, not {what}")
     if p.var.integer:
         return integers(p.name, array, where)
     with np.errstate(over="ignore"):   # of a longer format
@@ -152,8 +152,9 @@ def integers(name: str, array: Array, where: str = "") -> Array:
         wrong = np.zeros(array.shape, bool)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
-        raise AdError(f"{where}{element(name, at, array.shape)} = {array.reshape(-1)[at]} is no integer"
-                      f"{'' if array.dtype.kind == 'f' else ' of 64 bits'}", help=f"'{name}' is declared with integers")
+        size = "64-bit " if array.dtype.kind == "u" else ""
+        what = f"a tensor of {size}integers" if array.ndim else "an integer input"
+        raise AdError(f"{where}{element(name, at, array.shape)}: {what} cannot hold {array.reshape(-1)[at]}")
     return np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64)
 
 
@@ -195,7 +196,7 @@ def is_zero(x: Any) -> bool:
 def read_tensor(name: str, path: str, rank: int) -> Array:
     """The tensor in a file: .npy, a member of an .npz, nested lists in JSON, or a matrix of `rank` 1 or 2 as text."""
     if not path:
-        raise AdError(f"{name}=@ without a file", help=f"write {name}=@matrix.npy")
+        raise AdError(f"{name}=@ needs a file name", help=f"write {name}=@matrix.npy")
     try:
         with open(path, "rb") as file:
             start = file.peek(len(NPY))
@@ -208,8 +209,8 @@ def read_tensor(name: str, path: str, rank: int) -> Array:
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise AdError(f"{path}: no tensor: a stray byte at byte offset {error.start}",
-                      help="known are .npy, .npz, JSON and matrices as CSV") from None
+        raise AdError(f"{path}: not a tensor: a stray byte at byte offset {error.start}",
+                      help="tensors are read from .npy, .npz, JSON and CSV") from None
     if text.lstrip().startswith("["):
         return json_array(name, json_lists(path, text), f"{path}: ")
     matrix = read_matrix(path, text)
@@ -234,9 +235,9 @@ def read_npz(path: str) -> dict[str, Array]:
             for entry in archive.infolist():
                 name, dot, suffix = entry.filename.rpartition(".")
                 if suffix != "npy" or not dot or entry.compress_type not in COMPRESSED:
-                    raise AdError(f"{path}: {entry.filename} is no array as NumPy writes them")
+                    raise AdError(f"{path}: {entry.filename} is not an array that NumPy wrote")
                 if name in found:
-                    raise AdError(f"{path}: '{name}' is there twice")
+                    raise AdError(f"{path}: '{name}' occurs twice")
                 with archive.open(entry) as file:
                     found[name] = read_npy(file, f"{path}: {entry.filename}")
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
@@ -244,7 +245,7 @@ def read_npz(path: str) -> dict[str, Array]:
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
     if not found:
-        raise AdError(f"{path}: an archive without arrays")
+        raise AdError(f"{path}: the archive has no arrays")
     return found
 
 
@@ -261,14 +262,14 @@ def read_npy(file: IO[bytes], path: str) -> Array:
     """The array in an .npy file, whose data are compared with its header before any memory is taken."""
     shape, by_columns, dtype = npy_header(file, path)
     if dtype.kind not in "fiub":
-        raise AdError(f"{path}: not real numbers but {dtype}")
+        raise AdError(f"{path}: must be real numbers, not {dtype}")
     size = math.prod(shape) * dtype.itemsize
     require_room(path, size)
     data = bytearray()
     while len(data) < size and (piece := file.read(min(size - len(data), 1 << 24))):
         data += piece
     if len(data) < size:
-        raise AdError(f"{path}: cut short: {len(data):,} bytes of data, and {shape} of {dtype} is {size:,}")
+        raise AdError(f"{path}: truncated: {len(data):,} bytes of data, but {shape} of {dtype} needs {size:,}")
     flat = np.frombuffer(data, dtype)
     return flat.reshape(shape[::-1]).T if by_columns else flat.reshape(shape)
 
@@ -282,7 +283,7 @@ def npy_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dt
     except BROKEN:
         raise AdError(f"{path}: not an .npy file that this NumPy can read") from None
     if min(shape, default=0) < 0 or len(shape) > MOST_DIMENSIONS:
-        raise AdError(f"{path}: no array has the shape {shape}")
+        raise AdError(f"{path}: impossible shape {shape}")
     return shape, by_columns, dtype
 
 
@@ -296,7 +297,7 @@ def read_matrix(path: str, text: str) -> Array:
             row = read_row(path, number, line.rstrip("\r"), separator)
             first = first or number
             if rows and len(row) != len(rows[0]):
-                raise AdError(f"{path}:{number}: {plural(len(row), 'field')}, and line {first} has {len(rows[0])}")
+                raise AdError(f"{path}:{number}: {plural(len(row), 'field')}, but line {first} has {len(rows[0])}")
             rows.append(row)
     if not rows:
         raise AdError(f"{path}: no numbers")

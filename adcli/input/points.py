@@ -91,7 +91,7 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
     from adcli.lang.ir.sizes import shape_text
     example = ",".join(f"{p.name}=@{p.name}.npy" if p.var.shape else f"{p.name}=1" for p in missing[:3])
     names = ", ".join(f"{p.name}{shape_text(p.var.shape)}" if p.var.shape else p.name for p in missing)
-    raise AdError(f"no values for {names}", help=f"give a point, --at {example}{'' if len(missing) <= 3 else ',…'}{others}")
+    raise AdError(f"no values for {names}", help=f"give a point: --at {example}{'' if len(missing) <= 3 else ',…'}{others}")
 
 
 def several(specs: Sequence[str]) -> bool:
@@ -183,8 +183,8 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
         written = text[0] == "["
         return [{name: arrays.text_array(name, text) if written else arrays.read_tensor(name, text[1:], kinds.get(name, 2))}]
     if "±" in text:
-        raise AdError(f"'{part}' has a spread, and this verb takes points",
-                      help="a spread is for propagate and for --enclose, the bounds over a box")
+        raise AdError(f"'{part}' has a spread, which this verb does not take",
+                      help="spreads are for propagate and --enclose")
     return span(name, text) if ":" in text else [{name: value(name, text)}]
 
 
@@ -217,12 +217,12 @@ def file_points(path: str, tensors: bool) -> list[Point]:
     With `tensors` an .npz is a point too, and nested lists are tensors.
     """
     if not path:
-        raise AdError("'@' without a file", help="write --at @points.json")
+        raise AdError("'@' needs a file name", help="write --at @points.json")
     if tensors and path.lower().endswith(".npz"):
         from adcli.input.arrays import read_npz
         return [dict(read_npz(path))]
     if path.lower().endswith((".npy", ".npz")):
-        raise AdError(f"{path}: arrays for a program of tensors, each with the name of an input", help=f"write A=@{path}")
+        raise AdError(f"{path}: an array needs the name of an input", help=f"write A=@{path}")
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read()
@@ -280,4 +280,5 @@ def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "inp
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> AdError:
-    return AdError(f"no {what} '{name}'", help=nearest(name, known) or f"the {what}s are {', '.join(known) or 'none'}")
+    listed = f"the {what}s are {', '.join(known)}" if known else f"the program has no {what}s"
+    return AdError(f"no {what} '{name}'", help=nearest(name, known) or listed)

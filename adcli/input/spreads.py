@@ -30,7 +30,7 @@ def split(spec: str) -> tuple[str, dict[str, float]]:
                 raise AdError(f"'{part.strip()}' is not name=value±spread", help="write x=2±0.1")
             spreads[name] = width(name, text, spread[0].strip())
         elif known := CONCISE.fullmatch(part.partition("=")[2].strip()):
-            raise AdError(f"'{part.strip()}': a spread is written behind ±", help=f"write {spelled_out(part, known)}")
+            raise AdError(f"'{part.strip()}': write the spread after ±", help=f"write {spelled_out(part, known)}")
     return ",".join(plain), spreads
 
 
@@ -47,7 +47,7 @@ def width(name: str, center: str, text: str) -> float:
     """The spread of one input, given as a number or in percent of the value."""
     number = text.removesuffix("%").strip()
     if not number:
-        raise AdError(f"'{name}={center}±{text}' has no spread behind ±", help=f"write {name}={center}±0.1")
+        raise AdError(f"'{name}={center}±{text}' has no spread after ±", help=f"write {name}={center}±0.1")
     try:
         found = value(name, number)
     except AdError as error:

@@ -22,7 +22,7 @@ def value(name: str, text: str) -> float:
     if not text:
         raise AdError(f"{name}= has no value", help=f"write {name}=2")
     if text[0] in "[@":
-        raise AdError(f"{name}={text}: a tensor, where a number belongs")
+        raise AdError(f"{name}={text}: expected a number, not a tensor")
     from adcli.lang.syntax.constants import constant_text
     try:
         return constant_text(text)

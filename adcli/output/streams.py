@@ -34,7 +34,7 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif path == "":
-        raise AdError("-o names no file", help="write -o FILE")
+        raise AdError("-o needs a file name", help="write -o FILE")
     elif os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as stream:
             yield stream

@@ -114,9 +114,9 @@ def json_tensor(x: Any, number: Number) -> object:
 
 def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
     """The one result as a matrix, a line for each row; a vector is a column."""
-    name, x = one(layout, row, "csv")
+    name, x = one(layout, row, "--format csv")
     if np.ndim(x) > 2:
-        raise AdError(f"'{name}' has {np.ndim(x)} dimensions, and --format csv writes matrices", help="write -o FILE.npy")
+        raise AdError(f"--format csv writes matrices, but '{name}' has {np.ndim(x)} dimensions", help="write -o FILE.npy")
     for line in np.atleast_1d(x).reshape(len(x) if np.ndim(x) else 1, -1).tolist():
         yield ",".join(map(number, line)) + "\n"
 
@@ -124,8 +124,8 @@ def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
 def one(layout: Layout, row: Row, what: str) -> tuple[str, Any]:
     """The only result. AdError where there are several."""
     if len(row.results) != 1:
-        raise AdError(f"{what} holds one tensor, and the results are {', '.join(layout.names)}",
-                      help="-o FILE.npz holds all of them, and --format json shows them")
+        raise AdError(f"{what} holds one tensor, but the results are {', '.join(layout.names)}",
+                      help="use -o FILE.npz or --format json")
     return layout.names[0], row.results[0]
 
 
@@ -155,8 +155,8 @@ def together(name: str, values: Sequence[Any]) -> Array:
         return np.asarray(values[0])
     shapes = list(dict.fromkeys(np.shape(x) for x in values))
     if len(shapes) > 1:
-        raise AdError(f"'{name}' has shape {shapes[0]} at one point and {shapes[1]} at another, and a file has one array of it",
-                      help="write --format json, or one file a point")
+        raise AdError(f"'{name}' has shape {shapes[0]} at one point and {shapes[1]} at another; an array file needs one shape",
+                      help="use --format json, or one file per point")
     require_room(f"'{name}' at {len(values):,} points", 8 * len(values) * math.prod(shapes[0]))
     return np.stack(values)
 
@@ -176,4 +176,4 @@ def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
 def require_room(what: str, size: int) -> None:
     """AdError where so many bytes are more than the memory that is free."""
     if size > UNASKED_BYTES and size > (free := available()):
-        raise AdError(f"{what} needs {amount(size)} of memory, and {amount(free)} are there")
+        raise AdError(f"{what} needs {amount(size)} of memory, but only {amount(free)} is free")

@@ -63,35 +63,36 @@ class PropagateOptions(ResultOptions):
 
 @click.command("propagate", cls=Command, help=ROW.help, examples=ROW.examples)
 @program_options
-@option(WHAT, "--wrt", metavar="x,…", help="For rows and --emit, the uncertain inputs (default: all but params).")
+@option(WHAT, "--wrt", metavar="x,…", help="Uncertain inputs, for rows and --emit (default: all but params).")
 @of_option("Outputs to show (default: all).")
-@option(WHAT, "--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs not paired are independent.")
+@option(WHAT, "--correlation", metavar="x:y=0.5,…", help="Correlation coefficients; inputs without one are independent.")
 @option(WHAT, "--second-order", is_flag=True, help="Also mean and uncertainty to second order, by the Hessian.")
 @option(WHAT, "--monte-carlo", type=click.IntRange(2, 10**10), metavar="N",
-        help="Also N samples of normally distributed inputs.")
-@option(WHAT, "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="S", help="Of the samples.")
-@option(WHAT, "--coverage", metavar="P", help="Also intervals that contain a value with probability P (Monte Carlo: 0.95).")
+        help="Also Monte Carlo: N samples of normally distributed inputs.")
+@option(WHAT, "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, metavar="S", help="Seed of the samples.")
+@option(WHAT, "--coverage", metavar="P",
+        help="Also intervals that hold a value with probability P (default with --monte-carlo: 0.95).")
 @result_options(ROW.formats, without=("digits", "enclose"), helps={
-    "at": "x=2±0.1,y=5±2%,z=1; +- is ± too; other inputs also z=0:1:11 for a range or @points.json; repeatable.",
-    "data": "A table with columns x and u_x, - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data.",
+    "at": "x=2±0.1,y=5±2%,z=1 (+- works for ±); exact inputs also z=0:1:11 for a range or @points.json; repeatable.",
+    "data": "A table with columns x and u_x, or - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data.",
     "jobs": "Threads for rows and samples (default: all)."})
 @takes(PropagateOptions)
 def command(options: PropagateOptions) -> int:
     program = options.source
     for name in options.outputs or ():
         if ":" in name:
-            raise AdError(f"--of {name}: outputs only, no derivatives of them")
+            raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
     if not options.at:
-        options.refuse(AT_POINTS, "is for points, which --at gives")
+        options.refuse(AT_POINTS, "needs points (--at POINT)")
         return in_rows(prepared(options.request(program, options.inputs), options), options)
-    options.refuse(["wrt"], "is for rows and --emit: at points the inputs with a spread are the uncertain ones")
+    options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
     options.refuse(["data"], "and --at cannot be used together")
-    options.refuse(["input_format", "on_error", "missing"], "is about rows, which --data gives")
+    options.refuse(["input_format", "on_error", "missing"], "needs rows (--data FILE)")
     coverage = options.coverage
     chance = probability(coverage) if coverage is not None else COVERAGE if options.monte_carlo else None
     if options.monte_carlo is None:
-        options.refuse(["seed", "jobs"], "is for --monte-carlo")
+        options.refuse(["seed", "jobs"], "needs --monte-carlo N")
     return at_points(program, Sampling(options.monte_carlo or 0, options.seed, chance) if chance is not None else None, options)
 
 
@@ -105,9 +106,9 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
             raise AdError(f"--correlation: '{part}' is not x:y=number", help="write --correlation x:y=0.5")
         r = value(f"{x}:{y}", number)
         if not -1 <= r <= 1:
-            raise AdError(f"--correlation {part}: a correlation coefficient lies from -1 to 1")
+            raise AdError(f"--correlation {part}: a correlation coefficient must be from -1 to 1")
         if x == y:
-            raise AdError(f"--correlation {part}: that of an input with itself is 1")
+            raise AdError(f"--correlation {part}: give two different inputs")
         if frozenset((x, y)) in found:
             raise AdError(f"--correlation: {x}:{y} is given twice")
         found[frozenset((x, y))] = (x, y, r)
@@ -120,7 +121,7 @@ def probability(text: str) -> float:
     """A coverage probability, as a number or in percent."""
     p = value("--coverage", text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 < p < 1:
-        raise AdError(f"--coverage {text}: a probability lies between 0 and 1", help="write --coverage 0.95 or 95%")
+        raise AdError(f"--coverage {text}: a probability must lie between 0 and 1", help="write --coverage 0.95 or 95%")
     return p
 
 
@@ -131,10 +132,10 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.emit:
         emit(task, options)
         return 0
-    options.refuse(["style", "lanes"], "is for --emit")
+    options.refuse(["style", "lanes"], "needs --emit TARGET")
     table = source(task, options)
     if table is None:
-        raise AdError("no uncertainties", help="give a point with spreads, --at x=2±0.1,y=5±2%; rows with columns x and u_x,"
+        raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
     return stream(task, table, options, watch)
 
@@ -214,7 +215,7 @@ class Budgets:
         for output in outputs:
             self.remark(output, any(spreads.values()), smooth=row.level == 0)
         if KINK <= row.level <= POLE and not sampled:
-            self.say("note: a linear model means little where a result is not smooth; --monte-carlo N samples around it")
+            self.say("note: a linear model means little where a result is not smooth; try --monte-carlo 100000")
         correlations = {pair: found["corr", pair[0], pair[1:]] for pair in self.pairs}
         return Budget(at, spreads, outputs, correlations, sampled_together, row.level, self.names, self.spreads, self.status,
                       self.sampling)
@@ -263,22 +264,23 @@ class Budgets:
         if sampled and sampled.bad and self.sampling:
             self.watch.failed = True
             self.say(f"note: {v} is NaN or infinite for {sampled.bad} of {self.sampling.samples} samples;"
-                           " the figures of Monte Carlo are those of the others")
+                           " the Monte Carlo figures leave these out")
         if output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):
-            self.say(f"note: to first order nothing uncertain changes {v} here;"
-                           " --second-order and --monte-carlo say more")
+            self.say(f"note: to first order, no uncertain input changes {v} here;"
+                           " try --second-order or --monte-carlo 100000")
         verdicts = [i.agreement for i in (output.wider, output.interval) if i and i.agreement]
         if not sampled or not verdicts or not self.sampling:
             return
         if verdicts[-1].verdict == "differs":
-            better = {None: "--second-order may do better" if smooth else "it is not smooth", "agrees": "to second order it is",
-                      "unclear": "to second order it may be", "differs": "nor is the quadratic one: Monte Carlo is"}
+            better = {None: "try --second-order" if smooth else "it is not smooth", "agrees": "the quadratic one is",
+                      "unclear": "the quadratic one may be",
+                      "differs": "neither is the quadratic one; use the Monte Carlo figures"}
             self.say(f"note: the linear model is not good enough for {v} here;"
                            f" {better[verdicts[0].verdict if output.wider else None]}")
         elif verdicts[-1].verdict == "unclear":
             from adcli.propagate.monte_carlo import samples_wanted
             wanted = max(samples_wanted(self.sampling.samples, verdicts[-1], sampled), default=0)
-            enough = f": --monte-carlo {wanted} may" if self.sampling.samples < wanted <= 10**10 else ""
+            enough = f"; try --monte-carlo {wanted}" if self.sampling.samples < wanted <= 10**10 else ""
             self.say(f"note: too few samples to tell whether the linear model is good enough for {v}{enough}")
 
     def depends(self, v: str) -> bool:

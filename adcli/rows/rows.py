@@ -62,7 +62,7 @@ class Table:
     def _place(self, p: Param) -> int | None:
         found = [i for i, name in enumerate(self.names) if name == p.name]
         if len(found) > 1:
-            raise Fault(f"column '{p.name}' is there {len(found)} times")
+            raise Fault(f"column '{p.name}' occurs {len(found)} times")
         if not found and p.default is None:
             known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
             raise Fault(f"no column '{p.name}'", nearest(p.name, self.names) or f"the columns are {known}")
@@ -138,13 +138,13 @@ class Table:
     def _nothing(self, reason: str) -> float:
         if self.nan:
             return math.nan
-        raise Fault(reason, "--missing nan takes what is missing as nan")
+        raise Fault(reason, "--missing nan reads missing values as nan")
 
     def _object(self, text: bytes) -> list[float]:
         found = members(text)
         for name in self.new:
             if name in found:
-                raise Fault(f"there already is a '{name}'", "rename it: a result of this name is appended")
+                raise Fault(f"the object already has '{name}'", "rename it: a result of this name is appended")
         return [self._member(found, p) for p in self.inputs]
 
     def _member(self, found: dict[str, object], p: Param) -> float:
@@ -195,7 +195,7 @@ def unquoted(field: bytes, number: int) -> bytes:
     if not field.startswith(b'"'):
         return field
     if not QUOTED.fullmatch(field):
-        raise Fault(f"field {number} goes on after its closing quote")
+        raise Fault(f"field {number} has text after its closing quote")
     return field[1:-1].replace(b'""', b'"')
 
 
@@ -210,7 +210,7 @@ def members(text: bytes) -> dict[str, object]:
     except ValueError as error:
         raise Fault(f"not JSON: {getattr(error, 'msg', error)}") from None
     if not isinstance(found, dict):
-        raise Fault("not a JSON object", "write one object a line: {\"x\": 2}")
+        raise Fault("not a JSON object", "write one object per line: {\"x\": 2}")
     return found
 
 

@@ -79,9 +79,9 @@ def refuse(task: Task, options: ResultOptions) -> None:
     if task.signature.tensors:
         raise AdError("rows are of scalars, and this program has tensors", help="give points: --at A=@matrix.npy")
     if options.form in MATRIX_FORMATS:
-        raise AdError(f"--format {options.form} writes the matrix of a point, and these are rows",
+        raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")
-    options.refuse(["digits"], "is for points, which --at gives")
+    options.refuse(["digits"], "needs points (--at POINT)")
 
 
 class TableRun:
@@ -151,7 +151,7 @@ class TableRun:
                     raise BadTable(f"{self.source.name}:{self.line + line}: {fault.reason}", fault.help) from None
                 return _after(self._rest(block, line), found)
             self.line += block.count(b"\n")
-        raise BadTable(f"{self.source.name}:1: an empty table: no header")
+        raise BadTable(f"{self.source.name}:1: the table is empty: no header")
 
     def _rest(self, block: bytes, line: int) -> bytes:
         """The block after the header, which stands at this line."""
@@ -169,7 +169,7 @@ class TableRun:
         if self.policy == "stop":
             help = f"\nhelp: {fault.help}" if fault.help else ""
             raise BadTable(f"{message}{help}\n{self.source.name}: 1 bad row, after {plural(self.rows, 'good row')};"
-                           " --on-error skip or mark goes on")
+                           " --on-error skip or mark continues")
         self.bad += 1
         if self.bad <= Watch.MOST and self.watch.loud:
             self.progress.clear()
@@ -186,7 +186,7 @@ class TableRun:
         if self.bad and self.watch.loud:
             self.progress.clear()
             total = self.rows + (self.bad if self.policy == "skip" else 0)
-            how = "left out" if self.policy == "skip" else "marked"
+            how = "skipped" if self.policy == "skip" else "marked"
             self.watch.say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
 
 

@@ -41,20 +41,20 @@ def emit(task: Task, options: ResultOptions) -> None:
 
 
 def check_options(options: ResultOptions, target: str) -> None:
-    options.refuse(NUMBER_OPTIONS, "is about numbers, and --emit writes a program")
+    options.refuse(NUMBER_OPTIONS, "cannot be used with --emit, which writes a program")
     if target == "text":
-        options.refuse(["lanes", "fast_math"], "is not for --emit text")
+        options.refuse(["lanes", "fast_math"], "has no effect on --emit text")
     else:
-        options.refuse(["style"], f"is not for --emit {target}")
+        options.refuse(["style"], f"has no effect on --emit {target}")
 
 
 def check_tensors(task: Task, target: str) -> None:
     """AdError where a program with tensors is not written."""
     if target != "text":
-        raise AdError(f"--emit {target} is for programs of scalars, and this one has tensors", help="write --emit text")
+        raise AdError(f"--emit {target} needs a program of scalars; this one has tensors", help="write --emit text")
     if task.derivation.program is None:
-        raise AdError("a Jacobian of tensors is computed by sweeps, and is no program",
-                      help="jvp --emit text and vjp --emit text are the programs of the sweeps")
+        raise AdError("--emit cannot write a Jacobian of tensors, which is computed sweep by sweep",
+                      help="jvp --emit text and vjp --emit text write one sweep")
 
 
 def bound(program: Program, seeds: Mapping[str, float]) -> Program:

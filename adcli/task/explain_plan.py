@@ -21,8 +21,12 @@ def explained(step: DerivationStep) -> Iterator[str]:
     entries = "entry is" if step.entries == 1 else "entries are"
     yield f"order {step.order}: {step.entries:,} of {step.of:,} {entries} not zero by construction"
     for plan, line in zip(step.plans, aligned([(described(p), f"{p.cost:,}") for p in step.plans], "<>"), strict=True):
-        yield f"  {'*' if plan is step.taken else ' '} {line} operations"
-    yield f"    the program has {step.before:,} operations before, {step.after:,} after"
+        yield f"  {'*' if plan is step.taken else ' '} {line} {operations(plan.cost)}"
+    yield f"    the program has {step.before:,} {operations(step.before)} before, {step.after:,} after"
+
+
+def operations(count: int) -> str:
+    return "operation" if count == 1 else "operations"
 
 
 def described(plan: SweepPlan) -> str:
@@ -31,5 +35,6 @@ def described(plan: SweepPlan) -> str:
     sweeps = "1 sweep" if plan.sweeps == 1 else f"{plan.sweeps:,} sweeps"
     shared = f" for {members:,} {'inputs' if plan.inputs else 'outputs'}" if members > plan.sweeps else ""
     if plan.mode == "mixed":
-        return f"mixed    {len(plan.inputs):,} forward and {len(plan.outputs):,} reverse sweeps"
+        last = "sweep" if len(plan.outputs) == 1 else "sweeps"
+        return f"mixed    {len(plan.inputs):,} forward and {len(plan.outputs):,} reverse {last}"
     return f"{plan.mode:8} {sweeps}{shared}"

@@ -89,7 +89,7 @@ def _one(points: Iterable[MatrixPoint]) -> Iterator[MatrixPoint]:
     """The points, of which there may be one."""
     for p, point in enumerate(points):
         if p:
-            raise AdError("a Matrix Market file holds one matrix, and there are several points",
+            raise AdError("a Matrix Market file holds one matrix, but --at gives several points",
                           help="give one point, or --format coo, which numbers them")
         yield point
 

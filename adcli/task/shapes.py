@@ -42,5 +42,5 @@ def listed(title: str, items: Iterable[str]) -> Iterator[str]:
 def refuse_tensors(program: Program, what: str) -> None:
     """AdError where a program has tensors and `what` is of scalars."""
     if has_tensors(program):
-        raise AdError(f"{what} is for programs of scalars, and this one has tensors",
+        raise AdError(f"{what} needs a program of scalars; this one has tensors",
                       help="eval, grad, jvp, vjp, jacobian and hvp take tensors")

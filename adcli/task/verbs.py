@@ -167,8 +167,8 @@ VERBS = {verb.name: verb for verb in (
         name="grad", short="The outputs and their partial derivatives.",
         help="""The outputs and every first partial derivative; with --order N, the higher ones too.
 
-        --of 'v:x,x,y' chooses one partial derivative, here the third of v, twice along x and once along y; several are
-        separated by semicolons.""",
+        --of 'v:x,x,y' chooses one partial derivative, here the third of v, twice along x and once along y. Separate several
+        with semicolons.""",
         examples=("adcli grad -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli grad -e 'v = x*sin(y)' --emit text"),
         header="the outputs and their partial derivatives",
         wrt="--wrt", mode=None, seed=None, derive=_grad,
@@ -176,8 +176,8 @@ VERBS = {verb.name: verb for verb in (
         options=(derivative_options, mode_option, grad_order_option),
         formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
-        name="jacobian", short="The outputs and their Jacobian, sparse where it is.",
-        help="The outputs and their Jacobian; where many entries are zero by construction, those are left out.",
+        name="jacobian", short="The outputs and their Jacobian, dense or sparse.",
+        help="The outputs and their Jacobian. If many entries are zero by construction, these are left out.",
         examples=("adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --at x=2,y=3,z=0",
                   "adcli jacobian -e 'u = x*y' -e 'v = sin(z)' --pattern"),
         header="the outputs and their Jacobian",
@@ -186,10 +186,10 @@ VERBS = {verb.name: verb for verb in (
         options=(derivative_options, mode_option, matrix_options),
         formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
-        name="hessian", short="One output, its gradient and its Hessian, sparse where it is.",
+        name="hessian", short="One output, its gradient and its Hessian, dense or sparse.",
         help="""One output, its gradient and its Hessian, entries on and above the diagonal.
 
-        Where many entries are zero by construction, those are left out.""",
+        If many entries are zero by construction, these are left out.""",
         examples=("adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5",
                   "adcli hessian -e 'v = x**2 * sin(y)' --at x=2,y=0.5 --format mtx"),
         header="the output, its gradient and its Hessian",
@@ -208,7 +208,7 @@ VERBS = {verb.name: verb for verb in (
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
-        help="The outputs and the adjoints of the inputs for weights of the outputs: reverse mode.",
+        help="The outputs and the adjoints of the inputs, for given weights of the outputs: reverse mode.",
         examples=("adcli vjp -e 'v = x*sin(y)' --at x=2,y=0.5 --cotangent v=1", "adcli vjp -e 'v = x*sin(y)' --emit text"),
         header="the outputs and the adjoints of the inputs",
         wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
@@ -227,7 +227,7 @@ VERBS = {verb.name: verb for verb in (
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",
-        help="Taylor coefficients v_0, v_1, … of the outputs along a direction: of v(x + s·dx) in powers of s.",
+        help="Taylor coefficients v_0, v_1, … of the outputs along a direction: v(x + s·dx) in powers of s.",
         examples=("adcli taylor -e 'v = x*sin(y)' --at x=2,y=0.5 --tangent y=1 --order 4",
                   "adcli taylor -e 'exp(x)' --at x=0 --scaled"),
         header="the Taylor coefficients of the outputs along a direction",
@@ -239,8 +239,8 @@ VERBS = {verb.name: verb for verb in (
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
         help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
 
-        Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. Rows have them in
-        columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
+        Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. A table has
+        them in columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
                   "adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2% --monte-carlo 10000"),
         header="the outputs and their standard uncertainties",

@@ -65,11 +65,11 @@ class TraceOptions(Options):
                          "adcli trace -e 'y = x*sin(x)' --at x=2 --cotangent y=1 --format markdown"))
 @program_options
 @derivative_options
-@seed_option("tangent", "Direction of the tangents; inputs not named have 0.")
-@seed_option("cotangent", "Weights of the outputs for the adjoints; outputs not named have 0.")
+@seed_option("tangent", "Direction of the tangents; inputs not named get 0.")
+@seed_option("cotangent", "Weights of the outputs for the adjoints; outputs not named get 0.")
 @points_option
 @option(WRITTEN, "--names", "naming", type=OneOf("naming", ("textbook", "program")), default="textbook", show_default=True,
-        help="Inputs and outputs as numbered values, v₀ = x, or by their own names.")
+        help="Number inputs and outputs (v₀ = x), or keep their names.")
 @format_option(("text", "markdown", "latex", "json"), "Format of the table.")
 @option(WRITTEN, "--fmt", metavar="TEMPLATE", help=f"printf template for numbers (default: {READABLE}; all digits in JSON).")
 @output_option
@@ -100,7 +100,7 @@ def prepared(options: TraceOptions) -> list[Task]:
     seeds = {"jvp": options.tangent, "vjp": options.cotangent}
     found = [seeded(task(Request(verb, source, of, wrt)), spec) for verb, spec in seeds.items() if spec is not None]
     if not found and wrt is not None:
-        raise AdError("--wrt is for --tangent and --cotangent")
+        raise AdError("--wrt needs --tangent or --cotangent")
     return found or [task(Request("eval", source, of))]
 
 

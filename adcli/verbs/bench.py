@@ -18,6 +18,7 @@ import click
 
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command
+from adcli.lang.ir.errors import plural
 from adcli.output.streams import destination
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ class BenchOptions(Options):
                          "adcli bench -e 'v = x*sin(y)' --rows 64 --seconds 0.01 --format json"))
 @program_options
 @derivative_options
-@option(OTHER, "--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, help="Rows of a timed call.")
-@option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True,
+@option(OTHER, "--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, metavar="N",
+        help="Rows per timed call.")
+@option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="S",
         help="Minimum seconds per measurement.")
 @format_option(("text", "json"), "Format of the figures.")
 @output_option
@@ -152,8 +154,8 @@ def table(figures: dict[str, Any]) -> str:
     """The figures for people."""
     threads = figures["threads"]
     heads = f"{'ns/row':>9s} {'/ value':>8s} {'1 thread':>9s} {f'{threads} threads':>10s} {'speed-up':>9s}"
-    lines = [f"{figures['program']}: {figures['inputs']} inputs, {figures['outputs']} outputs",
-             f"ns/row: {figures['rows']} rows a call on one thread, then {figures['batch_rows']} rows on 1 and {threads} threads",
+    lines = [f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
+             f"ns/row: {figures['rows']} rows per call on one thread, then {figures['batch_rows']} on 1 and {threads} threads",
              "", f"{'':10s} {'equations':>9s} {heads}"]
     for name, ns in figures["ns_per_row"].items():
         ratio = f"{figures['over_value'][name]:8.2f}" if name in figures["over_value"] else " " * 8

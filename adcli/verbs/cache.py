@@ -13,9 +13,8 @@ from adcli.lang.ir.errors import AdError
 def command(action: str) -> int:
     """The cache of compiled programs: what it holds (info), or empty it (clear).
 
-    It lies in adcli in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), or in $ADCLI_CACHE_DIR where that is an
-    absolute path.
-    What is not compiled anew gives the same results to the last bit; --no-cache neither reads nor writes it.
+    It is the folder adcli in the user's cache folder ($XDG_CACHE_HOME, else ~/.cache), or $ADCLI_CACHE_DIR if that is an
+    absolute path. Cached code gives the same results to the last bit. --no-cache neither reads nor writes the cache.
     """
     store = cache.Store(cache.location(), cache.to_stderr)
     if action == "clear":

@@ -74,9 +74,9 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         from adcli.task.emit import emit
         emit(task, options)
         return 0
-    options.refuse(["style", "lanes"], "is for --emit")
+    options.refuse(["style", "lanes"], "needs --emit TARGET")
     if options.form in MATRIX_FORMATS:
-        options.refuse(["digits", "enclose", "status"], "goes with --format text, csv and json")
+        options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)
@@ -94,7 +94,7 @@ def explained(task: Task, options: ResultOptions) -> bool:
     """Say how the derivatives are computed; whether that is all there is to do."""
     from adcli.task.explain_plan import explanation
     if task.signature.tensors:
-        raise AdError("--explain counts operations on scalars, and this program has tensors")
+        raise AdError("--explain needs a program of scalars; this one has tensors")
     text = explanation(task)
     if options.emit or options.at or options.data:
         say(text.rstrip("\n"))

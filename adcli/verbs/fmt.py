@@ -30,7 +30,7 @@ def command(options: FormatOptions) -> int:
     source = options.source
     formatted = format_tree(tree_and_program(source)[0])
     if options.check:
-        options.refuse(["output"], "is not for --check, which writes nothing")
+        options.refuse(["output"], "cannot be used with --check, which writes nothing")
         if formatted != source.text:
             say(f"{source.name}: not in canonical form")
             return 1

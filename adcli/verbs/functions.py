@@ -27,7 +27,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 @click.command("functions", cls=Command, examples=("adcli functions atan2", "adcli functions --format json"))
 @click.argument("name", required=False, shell_complete=completions)
 @click.option("--format", "form", cls=Option, group=WRITTEN, type=OneOf("format", ("text", "json")), default="text",
-              show_default=True, help="Text, or one JSON object a function.")
+              show_default=True, help="Text, or one JSON object per function.")
 def command(name: str | None, form: str) -> int:
     """Every function of the language with its domain, its derivative, and where it is not smooth; or one in detail.
 

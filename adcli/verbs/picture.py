@@ -37,9 +37,9 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.simplify import simplify
     from adcli.task.derive import chosen
-    options.refuse(NUMBER_OPTIONS, "is about numbers, and --pattern shows none")
+    options.refuse(NUMBER_OPTIONS, "cannot be used with --pattern, which shows no numbers")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
-    options.refuse(["style", "lanes"], "is for --emit")
+    options.refuse(["style", "lanes"], "needs --emit TARGET")
     primal = simplify(chosen(parse_source(request.source), request.of))
     inputs = inputs_to_differentiate(primal, request.wrt)
     kind = VERBS[request.verb].matrix or "jacobian"

@@ -35,9 +35,9 @@ class ShowOptions(Options):
                          "adcli show --stage dup -e 'v = x*sin(x)'"))
 @program_options
 @derivative_options
-@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="parsed", show_default=True, help="Which stage of the compiler.")
+@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="parsed", show_default=True, help="The stage to show.")
 @option(EMIT, "--style", type=OneOf("style", STYLES), help="Nested expressions, one operation per line (anf), or prefix calls.")
-@option(EMIT, "--shapes", is_flag=True, help="Begin with a comment that says the shapes of everything.")
+@option(EMIT, "--shapes", is_flag=True, help="Begin with a comment that lists all shapes.")
 @output_option
 @takes(ShowOptions)
 def command(options: ShowOptions) -> int:
@@ -55,7 +55,7 @@ def stage_text(options: ShowOptions) -> str:
     tree, program = tree_and_program(options.source)
     make = STAGES[stage]
     if stage not in ("forward", "reverse"):
-        options.refuse(["wrt", "of"], "is for the stages forward and reverse")
+        options.refuse(["wrt", "of"], "needs --stage forward or reverse")
     if make is None:
         check_style(stage, style)
         text = format_tree(flatten(tree) if stage == "anf" else tree, "prefix" if style == "prefix" else "infix")

@@ -87,7 +87,7 @@ class Words:
 
     def without_operation(self, cause: Cause) -> str:
         if cause.kind == "absent":
-            return f"nothing of it depends on {cause.name}"
+            return f"it does not depend on {cause.name}"
         x = shown(cause.partial)
         return f"{cause.name} is {x}" if cause.kind == "input" else f"that is the constant {x}"
 
@@ -175,7 +175,7 @@ def _undefined(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
     if c.partial is not None and math.isfinite(c.partial):
         return _product("is nan")(w, c, e)
-    return f"{w.partial(e, c.position)} {w.at(e)} is nan: there it has no derivative"
+    return f"{w.partial(e, c.position)} {w.at(e)} is nan: it has no derivative there"
 
 
 def _terms(word: str) -> Callable[[Words, Cause, Equation], str]:
@@ -221,13 +221,13 @@ def _not_taken(w: Words, c: Cause, e: Equation) -> str:
 def _comparison(w: Words, c: Cause, e: Equation) -> str:
     if e.op is SELECT:
         return f"only a condition depends on it ({w.condition(e)}), and a condition has derivative 0"
-    return f"only a comparison depends on it, {w.written(e)}, and that has derivative 0"
+    return f"only a comparison depends on it, {w.written(e)}, which has derivative 0"
 
 
 def _loser(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
     if w.explainer.number(e.args[c.position]) != w.explainer.number(e.args[c.position]):
-        return f"{described(e, '')} {w.at(e)} passes over the nan of {letter(c.position)}"
+        return f"{described(e, '')} {w.at(e)} ignores the nan of {letter(c.position)}"
     return f"{letter(c.position)} of {described(e, '')} is not the {e.op.pieces} {w.at(e)}"
 
 

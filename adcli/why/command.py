@@ -54,10 +54,11 @@ class WhyOptions(Options):
 @program_options
 @derivative_options
 @points_option
-@option(WHAT, "--mode", type=OneOf("mode", SWEEPS), default="reverse", show_default=True, help="The sweep that is explained.")
-@option(WHAT, "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Derivatives up to this order.")
+@option(WHAT, "--mode", type=OneOf("mode", SWEEPS), default="reverse", show_default=True, help="The sweep to explain.")
+@option(WHAT, "--order", type=click.IntRange(1, 2), default=1, show_default=True, metavar="N",
+        help="Explain derivatives up to order N.")
 @option(WHAT, "--limit", is_flag=True,
-        help="The limits of what is NaN, infinite or at a kink, along each input, from either side.")
+        help="Find limits of what is NaN, infinite or at a kink, along each input and from either side.")
 @format_option(("text", "json"), "Paragraphs, or one JSON object per point.")
 @output_option
 @quiet_option
@@ -65,8 +66,8 @@ class WhyOptions(Options):
 def command(options: WhyOptions) -> int:
     """What made a NaN, an infinity or an exact zero in the values and derivatives at a point.
 
-    Every such number is followed back, through the program and through the adjoint (or tangent) sweep, to the operation that
-    made it. Where a rewrite is known that mends it here, it is shown, checked at the point.
+    why follows every such number back, through the program and through the adjoint (or tangent) sweep, to the operation that
+    made it, and suggests a rewrite that it has tried at this point.
     """
     primal, inputs = opened(options.source, options.outputs, options.inputs, "why")
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
@@ -177,7 +178,7 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
     """A cause with its place, the source line and carets, and where its numbers came from."""
     e = cause.equation
     if e is None or e.span is None or words.source is None:
-        yield words.sentence(cause) + (", and that is passed on" if cause.kind == "input" else "")
+        yield words.sentence(cause) + (", which is passed on" if cause.kind == "input" else "")
     else:
         line, column = words.source.place(e.span[0])
         yield f"{words.place(e)}: {words.sentence(cause)}"

@@ -210,9 +210,9 @@ class Store:
 def trust(found: os.stat_result, what: str) -> None:
     """Distrust unless this user owns it and nobody else may write to it."""
     if found.st_uid != os.geteuid():
-        raise Distrust(f"{what} belongs to somebody else")
+        raise Distrust(f"{what} belongs to another user")
     if found.st_mode & OTHERS_WRITE:
-        raise Distrust(f"{what} can be written by others")
+        raise Distrust(f"{what} is writable by others")
 
 
 def read(folder: int, name: str) -> bytes:
@@ -225,7 +225,7 @@ def read(folder: int, name: str) -> bytes:
         found = os.fstat(handle)
         trust(found, f"the cache entry {path}")
         if not stat.S_ISREG(found.st_mode):
-            raise Distrust(f"the cache entry {path} is no file")
+            raise Distrust(f"the cache entry {path} is not a file")
         if time.time() - found.st_mtime > STALE:
             with contextlib.suppress(OSError):
                 os.utime(handle)

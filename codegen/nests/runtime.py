@@ -217,14 +217,14 @@ class TensorKernel:
                 return
             limit = available()
         if needed > limit:
-            raise AdError(f"this needs {amount(needed)} of memory, and {amount(limit)} are there",
-                          help="choose smaller tensors")
+            raise AdError(f"this needs {amount(needed)} of memory, but only {amount(limit)} is free",
+                          help="use smaller tensors")
 
     def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
         """AdError where a gather has nothing to choose from."""
         for e, s, tensor, d in self.module.env.gathers:
             if isinstance(tensor, Var) and found[tensor][d] == 0 and isinstance(e.op, Comprehension) and has_points(e.op, sizes):
-                raise AdError(f"an element of {named(e, s)} is a subscript of dimension {d} of '{tensor.name or 'a tensor'}', "
+                raise AdError(f"{named(e, s)} selects from dimension {d} of '{tensor.name or 'a tensor'}', "
                               f"which has no elements", e.span, None, self.program.source)
 
     # ------------------------------------------------------------ calls
@@ -262,9 +262,9 @@ class TensorKernel:
         for (name, _), shape in zip(self.made, plan.outputs, strict=True):
             target = out.get(name)
             if target is not None and target.shape != shape:
-                raise AdError(f"the array for '{name}' has shape {target.shape}, and the result {shape}")
+                raise AdError(f"the array for '{name}' has shape {target.shape}, but the result has {shape}")
             if target is not None and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
-                raise AdError(f"the array for '{name}' overlaps that for another result")
+                raise AdError(f"the array for '{name}' overlaps the array for another result")
             fits = target is not None and target.dtype == FLOAT64 and target.flags.c_contiguous and target.flags.writeable \
                 and not any(np.may_share_memory(target, a) for a in [*given, *found])
             found.append(target if fits and target is not None else np.empty(shape))
@@ -293,8 +293,8 @@ class TensorKernel:
         where = f"({', '.join(str(int(w)) for w in np.unravel_index(env[flag + 2] // 8, shape))})" if shape else ""
         extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
-        return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is no subscript of dimension {d} of '{target}', which has "
-                       f"{extent} elements", e.span, f"subscripts are 0 to {extent - 1}", self.program.source)
+        return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
+                       f"{extent} elements", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
 
 
 def address(a: np.ndarray) -> int | None:
@@ -315,7 +315,7 @@ def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
     try:
         a = np.asarray(given)
     except ValueError as error:
-        raise AdError(f"'{p.name}' is no array: its rows have different lengths") from error
+        raise AdError(f"'{p.name}' is not an array: its rows have different lengths") from error
     if a.dtype.kind not in ("iu" if dtype == INT64 else "fiub"):
         whole = a.dtype.kind == "f" and bool((a == np.floor(a)).all()) and bool((np.abs(a) < 2.0 ** 63).all())
         if dtype == FLOAT64 or not whole:

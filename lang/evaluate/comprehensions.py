@@ -40,7 +40,7 @@ def as_value(p: Param, given: Any, arithmetic: ElementArithmetic) -> Any:
     array = np.asarray(given)
     if p.var.integer:
         if array.dtype.kind not in "iu" and (array != np.floor(array)).any():
-            raise AdError(f"'{p.name}' is a tensor of integers, and {array[array != np.floor(array)][0]} is none")
+            raise AdError(f"'{p.name}': a tensor of integers cannot hold {array[array != np.floor(array)][0]}")
         return array.astype(np.int64)
     return array.astype(np.float64) if is_double(arithmetic) else _objects(array, arithmetic)
 
@@ -148,8 +148,8 @@ def _gathered_outside(e: Equation, s: Read, where: list[int], got: int, tensor: 
     name = integers.name if isinstance(integers, Var) else None
     element = (name or "the subscript") + (f"({', '.join(map(str, where))})" if where else "")
     target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
-    return AdError(f"{element} = {got} is no subscript of dimension {d} of '{target}', which has {extent} elements", e.span,
-                   f"subscripts are 0 to {extent - 1}" if extent else None)
+    return AdError(f"{element} = {got} is out of range for dimension {d} of '{target}', which has {extent} elements", e.span,
+                   f"subscripts go from 0 to {extent - 1}" if extent else None)
 
 
 def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: int, arithmetic: ElementArithmetic,

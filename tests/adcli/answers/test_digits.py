@@ -56,7 +56,7 @@ def test_ends_of_the_range(formula, at, said):
 @pytest.mark.parametrize("formula", ["sin(exp(exp(x)))", "tan(exp(exp(exp(x))))", "gamma(-exp(exp(x)))",
                                      "fmax(cos(exp(exp(x))), 0.5)"])
 def test_of_what_is_too_large_to_be_computed_nothing_is_claimed(formula):
-    said = "digits not known: no precision settles the exact value"
+    said = "digits unknown: no precision settles the exact value"
     assert adcli("eval", "-e", formula, "--at", "x=50", "--digits", "-q").out.rstrip().endswith(f"# {said}")
     guarded = f"x > 1 ? x : {formula}"
     assert adcli("eval", "-e", guarded, "--at", "x=50", "--digits", "-q").out == "f = 50.0   # exact\n"
@@ -75,7 +75,7 @@ def test_another_branch_is_said():
     at = ("--at", "x=1e-17", "--digits")
     out = adcli("eval", "-e", "v = x + 1 > 1 ? x : -x", "-e", "w = x", *at).out
     assert out == ("v = -1e-17   # 0.0 digits, exactly 1.0000000000000001e-17; "
-                   "a comparison comes out otherwise in exact arithmetic\n"
+                   "a comparison has the other outcome in exact arithmetic\n"
                    "w = 1e-17    # exact\n")
     (found,) = adcli("eval", "-e", "v = x + 1 > 1 ? x : -x", "-e", "w = x", *at, "--format", "json").records
     assert found["turned"] == ["v"]

@@ -61,12 +61,15 @@ def test_a_comparison_that_nothing_decides_is_named():
 @pytest.mark.parametrize(("args", "said"), [
     (["-e", "x*y", "--at", "x=1"], "no value for y"), (["-e", "x*y"], "no range for x, y"),
     (["-e", "x", "--at", "z=1±2"], "no input 'z'"), (["-e", "x", "--at", "x=1,z=1±2"], "no input 'z'"),
-    (["-e", "x", "--at", "x=inf"], "x = inf: bounds are known for finite inputs only"),
-    (["-e", "x", "--at", "x=nan"], "x = nan: bounds are known for finite inputs only"),
+    (["-e", "x", "--at", "x=inf"], "x = inf: --enclose needs finite inputs"),
+    (["-e", "x", "--at", "x=nan"], "x = nan: --enclose needs finite inputs"),
     (["-e", "x", "--at", "x=1e308±1.7e308"], "x = [-6.9"), (["-e", "x", "--at", "x=1±-1"], "x's spread must be"),
-    (["-e", "x", "--at", "x=1±2±3"], "has two spreads"), (["-e", "x", "--at", "x=1", "--fmt", "%.3g"], "would round bounds"),
-    (["-e", "x", "--at", "x=1", "--digits"], "cannot be used together"), (["-e", "x", "--data", "-"], "is about rows"),
-    (["-e", "x", "--at", "x=1", "--status"], "--status"), (["-e", "input x in [-inf, 1]; v = x"], "bounds are known for finite"),
+    (["-e", "x", "--at", "x=1±2±3"], "has two spreads"),
+    (["-e", "x", "--at", "x=1", "--fmt", "%.3g"], "rounded bounds guarantee nothing"),
+    (["-e", "x", "--at", "x=1", "--digits"], "cannot be used together"),
+    (["-e", "x", "--data", "-"], "which takes points and boxes"),
+    (["-e", "x", "--at", "x=1", "--status"], "--status"),
+    (["-e", "input x in [-inf, 1]; v = x"], "--enclose needs finite inputs"),
 ])
 def test_faults_of_the_user(args, said):
     ended = adcli("eval", *args, "--enclose")

@@ -66,8 +66,9 @@ def test_results_go_into_arrays_that_are_there():
 
 
 @pytest.mark.parametrize("out, message", [
-    ({"D": A}, "out has 'D', which is no output"), ({"C": np.zeros(3)}, "'C' has shape"), ({"C": "x"}, r"out\['C'\] is no array"),
-    ({"C": np.zeros(4, int)}, "must be a writeable float64 array"), ([A], "out= is a dictionary of arrays"),
+    ({"D": A}, "out has 'D', which is not an output"), ({"C": np.zeros(3)}, "'C' has shape"),
+    ({"C": "x"}, r"out\['C'\] is not an array"),
+    ({"C": np.zeros(4, int)}, "must be a writeable float64 array"), ([A], "out= must be a dictionary of arrays"),
 ])
 def test_arrays_that_no_result_fits_into(out, message):
     with pytest.raises(adcli.AdError, match=message):
@@ -113,9 +114,9 @@ def test_integers_are_read_and_never_rounded():
         np.testing.assert_array_equal(PICK(LUT=table, I=index)["O"], table[[3, 0, 3]])
     out = PICK.vjp()(LUT=table, I=[3, 0, 3], d_dO=np.ones((3, 2)))
     np.testing.assert_array_equal(out["d_dLUT"], [[1, 1], [0, 0], [0, 0], [2, 2], [0, 0]])
-    with pytest.raises(adcli.AdError, match=r"I\(1\) = 2\.5 is no integer"):
+    with pytest.raises(adcli.AdError, match=r"I\(1\): a tensor of integers cannot hold 2\.5"):
         PICK(LUT=table, I=[0, 2.5])
-    with pytest.raises(adcli.AdError, match=r"5 is no subscript of dimension 0 of 'LUT'"):
+    with pytest.raises(adcli.AdError, match=r"5 is out of range for dimension 0 of 'LUT'"):
         PICK(LUT=table, I=[0, 5])
     with pytest.raises(adcli.AdError, match="tensor of integers"):
         PICK.grad(wrt=["I"])
@@ -129,9 +130,9 @@ def test_integers_are_read_and_never_rounded():
     ({"A": 2.0, "B": B}, "'A' has 2 dimensions, and the value given has 0"),
     ({"A": [[1, 2], [3]], "B": B}, r"'A' is ragged along dimension 1: A\(0\) has 2 elements, and A\(1\) has 1 element"),
     ({"A": [[1, 2], 3], "B": B}, r"'A' is ragged along dimension 1: A\(0\) has 2 elements, and A\(1\) is a number"),
-    ({"A": [["a", "b"]], "B": B}, "input 'A' is not real numbers but of type list"),
-    ({"A": A + 1j, "B": B}, "input 'A' is not real numbers but an array of complex128"),
-    ({"A": None, "B": B}, "input 'A' is not real numbers but of type NoneType"),
+    ({"A": [["a", "b"]], "B": B}, "input 'A' must be real numbers, not an array of <U1"),
+    ({"A": A + 1j, "B": B}, "input 'A' must be real numbers, not an array of complex128"),
+    ({"A": None, "B": B}, "input 'A' must be real numbers, not NoneType"),
 ])
 def test_faults(given, message):
     with pytest.raises(adcli.AdError, match=message):
@@ -145,7 +146,7 @@ def test_a_scalar_is_no_tensor():
 
 def test_what_is_of_scalars_says_so():
     for make in (lambda: MV.llvm(), lambda: MV.scipy(), lambda: LOSS.jacobian().sparse(A=A, B=B, s=1), lambda: MV.taylor(2)):
-        with pytest.raises(adcli.AdError, match="scalars"):
+        with pytest.raises(adcli.AdError, match="needs a program of scalars"):
             make()
     with pytest.raises(adcli.AdError, match="take vjp"):
         MV.grad()
@@ -193,6 +194,6 @@ def test_arrays_for_results_do_not_overlap() -> None:
     f = adcli.compile("input x(N)\ny(i) = 2 * x(i)\nz(i) = y(i) + 1\noutput y, z\n")
     there = np.zeros(5)
     for y, z in ((there[:4], there[1:]), (there[:4], there[:4])):
-        with pytest.raises(AdError, match="the array for 'y' overlaps that for another result"):
+        with pytest.raises(AdError, match="the array for 'y' overlaps the array for another result"):
             f(x=np.ones(4), out={"y": y, "z": z})
     assert f(x=np.ones(2), out={"y": there[:2], "z": there[2:4]})["z"] is not None and there.tolist() == [2, 2, 3, 3, 0]

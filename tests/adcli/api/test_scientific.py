@@ -68,10 +68,11 @@ def test_of_chooses_the_output():
 @pytest.mark.parametrize("wrong, message", [
     (lambda f: f.scipy(order=["x", "z"]), "no input 'z'"), (lambda f: f.scipy(order=["x"]), "no value for y"),
     (lambda f: f.scipy(order=["x", "y"], y=1.0), "given twice"), (lambda f: f.scipy(order=["x", "x"], y=1.0), "given twice"),
-    (lambda f: f.scipy(q=1.0), "no input 'q'"), (lambda f: f.scipy().fun([1.0]), "1 components for 2 inputs"),
-    (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weights for 2 outputs"),
+    (lambda f: f.scipy(q=1.0), "no input 'q'"), (lambda f: f.scipy().fun([1.0]), "1 component for 2 inputs"),
+    (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weight for 2 outputs"),
     (lambda f: f.sparse(x=1.0, y=2.0), "only a Jacobian"),
-    (lambda f: f.jacobian().sparse(x=[1.0, 2.0], y=2.0), "of one point"), (lambda f: f.hessian(), "a Hessian needs one output")])
+    (lambda f: f.jacobian().sparse(x=[1.0, 2.0], y=2.0), "takes one point"),
+    (lambda f: f.hessian(), "a Hessian needs one output")])
 def test_what_is_wrong_is_said(wrong, message):
     with pytest.raises(AdError, match=message):
         wrong(adcli.compile("u = x*y\nw = x + y"))

@@ -81,16 +81,16 @@ def test_points_outside_the_domain_are_drawn_again_and_counted():
     found = record("-e", "log(x - 1)", "--samples", 20)
     assert found["points"]["usable"] == 20 < found["points"]["unusable"]
     ended = adcli("check", "-e", "log(-abs(x) - 1)")
-    assert ended.code == 2 and "none has finite values" in ended.err and "--at" in ended.err
+    assert ended.code == 2 and "points drawn has finite values" in ended.err and "--at" in ended.err
 
 
 @pytest.mark.parametrize(("args", "said"), [
     (["-e", "v = 3"], "no input to differentiate"),
-    (["-e", "param a; v = a"], "name a param with --wrt"),
+    (["-e", "param a; v = a"], "differentiate by a param: --wrt a"),
     (["-e", "x*y", "--wrt", "z"], "no input 'z'"),
     (["-e", "x*y", "--of", "g"], "no output 'g'"),
     (["-e", "x*y", "--at", "x=1"], "no value for y"),
-    (["-e", "x", "--at", "x=1", "--samples", "3"], "--samples is for points that are drawn"),
+    (["-e", "x", "--at", "x=1", "--samples", "3"], "--samples and --at cannot be used together"),
     (["-e", "x", "--samples", "0"], "--samples"),
     (["-e", "x", "--format", "csv"], "no format 'csv'")])
 def test_what_makes_no_sense_is_refused(args, said):
@@ -119,7 +119,7 @@ def test_a_long_program_is_looked_at_in_part_and_the_table_says_so(monkeypatch):
     lines = "\n".join(f"t{i} = sin(t{i - 1})*x{i % 8} + 0.5*t{i - 1}" for i in range(1, 50))
     text = f"input {', '.join(f'x{i}' for i in range(8))}, t0\n{lines}\n"
     ended = succeeds("check", "-e", text, "--at", ",".join([*(f"x{i}=0.{i + 1}" for i in range(8)), "t0=0.3"]))
-    assert "of 9 inputs and 1 of 1 outputs; products and remainders take all" in ended.out
+    assert "of 9 inputs and 1 of 1 outputs; products and remainders use all of them" in ended.out
 
 
 # ---------------------------------------------------------------- what it must not alarm at

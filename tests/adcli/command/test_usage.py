@@ -40,22 +40,22 @@ FAULTS = [
     ("grad f.ad --mode revers --at x=1,y=2", 2, "adcli: error: no mode 'revers'\nhelp: did you mean 'reverse'?\n"),
     ("grad f.ad --order 0 --at x=1,y=2", 2, "adcli: error: --order needs a whole number from 1 to 32\n"),
     ("grad f.ad --order two --at x=1,y=2", 2, "adcli: error: --order needs a whole number from 1 to 32\n"),
-    ("grad f.ad --at x=1±0.1,y=2", 2, "adcli: error: 'x=1±0.1' has a spread, and this verb takes points\n"
-     "help: a spread is for propagate and for --enclose, the bounds over a box\n"),
+    ("grad f.ad --at x=1±0.1,y=2", 2, "adcli: error: 'x=1±0.1' has a spread, which this verb does not take\n"
+     "help: spreads are for propagate and --enclose\n"),
     ("grad f.ad --emit txt", 2, "adcli: error: no target 'txt'\nhelp: did you mean 'text'?\n"),
     ("grad f.ad --emit cobol", 2, "adcli: error: no target 'cobol'\nhelp: the targets are text, llvm, asm, object\n"),
     ("grad f.ad --emit llvm --lanes 3", 2,
      "adcli: error: no lane count '3'\nhelp: the lane counts are 1, 2, 4, 8\n"),
     ("show f.ad --stage revers", 2, "adcli: error: no stage 'revers'\nhelp: did you mean 'reverse'?\n"),
     # options that would do nothing
-    ("grad f.ad --emit text --at x=1", 2, "adcli: error: --at is about numbers, and --emit writes a program\n"),
-    ("grad f.ad --emit text --format json", 2, "adcli: error: --format is about numbers, and --emit writes a program\n"),
-    ("grad f.ad --emit text --lanes 4", 2, "adcli: error: --lanes is not for --emit text\n"),
-    ("grad f.ad --emit llvm --style anf", 2, "adcli: error: --style is not for --emit llvm\n"),
-    ("grad f.ad --at x=1,y=2 --lanes 4", 2, "adcli: error: --lanes is for --emit\n"),
-    ("show f.ad --wrt x", 2, "adcli: error: --wrt is for the stages forward and reverse\n"),
+    ("grad f.ad --emit text --at x=1", 2, "adcli: error: --at cannot be used with --emit, which writes a program\n"),
+    ("grad f.ad --emit text --format json", 2, "adcli: error: --format cannot be used with --emit, which writes a program\n"),
+    ("grad f.ad --emit text --lanes 4", 2, "adcli: error: --lanes has no effect on --emit text\n"),
+    ("grad f.ad --emit llvm --style anf", 2, "adcli: error: --style has no effect on --emit llvm\n"),
+    ("grad f.ad --at x=1,y=2 --lanes 4", 2, "adcli: error: --lanes needs --emit TARGET\n"),
+    ("show f.ad --wrt x", 2, "adcli: error: --wrt needs --stage forward or reverse\n"),
     ("show f.ad --stage parsed --style anf", 2, "adcli: error: stage parsed has no style anf\nhelp: that is --stage anf\n"),
-    ("fmt f.ad --check -o g.ad", 2, "adcli: error: -o is not for --check, which writes nothing\n"),
+    ("fmt f.ad --check -o g.ad", 2, "adcli: error: -o cannot be used with --check, which writes nothing\n"),
     # names
     ("grad f.ad --wrt xx --at x=1,y=2", 2, "adcli: error: no input 'xx'\nhelp: did you mean 'x'?\n"),
     ("grad f.ad --wrt , --at x=1,y=2", 2, "adcli: error: --wrt names nothing\nhelp: write --wrt x,y\n"),
@@ -67,7 +67,7 @@ FAULTS = [
     ("vjp f.ad --at x=1,y=2 --cotangent w=1", 2, "adcli: error: no output 'w'\nhelp: the outputs are v\n"),
     # points
     ("grad f.ad", 2, "adcli: error: no values for x, y\n"
-     "help: give a point, --at x=1,y=1; rows, --data FILE or piped in; or --emit text for the program itself\n"),
+     "help: give a point: --at x=1,y=1; rows: --data FILE, or a pipe; or --emit text for the program itself\n"),
     ("grad f.ad --at x=1", 2, "adcli: error: no value for y\n"),
     ("grad f.ad --at=", 2, "adcli: error: no value for x, y\n"),
     ("grad f.ad --at ,", 2, "adcli: error: ',' is not a point\nhelp: write --at x=2,y=5\n"),
@@ -91,7 +91,7 @@ FAULTS = [
     ("grad f.ad --at x=0:1:1,y=2", 2,
      "adcli: error: x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more\n"),
     # files of points
-    ("grad f.ad --at @", 2, "adcli: error: '@' without a file\nhelp: write --at @points.json\n"),
+    ("grad f.ad --at @", 2, "adcli: error: '@' needs a file name\nhelp: write --at @points.json\n"),
     ("grad f.ad --at @none.json", 2, "adcli: error: none.json: No such file or directory\n"),
     ("grad f.ad --at @binary", 2, "adcli: error: binary: not UTF-8: a stray byte at byte offset 2\n"),
     ("grad f.ad --at @broken.json", 2, "adcli: error: broken.json:2:7: not JSON: Expecting value\n"),

@@ -31,58 +31,58 @@ __all__ = ["folder"]
      "'A' has 2 dimensions, and the value given has 0\nhelp: its shape is (M, N); () was given"),
     ("eval loss.ad --at @both.npz,s=[1]", "'s' is a scalar, and the value given has 1 dimension"),
     ("eval mv.ad --at A=[[1,2],[3,x]],B=[1]", "A=x: not a constant\nhelp: numbers, pi, inf and + - * / ** of them"),
-    ("eval mv.ad --at A=[[1,2],[3,4],B=[1]", "A=[[1,2],[3,4],B=[1] is no tensor\n"
+    ("eval mv.ad --at A=[[1,2],[3,4],B=[1]", "A=[[1,2],[3,4],B=[1] is not a tensor\n"
      "help: write numbers in nested lists, as in A=[[1, 2], [3, 4]]"),
     ("eval mv.ad --at A=[[1,,2]],B=[1]",
-     "A=[[1,,2]] is no tensor\nhelp: write numbers in nested lists, as in A=[[1, 2], [3, 4]]"),
+     "A=[[1,,2]] is not a tensor\nhelp: write numbers in nested lists, as in A=[[1, 2], [3, 4]]"),
     ("eval mv.ad --at A=@none.npy,B=[1]", "none.npy: No such file or directory"),
-    ("eval mv.ad --at A=@,B=[1]", "A=@ without a file\nhelp: write A=@matrix.npy"),
+    ("eval mv.ad --at A=@,B=[1]", "A=@ needs a file name\nhelp: write A=@matrix.npy"),
     ("eval mv.ad",
-     "no values for A(M, N), B(N)\nhelp: give a point, --at A=@A.npy,B=@B.npy; or --emit text for the program itself"),
-    ("eval gather.ad --at LUT=[[1]],I=[0,2.5]", "I(1) = 2.5 is no integer\nhelp: 'I' is declared with integers"),
-    ("eval gather.ad --at LUT=[[1]],I=[0,nan]", "I(1) = nan is no integer\nhelp: 'I' is declared with integers"),
-    ("eval gather.ad --at LUT=[[1]],I=[0,1e300]", "I(1) = 1e+300 is no integer\nhelp: 'I' is declared with integers"),
+     "no values for A(M, N), B(N)\nhelp: give a point: --at A=@A.npy,B=@B.npy; or --emit text for the program itself"),
+    ("eval gather.ad --at LUT=[[1]],I=[0,2.5]", "I(1): a tensor of integers cannot hold 2.5"),
+    ("eval gather.ad --at LUT=[[1]],I=[0,nan]", "I(1): a tensor of integers cannot hold nan"),
+    ("eval gather.ad --at LUT=[[1]],I=[0,1e300]", "I(1): a tensor of integers cannot hold 1e+300"),
     ("eval window.ad --at x=[1],w=[1,2,3]", None),
     ("eval gather.ad --at LUT=[[1]],I=[0,1]", None),
-    ("vjp mv.ad --at @both.npz", "no --cotangent\nhelp: write --cotangent C=1 (a number fills a tensor), or give it as a point is"
-     " given: A=@matrix.npy"),
+    ("vjp mv.ad --at @both.npz", "no --cotangent\nhelp: write --cotangent C=1 (a number fills a tensor), or read a file:"
+     " --cotangent C=@matrix.npy"),
     ("vjp mv.ad --at @both.npz --cotangent C=[1,2]",
      "'d_dC' has 2 elements along dimension 0, and 'A' has 3 along dimension 0: both are M"),
     ("vjp mv.ad --at @both.npz --cotangent D=1", "no output 'D'\nhelp: the outputs are C"),
-    ("jvp mv.ad --at @both.npz --tangent B=0:1:3", "--tangent is one direction, and this is 3 of them"),
+    ("jvp mv.ad --at @both.npz --tangent B=0:1:3", "--tangent takes one direction, not 3"),
     ("jvp mv.ad --at @both.npz --tangent B=1,B=2", "--tangent: 'B' is given twice"),
-    ("vjp mv.ad --cotangent C=[1,2,3] --emit text", "--cotangent C: a tensor is no constant of a program\n"
-     "help: without --cotangent the program has the input d_dC"),
-    ("jacobian mv.ad --emit text", "a Jacobian of tensors is computed by sweeps, and is no program\n"
-     "help: jvp --emit text and vjp --emit text are the programs of the sweeps"),
-    ("eval mv.ad --emit llvm", "--emit llvm is for programs of scalars, and this one has tensors\nhelp: write --emit text"),
+    ("vjp mv.ad --cotangent C=[1,2,3] --emit text", "--cotangent C: a program cannot have a tensor as a constant\n"
+     "help: leave out --cotangent: the program then has the input d_dC"),
+    ("jacobian mv.ad --emit text", "--emit cannot write a Jacobian of tensors, which is computed sweep by sweep\n"
+     "help: jvp --emit text and vjp --emit text write one sweep"),
+    ("eval mv.ad --emit llvm", "--emit llvm needs a program of scalars; this one has tensors\nhelp: write --emit text"),
     ("eval mv.ad --data A.csv", "rows are of scalars, and this program has tensors\nhelp: give points: --at A=@matrix.npy"),
     ("eval mv.ad --at @both.npz --missing nan", "--missing is about rows, and a program with tensors has points only"),
     ("eval mv.ad --at @both.npz --status -o C.npy",
-     "--status is a word beside the tensors, which --format text and json have room for"),
-    ("eval mv.ad --at @both.npz --fast-math", "--fast-math is for programs of scalars, and this one has tensors"),
-    ("eval mv.ad --at @both.npz -o C.npz --hex", "--hex is about text, and C.npz holds arrays"),
-    ("vjp mv.ad --at @both.npz --cotangent C=1 -o C.npy", "an .npy file holds one tensor, and the results are C, d_dA, d_dB\n"
-     "help: -o FILE.npz holds all of them, and --format json shows them"),
-    ("vjp mv.ad --at @both.npz --cotangent C=1 --format csv", "csv holds one tensor, and the results are C, d_dA, d_dB\n"
-     "help: -o FILE.npz holds all of them, and --format json shows them"),
+     "--status of tensors needs --format text or json"),
+    ("eval mv.ad --at @both.npz --fast-math", "--fast-math needs a program of scalars; this one has tensors"),
+    ("eval mv.ad --at @both.npz -o C.npz --hex", "--hex has no effect on C.npz, a file of arrays"),
+    ("vjp mv.ad --at @both.npz --cotangent C=1 -o C.npy", "an .npy file holds one tensor, but the results are C, d_dA, d_dB\n"
+     "help: use -o FILE.npz or --format json"),
+    ("vjp mv.ad --at @both.npz --cotangent C=1 --format csv", "--format csv holds one tensor, but the results are C, d_dA, d_dB\n"
+     "help: use -o FILE.npz or --format json"),
     ("eval mv.ad --at @both.npz --at @both.npz --format csv",
-     "--format csv writes the tensor of one point, and there are several\n"
-     "help: write --format json, or -o FILE.npz"),
-    ("eval roots.ad --at x=[1] --at x=[1,2] -o y.npz", "'y' has shape (1,) at one point and (2,) at another, and a file has one"
-     " array of it\nhelp: write --format json, or one file a point"),
-    ("bench mv.ad", "bench is for programs of scalars, and this one has tensors\n"
+     "--format csv writes one point, but --at gives several\n"
+     "help: use --format json or -o FILE.npz"),
+    ("eval roots.ad --at x=[1] --at x=[1,2] -o y.npz", "'y' has shape (1,) at one point and (2,) at another; an array file"
+     " needs one shape\nhelp: use --format json, or one file per point"),
+    ("bench mv.ad", "bench needs a program of scalars; this one has tensors\n"
      "help: eval, grad, jvp, vjp, jacobian and hvp take tensors"),
-    *((f"{verb} mv.ad --at {at}", f"{verb} is for programs of scalars, and this one has tensors\n"
+    *((f"{verb} mv.ad --at {at}", f"{verb} needs a program of scalars; this one has tensors\n"
        "help: eval, grad, jvp, vjp, jacobian and hvp take tensors")
       for verb, at in [("check", "@both.npz"), ("why", "A=[[1]]"), ("trace", "A=@A.npy"), ("propagate", "A=2±0.1")]),
-    ("eval scalar.ad --at x=[1],y=1", "x=[1]: a tensor, where a number belongs"),
-    ("eval scalar.ad --at x=@A.npy,y=1", "x=@A.npy: a tensor, where a number belongs"),
-    ("eval scalar.ad --at @both.npz", "both.npz: arrays for a program of tensors, each with the name of an input\n"
+    ("eval scalar.ad --at x=[1],y=1", "x=[1]: expected a number, not a tensor"),
+    ("eval scalar.ad --at x=@A.npy,y=1", "x=@A.npy: expected a number, not a tensor"),
+    ("eval scalar.ad --at @both.npz", "both.npz: an array needs the name of an input\n"
      "help: write A=@both.npz"),
-    ("eval mv.ad --at @A.npy", "A.npy: arrays for a program of tensors, each with the name of an input\nhelp: write A=@A.npy"),
-    ("taylor mv.ad --at @both.npz --tangent A=[[1]]", "A=[[1]]: a tensor, where a number belongs"),
-    ("jacobian mv.ad --explain", "--explain counts operations on scalars, and this program has tensors"),
+    ("eval mv.ad --at @A.npy", "A.npy: an array needs the name of an input\nhelp: write A=@A.npy"),
+    ("taylor mv.ad --at @both.npz --tangent A=[[1]]", "A=[[1]]: expected a number, not a tensor"),
+    ("jacobian mv.ad --explain", "--explain needs a program of scalars; this one has tensors"),
     ("taylor mv.ad --at @both.npz", None), ("hessian mv.ad --at @both.npz", None),
     ("grad loss.ad --order 2 --at @both.npz,s=1", None),
     ("grad mv.ad --at @both.npz", None), ("jacobian mv.ad --pattern", None), ("eval mv.ad --at @both.npz --enclose", None),
@@ -96,13 +96,13 @@ def test_what_is_refused(line, message):
 
 
 @pytest.mark.parametrize("name, data, message", [
-    ("x.csv", b"1,2\n3\n", "x.csv:2: 1 field, and line 1 has 2"),
+    ("x.csv", b"1,2\n3\n", "x.csv:2: 1 field, but line 1 has 2"),
     ("x.csv", b"a,b\n1,2\n", "x.csv:1: 'a' is not a number\nhelp: a matrix has no header"),
     ("x.csv", b"1,2\n3,1e999\n", "x.csv:2: '1e999' is too large for a double"),
     ("x.csv", b"1,2\n3,\n", "x.csv:2: '' is not a number"),
     ("x.csv", b"\n\n", "x.csv: no numbers"),
-    ("x.bin", b"\xff\xfe\x00\x01", "x.bin: no tensor: a stray byte at byte offset 0\n"
-     "help: known are .npy, .npz, JSON and matrices as CSV"),
+    ("x.bin", b"\xff\xfe\x00\x01", "x.bin: not a tensor: a stray byte at byte offset 0\n"
+     "help: tensors are read from .npy, .npz, JSON and CSV"),
     ("x.json", b"[[1, 2], [3]]", "x.json: 'A' is ragged along dimension 1: A(0) has 2 elements, and A(1) has 1 element"),
     ("x.json", b"[[1, 2], [3, true]]", "x.json: A(1, 1) is not a number"),
     ("x.json", b"[[1, 2], [3, 1e999]]", "x.json: A(1, 1) is too large for a double\nhelp: infinity is written \"Infinity\""),
@@ -126,11 +126,11 @@ def header(shape: tuple[int, ...], descr: str = "<f8") -> bytes:
 
 
 @pytest.mark.parametrize("data, message", [
-    (header((3, 2)) + bytes(40), "x.npy: cut short: 40 bytes of data, and (3, 2) of float64 is 48"),
-    (header((3, 2), "<c16") + bytes(96), "x.npy: not real numbers but complex128"),
-    (header((1,), "|O") + b"cos\nsystem\n(S'true'\ntR.", "x.npy: not real numbers but object"),
-    (header((1,), "<U4") + bytes(16), "x.npy: not real numbers but <U4"),
-    (header((-3, 2)), "x.npy: no array has the shape (-3, 2)"),
+    (header((3, 2)) + bytes(40), "x.npy: truncated: 40 bytes of data, but (3, 2) of float64 needs 48"),
+    (header((3, 2), "<c16") + bytes(96), "x.npy: must be real numbers, not complex128"),
+    (header((1,), "|O") + b"cos\nsystem\n(S'true'\ntR.", "x.npy: must be real numbers, not object"),
+    (header((1,), "<U4") + bytes(16), "x.npy: must be real numbers, not <U4"),
+    (header((-3, 2)), "x.npy: impossible shape (-3, 2)"),
 ])
 def test_arrays_that_are_none(data, message, folder):
     (folder / "x.npy").write_bytes(data)
@@ -142,8 +142,8 @@ def test_arrays_that_are_none(data, message, folder):
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("members, message", [
-    (["A.npy", "A.npy"], "'A' is there twice"), (["run.py"], "run.py is no array as NumPy writes them"),
-    ([], "an archive without arrays")])
+    (["A.npy", "A.npy"], "'A' occurs twice"), (["run.py"], "run.py is not an array that NumPy wrote"),
+    ([], "the archive has no arrays")])
 def test_archives_with_something_else_in_them(members, message):
     with zipfile.ZipFile("x.npz", "w") as archive:
         for name in members:
@@ -163,18 +163,18 @@ def test_archives_that_are_ambiguous_or_damaged(folder):
 def test_memory_is_computed_before_it_is_taken(folder, monkeypatch):
     (folder / "x.npy").write_bytes(header((1 << 40, 1 << 20)))
     error = adcli("eval", "mv.ad", "--at", "A=@x.npy,B=[1]").err
-    assert error.startswith("adcli: error: x.npy needs 8589934592 GiB of memory, and ") and error.endswith(" are there\n")
+    assert error.startswith("adcli: error: x.npy needs 8589934592 GiB of memory, but only ") and error.endswith(" is free\n")
     np.save("long.npy", np.zeros(1_000_000))
     copy = ["-e", "input x(N)", "-e", "y(i) = x(i)", "--at", "x=@long.npy"]
     assert adcli("jacobian", *copy).err == \
         "adcli: error: a Jacobian of 1,000,000 × 1,000,000 entries is too large\n" \
         "help: jvp and vjp give its products with vectors\n"
     outer = ["-e", "input x(N)", "-e", "y(i, j) = x(i) * x(j)", "--at", "x=@long.npy"]
-    assert "adcli: error: this needs 7450 GiB of memory, and " in adcli("eval", *outer).err
-    assert "adcli: error: 'd_dy' needs 7450 GiB of memory, and " in adcli("vjp", *outer, "--cotangent", "y=1").err
+    assert "adcli: error: this needs 7450 GiB of memory, but only " in adcli("eval", *outer).err
+    assert "adcli: error: 'd_dy' needs 7450 GiB of memory, but only " in adcli("vjp", *outer, "--cotangent", "y=1").err
     monkeypatch.setattr("adcli.output.tensors.available", lambda: 90_000_000)
     assert adcli("eval", *copy).err == \
-        "adcli: error: the text of 1,000,000 numbers needs 95 MiB of memory, and 85 MiB are there\n"
+        "adcli: error: the text of 1,000,000 numbers needs 95 MiB of memory, but only 85 MiB is free\n"
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "deflated", "json", "csv"])

@@ -161,11 +161,11 @@ def test_a_nearly_linear_program_agrees():
 def test_a_curved_program_is_told():
     ended = adcli("propagate", "-e", "v = x**2", "--at", "x=0±1", "--monte-carlo", 10_000)
     assert ended.code == 0
-    assert "note: the linear model is not good enough for v here; --second-order may do better" in ended.err
+    assert "note: the linear model is not good enough for v here; try --second-order" in ended.err
     assert numbers(ended.out)["mc_mean_v"] == pytest.approx(1, abs=0.1)
 
 
 def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
     at = "ls=50000623±25,d=215±9.7,da=0±0.58e-6,theta=-0.1±0.41,as=11.5e-6±1.2e-6,dt=0±0.029"
     ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", 1_000_000)
-    assert ended.err == "note: the linear model is not good enough for l here; to second order it is\n"
+    assert ended.err == "note: the linear model is not good enough for l here; the quadratic one is\n"

@@ -98,7 +98,7 @@ def test_a_sum_of_correlated_inputs(r, want):
 def test_what_cancels_completely_has_no_uncertainty():
     ended = adcli("propagate", "-e", "v = x - y", "--at", "x=3±0.1,y=1±0.1", "--correlation", "x:y=1")
     assert numbers(ended.out) == {"v": 2, "u_v": 0, "share_v_x": 0, "share_v_y": 0, "share_v_x_y": 0}
-    assert ended.err.startswith("note: to first order nothing uncertain changes v here")
+    assert ended.err.startswith("note: to first order, no uncertain input changes v here")
 
 
 def test_outputs_are_correlated_by_what_they_share():
@@ -226,7 +226,8 @@ def test_the_pair_that_contradicts_the_others_is_named_with_what_it_could_be():
 
 @pytest.mark.parametrize("text, message", [
     ("x:y", "is not x:y=number"), ("x=1", "is not x:y=number"), (":y=1", "is not x:y=number"), ("x:y=2", "from -1 to 1"),
-    ("x:y=nan", "from -1 to 1"), ("x:x=1", "with itself is 1"), ("x:y=0.5,y:x=0.5", "given twice"), ("", "names nothing"),
+    ("x:y=nan", "from -1 to 1"), ("x:x=1", "give two different inputs"), ("x:y=0.5,y:x=0.5", "given twice"),
+    ("", "names nothing"),
     ("x:y=abc", "not a constant")])
 def test_a_wrong_correlation(text, message):
     with pytest.raises(AdError, match=message):
@@ -310,13 +311,13 @@ def test_json_of_what_is_not_finite():
     (["--at", "x=2±0.1,y=5,z=1±1"], "no input 'z'"),
     (["--at", "x=2±0.1,y=5", "--correlation", "x:y=0.5"], "'y' is not an uncertain input"),
     (["--at", "x=2±0.1,y=5", "--of", "V"], "no output 'V'"),
-    (["--at", "x=2±0.1,y=5", "--of", "v:x"], "outputs only"),
+    (["--at", "x=2±0.1,y=5", "--of", "v:x"], "propagate takes outputs"),
     (["--at", "x=2±0.1,y=5", "--coverage", "1"], "between 0 and 1"),
-    (["--at", "x=2±0.1,y=5", "--seed", "1"], "--seed is for --monte-carlo"),
+    (["--at", "x=2±0.1,y=5", "--seed", "1"], "--seed needs --monte-carlo N"),
     (["--at", "x=2±0.1,y=5", "--wrt", "x"], "--wrt is for rows and --emit"),
     (["--at", "x=2±0.1,y=5", "--emit", "text"], "--emit and --at cannot be used together"),
     (["--at", "x=2±0.1,y=5", "--monte-carlo", "1"], "--monte-carlo needs a whole number from 2"),
-    (["--emit", "text", "--monte-carlo", "100"], "--monte-carlo is for points"),
+    (["--emit", "text", "--monte-carlo", "100"], "--monte-carlo needs points"),
     (["--emit", "text", "--wrt", "z"], "no input 'z'"),
     ([], "no uncertainties")])
 def test_faults(args, message):

@@ -51,19 +51,19 @@ def test_defaults_and_seeds():
     (b"x,y\n\n1,2\nabc,4\n", "<stdin>:4: column 'x': 'abc' is not a number"),
     (b'x,y\n"1\n",2\n', "<stdin>:2: column 'x': '1�' is not a number"),
     (b"x,y\n1,1e999\n", "<stdin>:2: column 'y': '1e999' is too large for a double"),
-    (b"x,y\n1,\n", "<stdin>:2: column 'y' is empty\nhelp: --missing nan takes what is missing as nan"),
+    (b"x,y\n1,\n", "<stdin>:2: column 'y' is empty\nhelp: --missing nan reads missing values as nan"),
     (b'x,y\n1,2\n"3,4\n5,6\n', "<stdin>:3: a quoted field is not closed"),
-    (b'x,y\n1,"2"3\n', "<stdin>:2: field 2 goes on after its closing quote"),
+    (b'x,y\n1,"2"3\n', "<stdin>:2: field 2 has text after its closing quote"),
     (b"X,y\n1,2\n", "<stdin>:1: no column 'x'\nhelp: did you mean 'X'?"),
     (b"a,b\n1,2\n", "<stdin>:1: no column 'x'\nhelp: the columns are a, b"),
-    (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' is there 2 times"),
+    (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' occurs 2 times"),
     (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\nhelp: rename it: a result of this name is appended"),
-    (b"\n\n", "<stdin>:1: an empty table: no header"),
+    (b"\n\n", "<stdin>:1: the table is empty: no header"),
     (b'{"x":1}\n', "<stdin>:1: no 'y'"),
     (b'{"x":1,"y":2}\n\n{"x":1,"y":true}\n', "<stdin>:3: 'y': 'true' is not a number"),
     (b'{"x":1,"y":null}\n', "<stdin>:1: 'y' is null"),
     (b'{"x":1,"y":1e999}\n', "<stdin>:1: 'y' is too large for a double"),
-    (b'{"x":1,"y":2,"v":3}\n', "<stdin>:1: there already is a 'v'"),
+    (b'{"x":1,"y":2,"v":3}\n', "<stdin>:1: the object already has 'v'"),
     (b'[1]\n', "<stdin>:1: not a JSON object"),
     (b'{"x":NaN}\n', "<stdin>:1: not JSON: write \"NaN\", in quotes"),
 ], ids=lambda x: repr(x)[:30])
@@ -77,7 +77,7 @@ def test_rows_before_a_bad_one_are_written():
     ended = adcli("grad", "-e", XY, "--data", "-", stdin=b"x,y\n1,2\n3,z\n5,6\n")
     assert (ended.code, ended.out) == (5, "x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n")
     assert ended.err == ("<stdin>:3: column 'y': 'z' is not a number\n"
-                         "<stdin>: 1 bad row, after 1 good row; --on-error skip or mark goes on\n")
+                         "<stdin>: 1 bad row, after 1 good row; --on-error skip or mark continues\n")
 
 
 BAD = b'x,y\n1,2\n3,z\n5\n6,7,8\n"9,1\n'
@@ -86,7 +86,7 @@ BAD = b'x,y\n1,2\n3,z\n5\n6,7,8\n"9,1\n'
 def test_skip():
     ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "skip", stdin=BAD)
     assert (ended.code, ended.out) == (0, "x,y,v,dv_dx,dv_dy\n1,2,2.0,2.0,1.0\n")
-    assert ended.err.splitlines()[-1] == "<stdin>: 4 of 5 rows bad, left out"
+    assert ended.err.splitlines()[-1] == "<stdin>: 4 of 5 rows bad, skipped"
     assert adcli("grad", "-e", XY, "--data", "-", "--on-error", "skip", "-q", stdin=BAD).err == ""
 
 
@@ -106,7 +106,7 @@ def test_mark_keeps_json_valid():
     data = b'{"x":1,"y":2}\n{"x":1,\n[]\n{"x":"a","y":1}\n{"x":1,"y":2,"v":3}\n'
     ended = adcli("grad", "-e", XY, "--data", "-", "--on-error", "mark", stdin=data)
     assert [r["status"].partition(":")[0] for r in ended.records] == [
-        "smooth", "not JSON", "not a JSON object", "'x'", "there already is a 'v'"]
+        "smooth", "not JSON", "not a JSON object", "'x'", "the object already has 'v'"]
     assert ended.records[3]["x"] == "a"
 
 
@@ -175,8 +175,8 @@ def test_parquet(tmp_path):
 
 @pytest.mark.parametrize(("options", "said"), [
     (["--at", "x=1,y=1", "--data", "-"], "--at and --data cannot be used together"),
-    (["--at", "x=1,y=1", "--missing", "nan"], "--missing is about rows"),
-    (["--data", "-", "--emit", "text"], "--data is about numbers"),
+    (["--at", "x=1,y=1", "--missing", "nan"], "--missing needs rows"),
+    (["--data", "-", "--emit", "text"], "--data cannot be used with --emit"),
 ])
 def test_options_that_exclude_each_other(options, said):
     ended = adcli("grad", "-e", XY, *options, stdin=b"x,y\n1,2\n")

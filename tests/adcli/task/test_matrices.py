@@ -127,7 +127,7 @@ def test_long_comments_are_wrapped_at_names():
 
 
 def test_matrix_market_refuses_several_points():
-    with pytest.raises(AdError, match="one matrix, and there are several points") as fault:
+    with pytest.raises(AdError, match="one matrix, but --at gives several points") as fault:
         list(matrix_market(JACOBIAN, [(AT, [1.0, 2.0, 3.0])] * 2))
     assert "--format coo" in fault.value.help
 

@@ -276,8 +276,8 @@ def test_it_writes_to_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (("-e", "v = x"), "adcli: error: no values for x\nhelp: give a point, --at x=1"),
-    (("-e", "v = x", "--at", "x=1", "--wrt", "x"), "adcli: error: --wrt is for --tangent and --cotangent"),
+    (("-e", "v = x"), "adcli: error: no values for x\nhelp: give a point: --at x=1"),
+    (("-e", "v = x", "--at", "x=1", "--wrt", "x"), "adcli: error: --wrt needs --tangent or --cotangent"),
     (("-e", "v = xx", "--at", "xx=1", "--tangent", "xxx=1"), "adcli: error: no input 'xxx'\nhelp: did you mean 'xx'?"),
     (("-e", "v = x", "--at", "x=1", "--cotangent", "x=1"), "adcli: error: no output 'x'\nhelp: the outputs are v"),
     (("-e", "v = x", "--at", "x=1", "--format", "tex"), "adcli: error: no format 'tex'\nhelp: did you mean 'text'?"),

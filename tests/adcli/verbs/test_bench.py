@@ -24,7 +24,7 @@ def test_figures_of_every_kind():
 
 
 def test_rows_are_sampled_from_declared_ranges():
-    assert succeeds("bench", "-e", "input x in [-2, -1]\nv = log(-x)", *QUICK).out.startswith("-e: 1 inputs, 1 outputs\n")
+    assert succeeds("bench", "-e", "input x in [-2, -1]\nv = log(-x)", *QUICK).out.startswith("-e: 1 input, 1 output\n")
 
 
 @pytest.mark.parametrize("args, code", [(["-e", "v = tahn(x)"], 3), (["-e", "v = x", "--rows", "0"], 2),

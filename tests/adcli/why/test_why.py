@@ -34,7 +34,7 @@ help: write x for sqrt(x)**2 (-e:1:5): no root of 0
       here it gives dv_dx = 1.0 (for x >= 0; it has no meaning elsewhere)
 
 v is 0.0
-x is 0.0, and that is passed on
+x is 0.0, which is passed on
 """
 
 

@@ -282,7 +282,7 @@ def test_a_folder_that_others_may_write_to(folder, compiles, mode, trusted):
     folder.chmod(mode)
     ended = adcli(*RUN)
     assert (ended.code, len(compiles)) == (0, 1 if trusted else 2)
-    warning = "" if trusted else f"adcli: warning: the cache {folder} can be written by others: not used\n"
+    warning = "" if trusted else f"adcli: warning: the cache {folder} is writable by others: not used\n"
     assert ended.err == warning
 
 
@@ -292,7 +292,7 @@ def test_an_entry_that_others_may_write_to(folder, compiles, mode):
     file.chmod(mode)
     ended = adcli(*RUN)
     assert (ended.code, len(compiles)) == (0, 2)
-    assert ended.err == f"adcli: warning: the cache entry {file.name} can be written by others: not used\n"
+    assert ended.err == f"adcli: warning: the cache entry {file.name} is writable by others: not used\n"
     assert succeeds(*RUN).code == 0 and len(compiles) == 2, "the entry has been replaced by one of our own"
 
 
@@ -300,7 +300,7 @@ def test_somebody_elses_folder(folder, compiles, monkeypatch):
     make_entry(folder)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     ended = adcli(*RUN)
-    assert (ended.code, ended.err) == (0, f"adcli: warning: the cache {folder} belongs to somebody else: not used\n")
+    assert (ended.code, ended.err) == (0, f"adcli: warning: the cache {folder} belongs to another user: not used\n")
     assert len(compiles) == 2 and len(files(folder)) == 1
 
 
@@ -313,7 +313,7 @@ def test_somebody_elses_entry(store, folder, monkeypatch):
         original(found, what)
     monkeypatch.setattr(cache, "trust", trust)
     assert store.get(NAME) is None
-    assert store.warnings == [f"the cache entry {NAME}{cache.SUFFIX} belongs to somebody else: not used"]
+    assert store.warnings == [f"the cache entry {NAME}{cache.SUFFIX} belongs to another user: not used"]
 
 
 def test_a_folder_that_is_a_link(folder, tmp_path, compiles):
@@ -341,7 +341,7 @@ def test_an_entry_that_is_no_file(store, folder):
     folder.mkdir(parents=True, mode=0o700)
     os.mkfifo(folder / (NAME + cache.SUFFIX), 0o600)
     assert store.get(NAME) is None
-    assert "is no file" in store.warnings[0]
+    assert "is not a file" in store.warnings[0]
     os.mkdir(folder / (OTHER + cache.SUFFIX), 0o700)
     assert store.get(OTHER) is None
 
@@ -498,9 +498,9 @@ def test_info_and_clear(folder):
 def test_info_and_clear_of_a_folder_that_is_not_used(folder):
     make_entry(folder)
     folder.chmod(0o777)
-    assert succeeds("cache", "info").out.endswith(f"not used: the cache {folder} can be written by others\n")
+    assert succeeds("cache", "info").out.endswith(f"not used: the cache {folder} is writable by others\n")
     ended = adcli("cache", "clear")
-    assert (ended.code, len(files(folder))) == (2, 1) and "can be written by others" in ended.err
+    assert (ended.code, len(files(folder))) == (2, 1) and "is writable by others" in ended.err
 
 
 def test_an_entry_holds_no_more_than_an_evaluation_needs(folder):

@@ -258,7 +258,7 @@ def test_a_pattern_goes_with_nothing_else(options):
 def test_what_a_matrix_format_has_no_place_for_is_refused(option, form):
     ended = adcli("hessian", "-e", "x*y", "--at", "x=1,y=2", "--format", form, option)
     assert (ended.code, ended.out) == (2, "")
-    assert f"{option} goes with --format text, csv and json" in ended.err
+    assert f"{option} needs --format text, csv or json" in ended.err
 
 
 @pytest.mark.parametrize("verb", ["jvp", "hvp", "trace"])
@@ -266,7 +266,7 @@ def test_a_direction_along_a_param_needs_wrt(verb):
     line = (verb, "-e", "param k = 2; v = k*x**2", "--at", "x=3", "--tangent", "k=1")
     ended = adcli(*line)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.endswith("'k' is not among the inputs that are differentiated\nhelp: name it with the others: --wrt x,k\n")
+    assert ended.err.endswith("'k' is not among the inputs to differentiate\nhelp: add it: --wrt x,k\n")
     assert succeeds(*line, "--wrt", "x,k").out
 
 

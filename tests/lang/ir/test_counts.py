@@ -62,7 +62,7 @@ def test_one_program_serves_all_values(evaluator: str) -> None:
 @pytest.mark.parametrize(("a", "said"), [
     (-1, "'a' is -1, and a range or an extent is made of it"),
     (2 ** 31, "'a' is 2147483648, and a range or an extent is made of it"),
-    (2.5, "a = 2.5 is no integer"), ([1, 2], "'a' is a scalar, and the value given has 1 dimension"),
+    (2.5, "a: an integer input cannot hold 2.5"), ([1, 2], "'a' is a scalar, and the value given has 1 dimension"),
     (9, "subscript j of dimension 0 of 'b' runs from 0 to 8, and the extent there is 6")])
 def test_values_that_cannot_be_sizes(a: Any, said: str) -> None:
     with pytest.raises(AdError) as caught:
@@ -81,7 +81,7 @@ def test_at_the_command_line() -> None:
     assert succeeds("eval", *line, "A=[1,2,3],k=2").out == "B = [1.0, 4.0]\n"
     assert succeeds("vjp", *line, "A=[1,2,3],k=2", "--cotangent", "B=1").out == "B = [1.0, 4.0]\nd_dA = [2.0, 4.0, 0.0]\n"
     assert succeeds("jvp", *line, "A=[1,2,3],k=1:3:3", "--tangent", "A=1", "--format", "json").records[2]["jvp"]["B"] == [2, 4, 6]
-    for k, said in ((-1, "'k' is -1"), (1e300, "is no integer"), (4, "runs from 0 to 3")):
+    for k, said in ((-1, "'k' is -1"), (1e300, "an integer input cannot hold"), (4, "runs from 0 to 3")):
         for verb, more in (("eval", []), ("vjp", ["--cotangent", "B=1"])):
             ended = adcli(verb, *line, f"A=[1,2,3],k={k}", *more)
             assert (ended.code, ended.out) == (2, "") and said in ended.err
