@@ -69,6 +69,7 @@ def comment(d: Digits) -> str:
 
 
 def words(d: Digits) -> str:
+    """How many digits are right, in words."""
     if d.value is None:
         return "digits unknown: no precision settles the exact value"
     if d.value != d.value:
@@ -86,6 +87,7 @@ def exact_value(value: Any) -> str:
 
 
 def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+    """One object a point, with the digits beside the results."""
     for row, digits in rows:
         record = json_record(layout, row, number)
         counts = [d.count if d.count is None else round(d.count, 2) for d in digits]
@@ -96,6 +98,7 @@ def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterat
 
 
 def csv_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:
+    """A line a point, a column of digits behind each result."""
     yield csv_text([*layout.inputs, *layout.seeds, *(n for r in layout.results for n in (r, f"{r}_digits")),
                   *([layout.status] if layout.status else [])])
     for row, digits in rows:

@@ -60,6 +60,7 @@ def require_entries(rows: int, columns: int) -> None:
 
 def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
             compute: Callable[[str, Program], Evaluator], levels: list[int]) -> Matrices:
+    """One sweep for each element of an input: a column of every matrix that has this input."""
     found = {}
     for x in wrt:
         program = tangent_program(primal, [x])
@@ -77,6 +78,7 @@ def forward(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ..
 
 def reverse(primal: Program, wrt: Sequence[str], shapes: dict[str, tuple[int, ...]], point: dict[str, Any],
             compute: Callable[[str, Program], Evaluator], levels: list[int]) -> Matrices:
+    """One sweep for each element of an output: a row of every matrix that has this output."""
     found = {}
     wrt = [p.name for p in primal.params if p.name in wrt]   # the order of the adjoints
     for v, extents in shapes.items():

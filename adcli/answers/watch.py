@@ -41,6 +41,7 @@ class Watch:
             self.say(note)
 
     def over(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows as they are, each looked at when it has been written."""
         tensors = self.task.signature.tensors
         kind = f"{ROUGH} or not finite" if tensors else ROUGH
         for row in rows:

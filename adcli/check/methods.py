@@ -102,6 +102,7 @@ class Check(Subject):
         return [tally]
 
     def settle(self, tally: Tally, key: EntryKey, s: Seen, quotient: Quotient) -> None:
+        """Compare an entry with a difference quotient where its error bar leaves anything to compare."""
         got, bound = s.reverse[key]
         if quotient.problem:
             tally.skip(quotient.problem)

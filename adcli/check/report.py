@@ -61,6 +61,7 @@ def table(tallies: list[Tally]) -> list[str]:
 
 
 def row(t: Tally) -> tuple[str, ...]:
+    """The cells of a method; of one that compared nothing, why."""
     if not t.compared:
         return t.method, "", "", "", "–", t.note or "nothing to compare"
     assert t.worst is not None
@@ -88,6 +89,7 @@ def relative(w: Compared) -> tuple[str, str]:
 
 
 def verdict(check: Check) -> str:
+    """The last line: ok, FAIL or nothing compared, with the counts."""
     compared, failed = (sum(x) for x in zip(*[(t.compared, t.failed) for t in check.tallies], strict=True))
     if failed:
         methods = sum(t.failed > 0 for t in check.tallies)
@@ -148,6 +150,7 @@ def entry(w: Compared) -> dict[str, Any]:
 
 
 def json_report(check: Check, points: dict[str, Any]) -> str:
+    """Everything as one JSON object."""
     source = check.primal.source
     record: dict[str, Any] = {
         "program": source.name if source else None,
@@ -163,6 +166,7 @@ def json_report(check: Check, points: dict[str, Any]) -> str:
 
 
 def fault_record(check: Check) -> dict[str, Any]:
+    """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
     assert t.worst is not None
     found, source = check.culprit(t.worst.at), check.primal.source

@@ -32,6 +32,7 @@ def value(name: str, text: str) -> float:
 
 
 def one_text(path: str, text: str) -> list[object]:
+    """What one JSON text holds, as a list; numbers are doubles. AdError where a name stands twice in one object."""
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found: dict[str, object] = {}
         for name, x in pairs:

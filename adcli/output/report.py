@@ -46,6 +46,7 @@ def heading(i: int, row: Row, number: Number) -> str:
 
 
 def csv_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
+    """The header, then a line a point."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*layout.inputs, *layout.seeds, *layout.names])
@@ -66,6 +67,7 @@ def csv_text(*records: Iterable[object]) -> str:
 
 
 def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
+    """One object a line, one line a point."""
     for row in rows:
         yield json_text(json_record(layout, row, number)) + "\n"
 

@@ -216,6 +216,7 @@ def csv_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
 
 
 def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
+    """One object a point."""
     def numbers(found: Mapping[str, float]) -> dict[str, object]:
         return {name: json_number(x, number) for name, x in found.items()}
 

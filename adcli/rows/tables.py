@@ -30,7 +30,6 @@ LONGEST_ROW = 32 << 20
 BLOCK_WAIT = 0.02
 """Seconds after which what is there is worked on, although it is less than a block."""
 
-KINDS = ("csv", "tsv", "ndjson", "parquet")
 SEPARATORS = {"csv": b",", "tsv": b"\t"}
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet"}
 PACKED = (".gz", ".zst")

@@ -33,7 +33,6 @@ NEARLY = 1e-9
 MOST_LIMITS = 60
 """Limits that are looked for at one point."""
 RIGHT, LEFT = 1, -1
-SIDE_WORDS = {RIGHT: "right", LEFT: "left"}
 ONE_SIDED_KINDS = frozenset({"kink", "step", "comparison", "not the winner", "hinge", "underflow", "cancellation"})
 """Kinds of zeros whose one-sided limits say more than the zero does."""
 
