@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 from adcli.codegen.machine import cache, veclib
@@ -127,7 +126,7 @@ def test_a_warm_run_imports_nothing_heavy(folder, tmp_path):
 
 def test_every_ingredient_changes_the_key(monkeypatch):
     request = Request("grad", Source("f.ad", "v = x\n"), ["v"], ["x"], "auto", 1)
-    variants = [replace(request, **change) for change in (
+    variants = [request._replace(**change) for change in (
         {}, {"verb": "jvp"}, {"source": Source("f.ad", "v = x \n")}, {"source": Source("g.ad", "v = x\n")}, {"of": None},
         {"of": ["v", "w"]}, {"wrt": None}, {"wrt": ["y"]}, {"mode": "forward"}, {"order": 2}, {"fast": True})]
     keys = [variant.key() for variant in variants]
