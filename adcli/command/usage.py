@@ -78,7 +78,7 @@ class Command(click.Command):
 
     def _instead(self, word: str) -> str:
         """What a second argument may have been meant for."""
-        rows = any(p.name == "data" for p in self.params)
+        rows = word and not word.startswith("-") and any(p.name == "data" for p in self.params)
         return f" (for a table of rows: --data {word})" if rows else ""
 
 

@@ -124,7 +124,8 @@ def one_output(program: Program, of: Sequence[str] | None) -> str:
     """The output that a Hessian is of. AdError where that is not one."""
     outputs = outputs_to_differentiate(program, of)
     if len(outputs) != 1:
-        raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: --of {outputs[0]}")
+        meant = next((r.name for r in program.results if not shape_of(r.atom)), "v")
+        raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: --of {meant}")
     return outputs[0]
 
 

@@ -72,7 +72,7 @@ def test_of_chooses_the_output():
     (lambda f: f.scipy().hess([1.0, 2.0], [1.0]), "1 weight for 2 outputs"),
     (lambda f: f.sparse(x=1.0, y=2.0), "only a Jacobian"),
     (lambda f: f.jacobian().sparse(x=[1.0, 2.0], y=2.0), "takes one point"),
-    (lambda f: f.hessian(), "a Hessian needs one output")])
+    (lambda f: f.hessian(), "a Hessian needs one output"), (lambda f: f.hessian(of=[]), "and there are 0")])
 def test_what_is_wrong_is_said(wrong, message):
     with pytest.raises(AdError, match=message):
         wrong(adcli.compile("u = x*y\nw = x + y"))

@@ -30,6 +30,7 @@ FAULTS = [
     ("-e x*y", 2, "adcli: error: no option '-e' before the verb\nhelp: the verb comes first: adcli grad f.ad --at x=2,y=5\n"),
     ("grad", 2, "adcli: error: no PROGRAM\nhelp: give a file, - for standard input, or -e 'v = x*sin(y)'\n"),
     ("grad f.ad g.ad", 2, "adcli: error: unexpected argument 'g.ad' (for a table of rows: --data g.ad)\n"),
+    ("grad f.ad -- --strict", 2, "adcli: error: unexpected argument '--strict'\n"),
     ("grad f.ad -e x", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
     ("grad f.ad --att x=1", 2, "adcli: error: no option '--att'\nhelp: did you mean '--at'?\n"),
     ("grad f.ad --zzz", 2, "adcli: error: no option '--zzz'\nhelp: adcli grad --help lists the options\n"),

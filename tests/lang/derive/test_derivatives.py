@@ -273,6 +273,7 @@ def test_a_direction_along_a_param_needs_wrt(verb):
 @pytest.mark.parametrize("line, message", [
     (["hessian", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output, and there are 2"),
     (["hvp", "-e", "u = x", "-e", "w = x", "--at", "x=1"], "a Hessian needs one output"),
+    (["hessian", "-e", "input x(N); u(i) = x(i); w +=! x(i)", "--at", "x=[1]"], "choose one: --of w"),
     (["jacobian", "-e", "x*y", "--at", "x=0:1:2,y=1", "--format", "mtx"], "holds one matrix"),
     (["grad", "-e", "x*y", "--at", "x=0,y=1", "--format", "coo"], "no format 'coo'"),
     (["taylor", "-e", "x*y", "--at", "x=0,y=1"], "no --tangent"),
