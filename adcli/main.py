@@ -38,7 +38,7 @@ OTHER_VERBS = {
 that the help of adcli has on it."""
 MODULES = {name: module for name, (module, _) in OTHER_VERBS.items()} | {r.name: r.module for r in ROWS.values() if r.module}
 """The verbs that have a command of their own."""
-SHORT = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
+SHORT_HELP = {r.name: r.short for r in ROWS.values()} | {name: short for name, (_, short) in OTHER_VERBS.items()}
 VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
 
@@ -60,13 +60,13 @@ class Verbs(click.Group):
             from adcli.verbs.evaluate import command
             return command(ROWS[name])
         made: click.Command = import_module(f"adcli.{MODULES[name]}").command
-        made.short_help = SHORT[name]
+        made.short_help = SHORT_HELP[name]
         return made
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, for which none of their modules is loaded."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, SHORT[name]) for name in VERBS])
+            formatter.write_dl([(name, SHORT_HELP[name]) for name in VERBS])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not ctx.resilient_parsing:

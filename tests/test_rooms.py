@@ -53,9 +53,6 @@ TESTED_AS = {
 }
 """Files whose test has another name: that test, with the files (or patterns of files)."""
 
-SAME_NAME = {"Line", "Row", "Tally", "Writer"}
-"""Classes that several files have for themselves, and that are the same kind of thing in each."""
-
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_a_folder_says_what_it_is_for(folder: Path) -> None:
@@ -96,7 +93,7 @@ def test_a_class_name_has_one_meaning() -> None:
     places = defaultdict(list)
     for path in FILES:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and node.name not in SAME_NAME:
+            if isinstance(node, ast.ClassDef):
                 places[node.name].append(path.relative_to(ROOT).as_posix())
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 

@@ -18,7 +18,7 @@ def choices(rows: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str,
     return {word: answers for words, answers in rows for word in words.split()}
 
 
-VERBS = table({
+VERB_SYNONYMS = table({
     "eval": "value values run evaluate compute calc calculate call primal",
     "grad": "diff differentiate derivative derivatives derive gradient gradients partial partials d",
     "jvp": "tangent forward pushforward directional fwd",

@@ -110,8 +110,8 @@ def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, s
 
 def no_verb(word: str, known: Iterable[str]) -> AdError:
     """The error for a word where the verb stands."""
-    from adcli.command.synonyms import VERBS
-    return unknown("verb", word, known, VERBS)
+    from adcli.command.synonyms import VERB_SYNONYMS
+    return unknown("verb", word, known, VERB_SYNONYMS)
 
 
 def said(error: click.ClickException) -> AdError:

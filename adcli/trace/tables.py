@@ -44,7 +44,7 @@ class Cell(NamedTuple):
     value: str = ""
 
 
-class Row(NamedTuple):
+class TraceRow(NamedTuple):
     primal: Cell
     derivative: Cell
 
@@ -53,7 +53,7 @@ class TraceTable(NamedTuple):
     """Rows in three sections: inputs, lines, outputs. Without a second title there is no second column."""
 
     titles: tuple[str, str]
-    sections: tuple[list[Row], list[Row], list[Row]]
+    sections: tuple[list[TraceRow], list[TraceRow], list[TraceRow]]
 
 
 PRIMAL, FORWARD, REVERSE = "Forward primal trace", "Forward tangent trace", "Reverse adjoint trace, read upwards"
@@ -71,15 +71,16 @@ class Writer:
         """The primal trace beside the tangents, then beside the adjoints, as far as they are asked for."""
         if tangent or not cotangent:
             yield TraceTable((PRIMAL, FORWARD if tangent else ""), (
-                [Row(self.given(p.name, p.var), self.given(p.name, p.var, TANGENT) if p.var in self.trace.tangents else NOTHING)
+                [TraceRow(self.given(p.name, p.var),
+                          self.given(p.name, p.var, TANGENT) if p.var in self.trace.tangents else NOTHING)
                  for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.forward(line)],
-                [Row(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]))
+                [TraceRow(self.output(r), self.output(r, TANGENT) if tangent else NOTHING) for r in self.trace.program.results]))
         if cotangent:
             yield TraceTable((PRIMAL, REVERSE), (
-                [Row(self.given(p.name, p.var), self.received(p.name, p.var)) for p in self.trace.program.params],
+                [TraceRow(self.given(p.name, p.var), self.received(p.name, p.var)) for p in self.trace.program.params],
                 [row for line in self.trace.lines for row in self.reverse(line)],
-                [Row(self.output(r), self.sown(r)) for r in self.trace.program.results]))
+                [TraceRow(self.output(r), self.sown(r)) for r in self.trace.program.results]))
 
     # ------------------------------------------------------------ cells
 
@@ -126,10 +127,10 @@ class Writer:
         formula, numbers = (parts[0] if name == "dup" else self.notation.operation(name, parts) for parts in pieces)
         return self.cell(self.label(out), formula, numbers, self.trace.values[out], name == "dup")
 
-    def forward(self, line: TracedLine) -> Iterator[Row]:
+    def forward(self, line: TracedLine) -> Iterator[TraceRow]:
         for out in line.equation.outs:
             derivative = self.trace.tangents.get(out) if line.terms else None
-            yield Row(self.primal(line, out), NOTHING if derivative is None else self.tangent(line, out, derivative))
+            yield TraceRow(self.primal(line, out), NOTHING if derivative is None else self.tangent(line, out, derivative))
 
     def tangent(self, line: TracedLine, out: Var, derivative: Derivative) -> Cell:
         whole, numbers = self.term(line.terms[0], False), self.term(line.terms[0], True)
@@ -138,11 +139,11 @@ class Writer:
         single = len(line.terms) == 1 and not isinstance(line.terms[0].formula, Apply)
         return self.cell(self.label(out, TANGENT), whole, numbers, derivative.value, single)
 
-    def reverse(self, line: TracedLine) -> Iterator[Row]:
+    def reverse(self, line: TracedLine) -> Iterator[TraceRow]:
         """The steps of the sweep upwards, the primal cell beside the uppermost."""
         primal = [self.primal(line, out) for out in line.equation.outs]
         for left, step in zip_longest(primal, reversed(line.steps)):
-            yield Row(left or NOTHING, self.adjoint(step) if step else NOTHING)
+            yield TraceRow(left or NOTHING, self.adjoint(step) if step else NOTHING)
 
     def adjoint(self, step: AdjointStep) -> Cell:
         target, term = self.label(step.term.operand, ADJOINT), step.term

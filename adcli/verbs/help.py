@@ -65,8 +65,8 @@ def text(context: click.Context, topic: str) -> str:
     from adcli.manual.functions import names
     if topic in names():
         raise AdError(f"no topic '{topic}'", help=f"for the function: adcli functions {topic}")
-    from adcli.command.synonyms import VERBS
-    raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)], VERBS)
+    from adcli.command.synonyms import VERB_SYNONYMS
+    raise unknown("topic", topic, [*TOPICS, *(v for v in verbs(context) if v not in TOPICS)], VERB_SYNONYMS)
 
 
 def contents(context: click.Context) -> str:

@@ -20,7 +20,7 @@ WORKING_DIGITS = (50, 100, 200, 400, 800)
 LOST = 64.0
 """How many units in the last place a value may be wrong by in terms of the numbers it is made of."""
 
-Point = Mapping[str, Any]
+ExactPoint = Mapping[str, Any]
 Quotients = dict[str, Any]
 
 

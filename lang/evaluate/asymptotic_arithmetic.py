@@ -36,7 +36,7 @@ HALF = Fraction(1, 2)
 OSCILLATES = "oscillates without end"
 CONSTANT_NAN = "outside a domain"
 UNKNOWN = "a leading term that is not known"
-FARTHEST = 50
+MOST_GAMMA_STEPS = 50
 """Steps by which the recurrence of the gamma function may lift its argument."""
 
 
@@ -310,7 +310,7 @@ class Expansions:
         """f, f + 1, … as long as the limit is not positive: the recurrence of the gamma function goes through them."""
         limit, _ = self.c.split(f)
         steps = 0 if limit.sign > 0 else 1 - math.floor(float(limit))
-        if steps > FARTHEST:
+        if steps > MOST_GAMMA_STEPS:
             raise Stop(Beyond("a gamma function far on the left"))
         return [self.c.add(f, self.c.constant(number(k))) for k in range(steps + 1)]
 

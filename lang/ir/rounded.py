@@ -14,7 +14,7 @@ from typing import Any
 Meaning = float | tuple[Any, ...]
 """A double, or the name of a primitive with the meanings of its arguments."""
 
-MOST_OPERATIONS = 32
+MOST_ROUNDED_OPERATIONS = 32
 """Operations in a meaning; a constant that would need more is not folded."""
 
 
@@ -44,7 +44,7 @@ def folded(op: str, value: float, args: tuple[float, ...]) -> float | None:
     if all(type(x) is not Rounded for x in args) and _exact(op, value, args):
         return value
     size = 1 + sum(x.size for x in args if type(x) is Rounded)
-    return Rounded(value, (op, *map(meaning, args)), size) if size <= MOST_OPERATIONS else None
+    return Rounded(value, (op, *map(meaning, args)), size) if size <= MOST_ROUNDED_OPERATIONS else None
 
 
 def _exact(op: str, value: float, args: tuple[float, ...]) -> bool:

@@ -22,7 +22,7 @@ ALONE = "an expression by itself does nothing"
 CARRY = "an expression in parentheses may span several lines"
 OPERAND_STARTS = ("NAME", "NUMBER", "LPAR")
 POWERS = ("**", "^")
-SHORT = 40
+LONGEST_QUOTE = 40
 """Longest piece of the program that a help text quotes."""
 
 FOREIGN = {
@@ -191,7 +191,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
 
     def quoted(first: int, last: int) -> str:
         text = source.text[unit[first].start:unit[last].end]
-        return text if len(text) <= SHORT and "\n" not in text else "..."
+        return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
 
     kinds = {t.type for t in unit}
     if unit[0].type not in KEYWORD_KINDS and not kinds & {"EQUAL", "AUGMENT"} and unit[0].text not in FOREIGN:
@@ -281,7 +281,7 @@ def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
         return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
                        "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
     both = f"write {left}*{right}"
-    short = len(both) <= SHORT + 6 and "\n" not in both
+    short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
     shown = source.text[token.start:token.end]
     return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
                    both if short else "write a product with *", source)

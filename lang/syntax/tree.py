@@ -79,7 +79,7 @@ class Assign:
         self.targets, self.values, self.start, self.end = targets, values, start, end
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Clause:
     """A part of `where`, told apart by `kind`.
 
@@ -94,7 +94,7 @@ class Clause:
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TensorAssign:
     """A tensor comprehension: `target(subscripts) symbol value where clauses`; a scalar target has subscripts None.
 
@@ -111,7 +111,7 @@ class TensorAssign:
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Item:
     """One input of a declaration; a Typed name is that of a tensor, or of a scalar with its type."""
 
@@ -121,7 +121,7 @@ class Item:
     high: Node | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Declare:
     """`input …` or `param …`, told apart by `keyword`."""
 
@@ -131,14 +131,14 @@ class Declare:
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class DeclareOutputs:
     names: list[Token]
     start: int
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Def:
     """A function: `value` of the one-line form, or `results` and `body` of the block form, `{` at `brace`."""
 
@@ -157,7 +157,7 @@ class Def:
         return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is TensorAssign for s in self.body)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Broken:
     """Where a statement could not be read: the names it would have given a meaning to."""
 
@@ -169,7 +169,7 @@ class Broken:
 Statement = Assign | TensorAssign | Declare | DeclareOutputs | Def | Broken
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Tree:
     """A whole source text. `names` are all the names in it, so that new ones can be chosen."""
 

@@ -7,7 +7,7 @@ import click
 import pytest
 from command import adcli
 
-from adcli.command.synonyms import OPTIONS, VERBS
+from adcli.command.synonyms import OPTIONS
 from adcli.command.usage import fits, meant_option, options_of
 from adcli.main import VERBS as KNOWN
 from adcli.main import cli
@@ -68,11 +68,11 @@ def test_what_is_proposed_for_an_option_runs_when_it_is_pasted(folder, line, wro
     assert pasted.code == 0, pasted.err
 
 
-@pytest.mark.parametrize("word", sorted(VERBS))
+@pytest.mark.parametrize("word", sorted(VERB_SYNONYMS))
 def test_what_is_proposed_for_a_verb_exists(word):
-    assert VERBS[word] in KNOWN
+    assert VERB_SYNONYMS[word] in KNOWN
     assert word not in KNOWN
-    assert adcli(word, "-e", "x").err == f"adcli: error: no verb '{word}'\nhelp: did you mean '{VERBS[word]}'?\n"
+    assert adcli(word, "-e", "x").err == f"adcli: error: no verb '{word}'\nhelp: did you mean '{VERB_SYNONYMS[word]}'?\n"
 
 
 def commands() -> dict[str, dict[str, click.Option]]:
