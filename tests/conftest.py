@@ -1,4 +1,5 @@
 """Every pass is checked in every test, and no test sees what another has compiled."""
+import gc
 import os
 
 import pytest
@@ -7,6 +8,10 @@ from adcli.lang.ir import check
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
+
+
+gc.freeze()
+gc.set_threshold(100_000, 20, 50)   # as the command has it: looking for cycles takes a tenth of the time of the suite
 
 
 @pytest.fixture(autouse=True, scope="session")

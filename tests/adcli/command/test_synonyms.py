@@ -7,7 +7,7 @@ import click
 import pytest
 from command import adcli
 
-from adcli.command.synonyms import OPTIONS
+from adcli.command.synonyms import OPTIONS, VERB_SYNONYMS
 from adcli.command.usage import fits, meant_option, options_of
 from adcli.main import VERBS as KNOWN
 from adcli.main import cli
