@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import tee
 from typing import Any
 
-from adcli.answers.evaluation import evaluate
-from adcli.answers.results import OTHER_SOURCES, check_options, located
+from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.points import require_point, several
+from adcli.input.points import several
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
@@ -36,10 +35,9 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points with their digits; returns the exit code."""
     if options.fast_math:
         raise AdError("--digits and --fast-math cannot be used together", help="leave out --fast-math")
-    check_options(task, options)
-    require_point(task.free, options.at, OTHER_SOURCES)
+    found = evaluated(task, options, watch)
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
-    rows = judged(drop_zero_seeds(task.program), watch.over(evaluate(task, located(task, options.at, watch))))
+    rows = judged(drop_zero_seeds(task.program), found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
     with destination(options.output) as out:
         write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(options.at)))

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from adcli.answers.diagnose import described, letter
-from adcli.answers.results import located
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
-from adcli.input.points import several
+from adcli.input.points import located, several
 from adcli.input.spreads import SIGN, split
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
 from adcli.lang.ir import Equation, Param
@@ -74,7 +73,7 @@ def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Give
     if not specs:
         return iter([declared(inputs)])
     parts = [split(spec) for spec in specs]
-    centres = [located(task, [plain], watch) for plain, _ in parts]
+    centres = [located(inputs, [plain], watch.say, task.signature.source) for plain, _ in parts]
     for _, spreads in parts:
         for name in spreads:
             if name not in {p.name for p in inputs}:

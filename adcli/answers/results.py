@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
-from adcli.input.points import Point, points, require_point, several, within
+from adcli.input.points import located, require_point, several
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
@@ -23,9 +23,7 @@ OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program 
 
 def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points that --at gives; returns the exit code."""
-    check_options(task, options)
-    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
-    rows = watch.over(evaluate(task, located(task, options.at, watch), options.jobs))
+    rows = evaluated(task, options, watch)
     with destination(options.output) as out:
         if kind := binary(task, options):
             from adcli.output.tensors import write_arrays
@@ -35,10 +33,12 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     return watch.conclude(options.strict)
 
 
-def located(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Point]:
-    """The points that --at gives, complete; what leaves the range it was declared with is remarked on."""
-    scalars = [p for p in task.free if not p.var.shape]
-    return within(scalars, points(task.free, specs, watch.say), watch.say, task.signature.source)
+def evaluated(task: Task, options: ResultOptions, watch: Watch) -> Iterator[Row]:
+    """The results at the points, watched. Whatever is wrong with options and points is found before the first."""
+    check_options(task, options)
+    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
+    at = located(task.free, options.at, watch.say, task.signature.source)
+    return watch.over(evaluate(task, at, options.jobs))
 
 
 def check_options(task: Task, options: ResultOptions) -> None:

@@ -44,6 +44,7 @@ class Watch:
         """The rows as they are, each looked at when it has been written."""
         tensors = self.task.signature.tensors
         kind = f"{ROUGH} or not finite" if tensors else ROUGH
+        names = [c.name for c in self.task.signature.results]
         for row in rows:
             yield row
             if row.level:
@@ -53,7 +54,7 @@ class Watch:
                 self.failed |= not all(map(math.isfinite, row.results))
                 continue
             from adcli.answers.diagnose import not_finite
-            for note in not_finite(self.task.layout(False).results, row.results):
+            for note in not_finite(names, row.results):
                 self.failed = True
                 self.note(kind, note.__str__)
 

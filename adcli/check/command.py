@@ -78,10 +78,9 @@ def command(options: CheckOptions) -> int:
 
 def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
     """The points of --at at which something can be looked at: inputs are numbers, and so is a value."""
-    from adcli.input.points import points, within
-    inputs = primal.params
+    from adcli.input.points import located
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
-    at = list(islice(within(inputs, points(inputs, options.at, remark), remark, primal.source), MOST_POINTS + 1))
+    at = list(islice(located(primal.params, options.at, remark, primal.source), MOST_POINTS + 1))
     if len(at) > MOST_POINTS:
         raise AdError(f"more than {MOST_POINTS} points", help="give fewer points, or draw them: --samples 1000")
     outputs = len(check.chosen.results)

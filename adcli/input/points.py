@@ -127,10 +127,16 @@ def combined(grid: Sequence[Axis]) -> Iterator[Point]:
         yield point
 
 
+def located(params: Sequence[Param], specs: Sequence[str], remark: Callable[[object], None],
+            source: Source | None) -> Iterator[Point]:
+    """The points that --at gives, complete; one remark for each number that leaves the range it was declared with."""
+    return within(params, points(params, specs, remark), remark, source)
+
+
 def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note], None],
            source: Source | None) -> Iterator[Point]:
-    """The points as they are; one remark for each input that leaves the range it was declared with."""
-    bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
+    """The points as they are; one remark for each number that leaves the range it was declared with."""
+    bounded = [(p, p.low, p.high) for p in params if not p.var.shape and p.low is not None and p.high is not None]
     if not bounded:
         yield from at
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from adcli.lang.ir import LEVELS
@@ -74,18 +74,17 @@ def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[s
 
 def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
     """One point with its results as an object. A level below 0 is no status."""
-    def written(x: Any) -> object:
-        return json_value(x, number)
-
+    value: Callable[[Any, Number], object] = json_number
     if not scalars(row.results) or not scalars(row.at.values()):
-        from adcli.output.tensors import require_text_room
+        from adcli.output.tensors import json_tensor, require_text_room
         require_text_room([*row.at.values(), *row.results])
-    record = json_point(layout, {name: written(x) for name, x in row.at.items()})
+        value = json_tensor
+    record = json_point(layout, {name: value(x, number) for name, x in row.at.items()})
     count = len(layout.values)
     if layout.values:
-        record["value"] = {name: written(x) for name, x in zip(layout.values, row.results[:count], strict=True)}
+        record["value"] = {name: value(x, number) for name, x in zip(layout.values, row.results[:count], strict=True)}
     if layout.group:
-        record.update(nested([path for _, path in layout.derived], [written(x) for x in row.results[count:]]))
+        record.update(nested([path for _, path in layout.derived], [value(x, number) for x in row.results[count:]]))
         record.setdefault(layout.group, {})
     if row.level >= 0:
         record["status"] = LEVELS[row.level]
@@ -98,14 +97,6 @@ def json_point(layout: Layout, at: Mapping[str, object]) -> dict[str, Any]:
     if layout.seeds:
         record[layout.kind] = {of: at[k] for k, of in layout.seeds.items()}
     return record
-
-
-def json_value(x: Any, number: Number) -> object:
-    """A number, or nested lists of numbers."""
-    if type(x) is float:
-        return json_number(x, number)
-    from adcli.output.tensors import json_tensor
-    return json_tensor(x, number)
 
 
 def scalars(values: Iterable[Any]) -> bool:

@@ -18,7 +18,7 @@ from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import REMARKS, Watch
 from adcli.command.options import ResultOptions, of_option, option, program_options, result_options, takes
 from adcli.command.usage import WHAT, Command
-from adcli.input.points import points, several, within
+from adcli.input.points import located, several
 from adcli.input.spreads import split
 from adcli.input.values import value
 from adcli.lang.ir import KINK, POLE, Lit
@@ -153,7 +153,7 @@ def at_points(text: Source, sampling: Sampling | None, options: PropagateOptions
     watch.begin()
     writer = Budgets(task, sampling, options, watch)
     number = number_format(options.fmt, options.hexadecimal)
-    found = writer.all(located(task, specs, watch))
+    found = writer.all(with_spreads(task, specs, watch))
     with destination(options.output) as out:
         match options.form:
             case "json":
@@ -166,13 +166,13 @@ def at_points(text: Source, sampling: Sampling | None, options: PropagateOptions
     return watch.conclude(options.strict)
 
 
-def located(task: Task, specs: Sequence[tuple[str, dict[str, float]]], watch: Watch) -> Iterator[dict[str, float]]:
+def with_spreads(task: Task, specs: Sequence[tuple[str, dict[str, float]]], watch: Watch) -> Iterator[dict[str, float]]:
     """All points, complete, with the spreads of each; every name is checked before the first comes out."""
     inputs = task.signature.own
     spreads = {p.seed or "": p.name for p in task.signature.seeds}
     found = []
     for plain, given in specs:
-        at = within(inputs, points(inputs, [plain], watch.say), watch.say, task.signature.source)
+        at = located(inputs, [plain], watch.say, task.signature.source)
         found.append((at, {name: given.get(x, 0.0) for x, name in spreads.items()}))
     return ({**point, **known} for at, known in found for point in at)
 

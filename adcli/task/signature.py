@@ -45,10 +45,14 @@ class Signature(NamedTuple):
         return tuple(p for p in self.inputs if p.seed)
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """The outputs, where the results begin with them."""
+        return self.outputs if tuple(r.name for r in self.results[:len(self.outputs)]) == self.outputs else ()
+
+    @property
     def derived(self) -> tuple[Column, ...]:
         """The results that are not the outputs themselves."""
-        beside = tuple(r.name for r in self.results[:len(self.outputs)]) == self.outputs
-        return self.results[len(self.outputs):] if beside else self.results
+        return self.results[len(self.values):]
 
     def names(self) -> Names:
         """The names that are taken, with fresh ones on request."""

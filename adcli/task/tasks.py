@@ -87,13 +87,11 @@ class Task:
     def layout(self, show_status: bool) -> Layout:
         """How results are written. With `show_status` the status is one of them."""
         s = self.signature
-        derived = s.derived
-        pairs = tuple((c.name, path) for c, path in zip(derived, self.verb.places(s), strict=True))
-        values = s.outputs if len(derived) < len(s.results) else ()
+        pairs = tuple((c.name, path) for c, path in zip(s.derived, self.verb.places(s), strict=True))
         status = s.names().fresh("status") if show_status else None
         group = self.verb.name if self.verb.differentiates else None
-        return Layout(group, tuple(p.name for p in s.own), self.verb.seed or "", {p.name: p.seed or "" for p in s.seeds}, values,
-                      pairs, status)
+        seeds = {p.name: p.seed or "" for p in s.seeds}
+        return Layout(group, tuple(p.name for p in s.own), self.verb.seed or "", seeds, s.values, pairs, status)
 
     def at(self, seeds: Mapping[str, Any], derive: bool) -> Task:
         """The task with its seeds given. With `derive`, what a zero seed would have caused is left out of the program."""

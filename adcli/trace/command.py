@@ -28,7 +28,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WRITTEN, Command, OneOf
-from adcli.input.points import points, require_point, several, within
+from adcli.input.points import located, require_point, several
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
@@ -85,7 +85,7 @@ def command(options: TraceOptions) -> int:
     params, watch = tables.primal.params, tables.watches[0]
     require_point(params, options.at)
     watch.begin()
-    found = within(params, points(params, options.at, watch.say), watch.say, tables.primal.source)
+    found = located(params, options.at, watch.say, tables.primal.source)
     with destination(options.output) as stream:
         write_points(stream, tables.written(found, several(options.at)))
     for each in tables.watches:

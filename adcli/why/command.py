@@ -19,7 +19,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, Command, OneOf
-from adcli.input.points import points, require_point, several, within
+from adcli.input.points import located, require_point, several
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
@@ -74,7 +74,7 @@ def command(options: WhyOptions) -> int:
     for note in primal.notes:
         remark(note)
     require_point(primal.params, options.at)
-    at = within(primal.params, points(primal.params, options.at, remark), remark, primal.source)
+    at = located(primal.params, options.at, remark, primal.source)
     asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
     headed = several(options.at)
     with destination(options.output) as stream:
