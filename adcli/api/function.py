@@ -266,8 +266,8 @@ def _compiled(program: Program, tensors: bool) -> Any:
     if tensors:
         from adcli.task.nest_code import native
         return native(program)
+    from adcli.codegen.rows.compiled import compile_program
     from adcli.codegen.rows.expand import for_machine
-    from adcli.codegen.rows.jit import compile_program
     return compile_program(for_machine(program))
 
 

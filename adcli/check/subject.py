@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from adcli.check.tally import Tally
 from adcli.codegen.machine.kernel import run
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import expand, for_machine
-from adcli.codegen.rows.jit import compile_program
 from adcli.input.sampling import Point
 from adcli.lang.analyse.differences import scale, sided
 from adcli.lang.analyse.rounding import Bounded, Rounding

@@ -11,9 +11,10 @@ from adcli.codegen.machine import cache, veclib
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows import jit
+from adcli.codegen.rows.compiled import linked
 from adcli.lang.ir.gc import paused
 from adcli.lang.passes.pipeline import evaluation_program
-from adcli.task.tasks import Slot, linked
+from adcli.task.tasks import Slot
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program

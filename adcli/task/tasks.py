@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine import cache
-from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel
-from adcli.codegen.machine.loader import LoadError, load
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.rows.compiled import linked
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Layout
@@ -115,7 +115,12 @@ class Task:
             program = for_machine(with_status(self.program, self.primal, self.derivation.wrt))
             module = emit(program, lanes(), host(), fast=self.request.fast)
             code = jit.object_code(module.text, level=jit.effort(module))
-        kernel = linked(code, module.entry)
+        try:
+            kernel = linked(code, module.entry)
+        except NoExecutableMemory as refused:
+            from adcli.codegen.rows.interpreted import Interpreted
+            cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
+            return Interpreted(program)
         if self.slot:
             self.slot.store.put(self.slot.key, pack(self.signature, module, code))
         return kernel
@@ -137,15 +142,6 @@ def made(request: Request, slot: Slot | None) -> Task:
     from adcli.task.derive import derived
     worked = derived(request)
     return Task(request, worked.signature, slot=slot, worked=worked)
-
-
-def linked(code: bytes, entry: EntryPoint) -> Kernel:
-    """Object code made callable: without LLVM where that is possible."""
-    try:
-        return load(code, entry)
-    except LoadError:
-        from adcli.codegen.rows import jit
-        return jit.link(code, entry)
 
 
 # ---------------------------------------------------------------- entries of the cache
@@ -171,5 +167,5 @@ def unpack(request: Request, data: bytes) -> Task | None:
     *entry, externals = head["entry"]
     try:
         return Task(request, signature, linked=linked(code, EntryPoint._make([*entry, tuple(externals)])))
-    except CodegenError:
+    except (CodegenError, NoExecutableMemory):
         return None

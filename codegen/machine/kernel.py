@@ -1,6 +1,6 @@
 """Compiled code as something to call, and what must be known to call it.
 
-Nothing here needs LLVM, the language or NumPy: code that was kept runs with this module alone.
+Nothing here needs LLVM, programs or NumPy: code that was kept runs with this module alone.
 `adcli.codegen.machine.arrays` has the same for NumPy arrays.
 """
 from __future__ import annotations
@@ -12,6 +12,8 @@ import time
 from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from adcli.lang.ir.errors import AdError
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 Pointers = Any
@@ -29,6 +31,13 @@ CACHE_LINE = 64
 
 class CodegenError(RuntimeError):
     """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
+
+
+class NoExecutableMemory(AdError):
+    """The system lets no process write code and run it."""
+
+    def __init__(self) -> None:
+        super().__init__("this system allows no executable memory")
 
 
 class EntryPoint(NamedTuple):

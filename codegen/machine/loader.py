@@ -2,9 +2,11 @@
 
 It reads what `adcli.codegen.rows.jit.object_code` writes on Linux for x86-64: an ELF relocatable object without writable
 data. All sections that are needed at run time lie in one mapping, so references between them fit 32 bits; a function outside
-is reached through a stub at the mapping's end that holds its address. The mapping is written first and then made executable
-and read-only. Whatever the object says is checked against its own length and that of the mapping: nothing is written outside
-the mapping, and no reference leads out of it but to functions of the maths libraries.
+is reached through a stub at the mapping's end that holds its address. Memory is never writable and executable at once: pages
+are written first and then made executable and read-only, and a system that refuses that too (`PR_SET_MDWE`, systemd's
+MemoryDenyWriteExecute) gets the pages of an unnamed file, which are executable from the first and written through the file.
+Whatever the object says is checked against its own length and that of the mapping: nothing is written outside the mapping,
+and no reference leads out of it but to functions of the maths libraries and the C library's loops over memory.
 
 Everything else (another machine, another kind of relocation, a system that allows no executable memory) is a LoadError;
 the caller has `adcli.codegen.rows.jit.link` for it.
@@ -18,7 +20,7 @@ import struct
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
 
@@ -34,9 +36,19 @@ LARGEST_CODE = 1 << 30
 """Bytes of one object in memory."""
 STUB = b"\xff\x25\x02\0\0\0\x90\x90"
 """jmp *[rip + 2]: the address follows."""
-LIBRARIES = ("libm.so.6", "libmvec.so.1")
-INSTEAD = frozenset(("ceil", "floor", "trunc", "rint", "roundeven", "nearbyint", "fma", "fmax", "fmin"))
-"""Functions that LLVM calls where the processor lacks an instruction; no program names them as external."""
+LIBRARIES = ("libm.so.6", "libmvec.so.1", "libc.so.6")
+INSTEAD = frozenset(("ceil", "floor", "trunc", "rint", "roundeven", "nearbyint", "fma", "fmax", "fmin", "memset", "memcpy",
+                     "memmove"))
+"""Functions that LLVM calls where the processor lacks an instruction, and for loops over memory; no program names them as
+external."""
+
+
+FAILED = ctypes.c_void_p(-1).value
+MAPPING_CALLS: dict[str, tuple[Any, ...]] = {
+    "mprotect": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int),
+    "munmap": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t),
+    "mmap": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong)}
+"""Their results, then their arguments."""
 
 
 class LoadError(Exception):
@@ -80,7 +92,7 @@ def load(code: bytes, entry: EntryPoint) -> Kernel:
         return Loading(code, entry).kernel()
     except (struct.error, IndexError, KeyError, ValueError, OverflowError) as error:
         raise LoadError(f"a malformed object: {error!r}") from error
-    except OSError as error:
+    except (OSError, AttributeError) as error:   # a system may have no unnamed files
         raise LoadError(f"no executable memory: {error}") from error
 
 
@@ -99,22 +111,25 @@ class Loading:
             raise LoadError("more code than fits")
 
     def kernel(self) -> Kernel:
-        memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        memory = bytearray(self.size)
         self.copy(memory)
         place = self.places(memory)
-        self.relocate(memory, base, place)
         start = self.start(place)
-        protect(base, self.size)
-        return Kernel(self.entry, base + start, memory)
 
-    def copy(self, memory: mmap.mmap) -> None:
+        def placed(base: int) -> bytearray:
+            self.relocate(memory, base, place)
+            return memory
+
+        held, base = executable(self.size, placed)
+        return Kernel(self.entry, base + start, held)
+
+    def copy(self, memory: bytearray) -> None:
         for i, at in self.at.items():
             s = self.sections[i]
             if s.type == PROGBITS:
                 memory[at:at + s.size] = part(self.code, s.offset, s.size)
 
-    def places(self, memory: mmap.mmap) -> dict[int, int]:
+    def places(self, memory: bytearray) -> dict[int, int]:
         """Where each symbol lies, those outside at a stub that is written here."""
         place = {}
         for i, s in enumerate(self.symbols):
@@ -128,7 +143,7 @@ class Loading:
         return place
 
     def function(self, name: str) -> int:
-        """The address of a function of the maths libraries."""
+        """The address of a function of the libraries."""
         if name not in self.entry.externals and name not in INSTEAD:
             raise LoadError(f"the code calls {name}, which its entry does not name")
         address = find(name)
@@ -140,7 +155,7 @@ class Loading:
         start = self.symbols[symbol].name
         return self.strings[start:self.strings.index(b"\0", start)].decode("ascii")
 
-    def relocate(self, memory: mmap.mmap, base: int, place: dict[int, int]) -> None:
+    def relocate(self, memory: bytearray, base: int, place: dict[int, int]) -> None:
         for s in self.sections:
             if s.type == REL and s.info in self.at:
                 raise LoadError("relocations without addends")
@@ -207,12 +222,74 @@ def part(code: bytes, offset: int, size: int) -> bytes:
     return code[offset:offset + size]
 
 
-def protect(address: int, size: int) -> None:
-    """Make memory executable and read-only."""
-    mprotect = ctypes.CDLL(None, use_errno=True).mprotect
-    mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if mprotect(address, size, mmap.PROT_READ | mmap.PROT_EXEC):
+# ---------------------------------------------------------------- executable memory
+
+Placed = Callable[[int], bytearray]
+"""What is to lie in memory, once its address is known."""
+
+
+def executable(size: int, content: Placed) -> tuple[object, int]:
+    """Memory with this content, readable and executable: what holds it, and its address. OSError where the system has none."""
+    try:
+        return made_executable(size, content)
+    except OSError:
+        return mapped_executable(size, content)
+
+
+def made_executable(size: int, content: Placed) -> tuple[mmap.mmap, int]:
+    """Pages that are written and then protected."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    memory[:] = content(base)
+    if c_function("mprotect")(base, size, mmap.PROT_READ | mmap.PROT_EXEC):
         raise OSError(ctypes.get_errno(), "mprotect")
+    return memory, base
+
+
+def mapped_executable(size: int, content: Placed) -> tuple[Mapped, int]:
+    """Pages of an unnamed file, which are executable from the first and written as a file."""
+    handle = os.memfd_create("adcli", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(handle, size)
+        mapped = Mapped(handle, size)
+        os.pwrite(handle, content(mapped.address), 0)
+        return mapped, mapped.address
+    finally:
+        os.close(handle)
+
+
+class Mapped:
+    """All pages of a file, readable and executable, as long as this lives. (A mapping of Python's that cannot be written to does
+    not tell its address.)"""
+
+    def __init__(self, handle: int, size: int) -> None:
+        self.size, self.address = size, 0
+        found = c_function("mmap")(None, size, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_SHARED, handle, 0)
+        if found is None or found == FAILED:
+            raise OSError(ctypes.get_errno(), "mmap")
+        self.address = int(found)
+        self.unmap = c_function("munmap")
+
+    def __del__(self) -> None:
+        if self.address:
+            self.unmap(self.address, self.size)
+
+
+def c_function(name: str) -> Any:
+    """A function of the C library that works on mappings."""
+    function = getattr(ctypes.CDLL(None, use_errno=True), name)
+    result, *arguments = MAPPING_CALLS[name]
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+def allowed() -> bool:
+    """Whether pages can be written and then made executable, as LLVM's own linker does: refused, it crashes."""
+    try:
+        made_executable(PAGE, lambda base: bytearray(PAGE))
+    except OSError:
+        return False
+    return True
 
 
 @cache
@@ -228,7 +305,7 @@ def libraries() -> tuple[ctypes.CDLL, ...]:
 
 @cache
 def find(name: str) -> int | None:
-    """The address of a function of the maths libraries, None where they have none of that name."""
+    """The address of a function of the libraries, None where they have none of that name."""
     for library in libraries():
         function: Callable[..., object] | None = getattr(library, name, None)
         if function is not None:

@@ -20,7 +20,8 @@ from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import UNASKED_BYTES, amount, available
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
-from adcli.codegen.rows.jit import link, object_code
+from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
@@ -76,7 +77,7 @@ def compile_tensors(program: Program, lanes: int | None = None, library: veclib.
     each value that is no result, in place of one block for all.
     """
     module = emit(program, lanes or veclib.lanes(), library or veclib.host())
-    return TensorKernel(module, link(object_code(module.text), module.entry), limit, allocate)
+    return TensorKernel(module, linked(object_code(module.text), module.entry), limit, allocate)
 
 
 class TensorKernel:

@@ -1,9 +1,9 @@
 """LLVM IR to native code: the one module that talks to LLVM.
 
 Three steps that can be taken apart, so that object code can be kept: `llvm.emit` writes text, `object_code` turns text
-into an object file, `link` turns an object file into a Kernel. LLVM ends the process when it is handed nonsense, so
-every text is parsed and verified first and every external function is looked up before it is linked. It is also slow
-to import: only the functions that need it do, and `adcli.codegen.machine.loader` makes a Kernel of kept code without it.
+into an object file, `link` turns an object file into a Kernel (which `compiled` does without LLVM where it can). LLVM ends
+the process when it is handed nonsense, so every text is parsed and verified first and every external function is looked up
+before it is linked. It is also slow to import: only the functions that need it do.
 
 No optimisation passes are run. The effort of instruction selection falls with length; each level is linear in it.
 """
@@ -17,25 +17,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel
-from adcli.codegen.machine.kernel import run as run
-from adcli.lang.ir.gc import paused
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.loader import allowed
 
 if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
-    from adcli.lang.ir import Program
 
 LOCK = threading.RLock()
 """Held around all work in LLVM."""
-
-
-@paused()
-def compile_program(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
-                    level: int | None = None) -> Kernel:
-    """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold)."""
-    from adcli.codegen.rows.llvm import emit
-    module = emit(program, lanes or veclib.lanes(), library or veclib.host())
-    return link(object_code(module.text, level=effort(module) if level is None else level), module.entry)
 
 
 def effort(module: Module) -> int:
@@ -65,8 +54,10 @@ def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
 
 
 def link(code: bytes, entry: EntryPoint) -> Kernel:
-    """The kernel in an object file that `object_code` made for this machine."""
+    """The kernel in an object file, by LLVM's linker."""
     from llvmlite import binding
+    if os.name == "posix" and not allowed():   # LLVM does not notice, and jumps into memory that is not executable
+        raise NoExecutableMemory
     with LOCK, reported():
         start()
         missing = [symbol for symbol in entry.externals if not binding.address_of_symbol(symbol)]

@@ -12,7 +12,8 @@ from typing import Any
 
 import mpmath
 from adcli.codegen.machine import kernel as kernels
-from adcli.codegen.rows import expand, jit
+from adcli.codegen.rows import expand
+from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.derive.sweep_plans import EntryRead, SweepPlan, carried_out
 from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate, every_value, mpmath_arithmetic, read
@@ -310,7 +311,7 @@ def check_arm(alone: Program, chosen: Program, points: Iterable[Point]) -> None:
 
 def native(program: Program, points: Sequence[Point]) -> list[list[float]]:
     """The results of a program that a machine can run, one list for each result."""
-    kernel = jit.compile_program(program)
+    kernel = compile_program(program)
     return kernels.run(kernel, [[at[p.name] for at in points] for p in program.params], len(points))
 
 
@@ -349,7 +350,7 @@ def near(op: Primitive, got: float, want: float, args: Sequence[float]) -> bool:
 def check_rows(program: Program, points: Sequence[Point]) -> None:
     """A row has the same bits among others, at every place of a block, and alone."""
     program = expand.for_machine(program)
-    kernel = jit.compile_program(program)
+    kernel = compile_program(program)
     columns = [[at[p.name] for at in points] for p in program.params]
     alone = [[c[0] for c in kernels.run(kernel, [[x[i]] for x in columns], 1)] for i in range(len(points))]
     for count in range(1, len(points) + 1):

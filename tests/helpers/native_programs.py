@@ -4,7 +4,8 @@ from __future__ import annotations
 import random
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.rows import jit
+from adcli.codegen.machine.kernel import run
+from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
@@ -45,6 +46,6 @@ def long_program(length: int, seed: int = 0) -> Program:
 
 def native(program: Program, rows: list[tuple[float, ...]], lanes: int | None = None) -> list[list[float]]:
     """The results at each point, by native code."""
-    kernel = jit.compile_program(program, lanes)
-    columns = jit.run(kernel, [list(c) for c in zip(*rows, strict=True)], len(rows))
+    kernel = compile_program(program, lanes)
+    columns = run(kernel, [list(c) for c in zip(*rows, strict=True)], len(rows))
     return [list(row) for row in zip(*columns, strict=True)]

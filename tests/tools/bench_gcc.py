@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.codegen.machine.kernel import pointers
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.codegen.rows.jit import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.elementwise import has_tensors

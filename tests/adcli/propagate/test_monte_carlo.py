@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.codegen.rows.jit import compile_program
 from adcli.lang.derive.uncertainty_figures import cholesky
 from adcli.lang.lower.frontend import parse
 from command import adcli, numbers, succeeds

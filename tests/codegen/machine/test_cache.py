@@ -14,7 +14,7 @@ import time
 
 import pytest
 from adcli.codegen.machine import cache, veclib
-from adcli.codegen.rows import jit
+from adcli.codegen.rows import compiled, jit
 from adcli.lang.ir.errors import Source
 from command import adcli, succeeds
 from kill_cache import ROOT, broken, kill_at_random
@@ -263,8 +263,8 @@ def test_code_that_cannot_be_loaded_here_is_compiled_anew(folder, compiles, monk
 
 def test_without_the_loader_llvm_links(folder, monkeypatch):
     def never(code, entry):
-        raise tasks.LoadError("another machine")
-    monkeypatch.setattr(tasks, "load", never)
+        raise compiled.LoadError("another machine")
+    monkeypatch.setattr(compiled, "load", never)
     first = succeeds(*RUN)
     assert succeeds(*RUN) == first and succeeds(*RUN, "--no-cache") == first
 

@@ -133,9 +133,13 @@ def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
 
 
 def test_a_system_without_executable_memory(some, monkeypatch):
-    def denied(address, size):
+    before = repr(run(load(*some), [[2.0]]))
+
+    def denied(size, content):
         raise OSError(13, "mprotect")
-    monkeypatch.setattr(loader, "protect", denied)
+    monkeypatch.setattr(loader, "made_executable", denied)
+    assert repr(run(load(*some), [[2.0]])) == before   # from an unnamed file
+    monkeypatch.setattr(loader, "mapped_executable", denied)
     with pytest.raises(LoadError, match="no executable memory"):
         load(*some)
 

@@ -9,8 +9,10 @@ import mpmath
 import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import run
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.instructions import Instructions
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
@@ -100,12 +102,12 @@ def test_row_of_three_arguments(op: Primitive, lanes: int) -> None:
 
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_a_row_does_not_depend_on_its_neighbours(lanes: int) -> None:
-    kernel = jit.compile_program(everything(), lanes)
+    kernel = compile_program(everything(), lanes)
     column = [*SPECIAL, 0.3, -0.7, 1.5, 100.0]
-    alone = [[bits(z[0]) for z in jit.run(kernel, [[x]])] for x in column]
+    alone = [[bits(z[0]) for z in run(kernel, [[x]])] for x in column]
     for turn in range(lanes):
         turned = column[turn:] + column[:turn]
-        rows = zip(*jit.run(kernel, [turned]), strict=True)
+        rows = zip(*run(kernel, [turned]), strict=True)
         assert [[bits(z) for z in row] for row in rows] == alone[turn:] + alone[:turn]
 
 
@@ -113,9 +115,9 @@ def test_without_a_vector_library() -> None:
     module = llvm.emit(everything(), veclib.lanes(), veclib.NO_LIBRARY)
     assert not any(symbol.startswith("_ZGV") for symbol in module.entry.externals)
     kernel = jit.link(jit.object_code(module.text), module.entry)
-    scalar = jit.compile_program(everything(), 1)
+    scalar = compile_program(everything(), 1)
     column = [[0.3, 0.7, 1.9, -0.4, 0.0]]
-    assert repr(jit.run(kernel, column)) == repr(jit.run(scalar, column))
+    assert repr(run(kernel, column)) == repr(run(scalar, column))
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)

@@ -5,7 +5,9 @@ import ctypes
 
 import pytest
 from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.parts import cut
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
@@ -23,7 +25,7 @@ def test_parts_agree_with_the_whole(size: int, level: int, lanes: int) -> None:
     whole = llvm.emit(program, lanes, veclib.host(), part_size=10_000)
     parts = llvm.emit(program, lanes, veclib.host(), part_size=size)
     assert whole.work_bytes == 0 < parts.work_bytes
-    runs = [jit.run(jit.link(jit.object_code(m.text, level=level), m.entry), at) for m in (whole, parts)]
+    runs = [run(jit.link(jit.object_code(m.text, level=level), m.entry), at) for m in (whole, parts)]
     assert [[bits(x) for x in column] for column in runs[0]] == [[bits(x) for x in column] for column in runs[1]]
 
 
@@ -37,7 +39,7 @@ def test_blocks_that_go_through_parts_together(rows: int, lanes: int, monkeypatc
     monkeypatch.setattr(llvm, "BLOCKS_BEYOND", 100)
     together = llvm.emit(program, lanes, veclib.host(), part_size=50)
     assert together.work_bytes == llvm.BLOCKS * single.work_bytes
-    runs = [jit.run(jit.link(jit.object_code(m.text), m.entry), at) for m in (whole, together)]
+    runs = [run(jit.link(jit.object_code(m.text), m.entry), at) for m in (whole, together)]
     assert [[bits(x) for x in column] for column in runs[0]] == [[bits(x) for x in column] for column in runs[1]]
 
 
@@ -45,7 +47,7 @@ def test_what_waits_lies_on_whole_cache_lines() -> None:
     module = llvm.emit(long_program(300), 4, veclib.NO_LIBRARY, part_size=50)
     assert module.text.count("define ") == module.text.count(" alignstack(32) {")
     assert "alignstack" not in llvm.emit(long_program(300), 2, veclib.NO_LIBRARY, part_size=50).text
-    kernel = jit.compile_program(long_program(5000))
+    kernel = compile_program(long_program(5000))
     assert kernel.work_bytes and ctypes.addressof(kernel.workspace()) % 64 == 0
 
 

@@ -8,8 +8,9 @@ import random
 import re
 
 import pytest
+from adcli.codegen.machine.kernel import run
+from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.codegen.rows.jit import compile_program, run
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import JUMP, Primitive

@@ -1,0 +1,39 @@
+"""Programs and object code made callable: without LLVM, whose import takes longer than the rest of a short run, where the code
+is there, and without native code where the system allows none."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.loader import LoadError, load
+from adcli.lang.ir.gc import paused
+
+if TYPE_CHECKING:
+    from adcli.codegen.machine.veclib import Library
+    from adcli.lang.ir import Program
+
+
+@paused()
+def compile_program(program: Program, lanes: int | None = None, library: Library | None = None,
+                    level: int | None = None) -> Kernel:
+    """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
+    by the evaluator where the system refuses native code."""
+    from adcli.codegen.machine import veclib
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.llvm import emit
+    module = emit(program, lanes or veclib.lanes(), library or veclib.host())
+    try:
+        return linked(jit.object_code(module.text, level=jit.effort(module) if level is None else level), module.entry)
+    except NoExecutableMemory:
+        from adcli.codegen.rows.interpreted import Interpreted
+        return Interpreted(program)
+
+
+def linked(code: bytes, entry: EntryPoint) -> Kernel:
+    """The kernel in an object file that `adcli.codegen.rows.jit.object_code` made for this machine. CodegenError where it
+    cannot be linked, NoExecutableMemory where the system refuses that."""
+    try:
+        return load(code, entry)
+    except LoadError:
+        from adcli.codegen.rows import jit
+        return jit.link(code, entry)
