@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import adcli.codegen
 import adcli.lang
@@ -35,6 +37,8 @@ LEAN_HASHES, LONG_DATA = "_sha2" if sys.version_info >= (3, 12) else "_sha256", 
 STALE = 3600
 """Seconds after which a temporary file is nobody's, and after which a use is noted in the time of an entry."""
 SUFFIX, TEMPORARY = ".adc", ".part"
+OURS = re.compile(r"[0-9a-f]{64}(\.adc|-[0-9a-f]{16}\.part)")
+"""What entries and temporary files are called."""
 UNREAD = ("__pycache__", "samples", "tests")
 """Folders in packages that no compiled code comes from."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -70,14 +74,31 @@ def sha256(data: bytes | memoryview) -> bytes:
 
 
 def surroundings() -> list[str]:
-    """What compiled code depends on beside the program: this package, LLVM, the processor, the maths libraries.
-
-    Versions are those of the files themselves (name, size, time), so that a changed file counts although its version
-    number has not changed, and nothing needs to be imported to ask it.
-    """
-    own = [files(folder) for folder in own_folders()]
+    """What compiled code depends on beside the program: this package, LLVM, the processor, the maths libraries. OSError where
+    our own files cannot be read."""
     uname = os.uname() if hasattr(os, "uname") else None
-    return [*own, llvm_files(), uname.machine if uname else "", veclib.processor(), c_library()]
+    return [own_content(), llvm_files(), uname.machine if uname else "", veclib.processor() or llvm_processor(), c_library()]
+
+
+@cache
+def own_content() -> str:
+    """The digest of this package's files, names and content. Some installers give all files one time, and a rule can change
+    without the size of its file."""
+    hashed = own_hash()
+    for folder in own_folders():
+        for path in sorted(paths(folder)):
+            with open(path, "rb", buffering=0) as file:
+                data = file.read()
+            hashed.update(f"{path[len(folder):]}\0{len(data)}\0".encode("utf-8", "surrogatepass") + data)
+    return str(hashed.hexdigest())
+
+
+def own_hash() -> Any:
+    """BLAKE2, which is quick on 1.5 MB without OpenSSL."""
+    try:
+        return import_module("_blake2").blake2b()
+    except ImportError:
+        return import_module("hashlib").blake2b()
 
 
 def own_folders() -> list[str]:
@@ -86,27 +107,40 @@ def own_folders() -> list[str]:
     return [f for f in folders if not any(f.startswith(whole + os.sep) for whole in folders)]
 
 
-def llvm_files() -> str:
-    """The installed llvmlite with the LLVM in it, found without importing it."""
-    spec = find_spec("llvmlite")
-    if spec is None or not spec.origin:
-        return "unknown"
-    folder = os.path.dirname(spec.origin)
-    return folder + files(folder)
-
-
-def files(folder: str) -> str:
-    """Name, size and time of every file in a folder and in the folders in it, but for those that are `UNREAD`."""
-    each, folders, start = [], [folder], len(folder)
+def paths(folder: str) -> Iterator[str]:
+    """Every file in a folder and in the folders in it, but for those that are `UNREAD`."""
+    folders = [folder]
     for inner in folders:
         with os.scandir(inner) as found:
             for f in found:
                 if f.is_file():
-                    status = f.stat()
-                    each.append(f"{f.path[start:]}\0{status.st_size}\0{status.st_mtime_ns}")
+                    yield f.path
                 elif f.name not in UNREAD and f.is_dir():
                     folders.append(f.path)
-    return "\0".join(sorted(each))
+
+
+def llvm_files() -> str:
+    """The installed llvmlite with the LLVM in it, found without importing it: its version, and names, sizes and times of its
+    files, which are too large to be read each time."""
+    spec = find_spec("llvmlite")
+    if spec is None or not spec.origin:
+        return "unknown"
+    folder = os.path.dirname(spec.origin)
+    with open(os.path.join(folder, "_version.py"), encoding="utf-8", errors="replace") as file:
+        said = [folder, file.read()]
+    for path in sorted(paths(folder)):
+        status = os.stat(path)
+        said += [path[len(folder):], str(status.st_size), str(status.st_mtime_ns)]
+    return "\0".join(said)
+
+
+def llvm_processor() -> str:
+    """What LLVM finds the processor to be, for systems that do not say it in a file."""
+    try:
+        from llvmlite import binding
+        return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    except (ImportError, RuntimeError):
+        return ""
 
 
 def c_library() -> str:
@@ -229,7 +263,7 @@ def read(folder: int, name: str) -> bytes:
         if time.time() - found.st_mtime > STALE:
             with contextlib.suppress(OSError):
                 os.utime(handle)
-        return file.read(BYTES_KEPT)
+        return file.read(min(found.st_size, BYTES_KEPT))
 
 
 def content(data: bytes, name: str) -> bytes | None:
@@ -244,7 +278,7 @@ def content(data: bytes, name: str) -> bytes | None:
 def write(folder: int, name: str, data: bytes) -> None:
     """A new entry, complete or not at all."""
     body = bytes.fromhex(name) + data
-    temporary = f"{os.getpid()}-{os.urandom(8).hex()}{TEMPORARY}"
+    temporary = f"{name}-{os.urandom(8).hex()}{TEMPORARY}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with open(handle, "wb") as file:
@@ -258,10 +292,11 @@ def write(folder: int, name: str, data: bytes) -> None:
 
 
 def entries(folder: int) -> Iterator[tuple[str, os.stat_result]]:
-    """The files that this module has made. They come and go while they are looked at."""
+    """The files that this module has made, by their names: a folder of the user's own may hold others. They come and go while
+    they are looked at."""
     with os.scandir(folder) as found:
         for file in found:
-            if file.name.endswith((SUFFIX, TEMPORARY)):
+            if OURS.fullmatch(file.name):
                 with contextlib.suppress(FileNotFoundError):
                     yield file.name, file.stat(follow_symlinks=False)
 
