@@ -6,10 +6,10 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from adcli.api.scientific import Solver
-    from adcli.codegen.machine.kernel import Kernel
 
 OneOrMore = Sequence[str] | None
 """One name or several, or None for the default."""
@@ -57,7 +56,7 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_lock", "_matrix", "_outputs", "_program", "_tensors")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_matrix", "_outputs", "_program", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None) -> None:
         self._program = program
@@ -66,7 +65,6 @@ class Function:
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Any = None
         self._tensors = has_tensors(program)
-        self._lock = threading.Lock()
 
     @property
     def program(self) -> Program:
@@ -187,7 +185,6 @@ class Function:
             from adcli.api.arguments import on_tensors
             return on_tensors(self._made(), self._program, columns, out, jobs)
         if out is None and all(type(c) in (float, int) for c in columns):
-            from adcli.codegen.machine.kernel import run
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
@@ -212,7 +209,7 @@ class Function:
     def _made(self) -> Any:
         """The native code of the program: a Kernel, or a TensorKernel where it has tensors."""
         if self._kernel is None:
-            with self._lock:
+            with COMPILING:   # what is imported meanwhile is imported as a whole, too, when this process forks
                 if self._kernel is None:
                     self._kernel = _compiled(self._program, self._tensors)
         return self._kernel

@@ -29,6 +29,12 @@ CACHE_LINE = 64
 """Bytes of a cache line."""
 
 
+COMPILING = threading.RLock()
+"""Held while code is made, and all the time that LLVM works."""
+if hasattr(os, "register_at_fork"):   # a child would wait for ever for what a thread of its parent was making
+    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release, after_in_child=COMPILING.release)
+
+
 class CodegenError(RuntimeError):
     """LLVM refuses what this package wrote: a defect of adcli, never of a program or a point."""
 
@@ -100,13 +106,23 @@ def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs:
         rest = (time.perf_counter() - start) * (rows - begin) / max(begin, 1)
         jobs = processors() if rest > WORTH_A_THREAD else 1
     share = -(-(rows - begin) // (jobs * kernel.lanes)) * kernel.lanes
-    threads = [threading.Thread(target=kernel, args=(inputs, outputs, at, min(rows, at + share), kernel.workspace()))
-               for at in range(begin + share, rows, max(share, 1))]
+    parts = [(inputs, outputs, at, min(rows, at + share), kernel.workspace()) for at in range(begin, rows, max(share, 1))]
+    threads = [threading.Thread(target=kernel, args=part) for part in parts[1:]]
+    refused = [part for part, thread in zip(parts[1:], threads, strict=True) if not started(thread)]
+    for part in (*parts[:1], *refused):
+        kernel(*part)
     for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+
+
+def started(thread: threading.Thread) -> bool:
+    """Start a thread, if the system has one."""
+    try:
         thread.start()
-    kernel(inputs, outputs, begin, min(rows, begin + share), kernel.workspace())
-    for thread in threads:
-        thread.join()
+    except RuntimeError:
+        return False
+    return True
 
 
 def processors() -> int:

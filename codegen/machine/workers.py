@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
+from adcli.codegen.machine.kernel import started
+
 
 class _Work:
     """Parts under way. `busy` counts those who are at one."""
@@ -40,7 +42,7 @@ class _Work:
 
 
 class Workers:
-    """Threads, as many as were ever asked for at once."""
+    """Threads, as many as were ever asked for at once and the system has."""
 
     def __init__(self) -> None:
         self.offers: SimpleQueue[_Work] = SimpleQueue()
@@ -50,10 +52,9 @@ class Workers:
         """function(part) for all parts, in at most `jobs` threads of which this is one."""
         work, helpers = _Work(function, parts), min(jobs, len(parts)) - 1
         with self.lock:
-            for _ in range(helpers - self.count):
-                threading.Thread(target=self.run, daemon=True).start()
-            self.count = max(self.count, helpers)
-        for _ in range(helpers):
+            while self.count < helpers and started(threading.Thread(target=self.run, daemon=True)):
+                self.count += 1
+        for _ in range(min(helpers, self.count)):
             self.offers.put(work)
         work.take()
         work.finish()

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.machine.loader import allowed
 
 if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
-
-LOCK = threading.RLock()
-"""Held around all work in LLVM."""
 
 
 def effort(module: Module) -> int:
@@ -37,19 +33,19 @@ def effort(module: Module) -> int:
 
 def verify(text: str) -> None:
     """Raise CodegenError where LLVM does not accept the text."""
-    with LOCK, reported(), parsed(text):
+    with COMPILING, reported(), parsed(text):
         pass
 
 
 def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
     """The text as an object file, for a processor named as LLVM does (default: this one)."""
-    with LOCK, reported(), parsed(text) as module:
+    with COMPILING, reported(), parsed(text) as module:
         return bytes(machine(cpu, level).emit_object(module))
 
 
 def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
     """The text as assembly, for a processor named as LLVM does (default: this one)."""
-    with LOCK, reported(), parsed(text) as module:
+    with COMPILING, reported(), parsed(text) as module:
         return str(machine(cpu, level).emit_assembly(module))
 
 
@@ -58,7 +54,7 @@ def link(code: bytes, entry: EntryPoint) -> Kernel:
     from llvmlite import binding
     if os.name == "posix" and not allowed():   # LLVM does not notice, and jumps into memory that is not executable
         raise NoExecutableMemory
-    with LOCK, reported():
+    with COMPILING, reported():
         start()
         missing = [symbol for symbol in entry.externals if not binding.address_of_symbol(symbol)]
         if missing:

@@ -1,12 +1,20 @@
 """Calling native code: a row depends on nothing but itself, wherever it stands."""
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from adcli.codegen.machine import kernel as kernels
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.workers import Workers
+from adcli.codegen.rows.compiled import compile_program
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
 from hypothesis import given
@@ -49,3 +57,45 @@ def test_a_wrong_lane_or_tail(wrong: Callable[..., Any], monkeypatch: pytest.Mon
 def test_a_row_depends_on_nothing_but_itself(written: Sample, r: random.Random) -> None:
     program = gradient(parse(written.text))
     check_rows(program, [point(r, program, 3) for _ in range(11)])
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2])
+def test_without_threads_the_rows_are_computed_all_the_same(allowed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, x = compile_program(parse("v = x*x")), np.arange(100_000.0)
+    left = [allowed]
+
+    def start(thread: threading.Thread) -> None:
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        original(thread)
+    original = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start)
+    [found] = run_arrays(kernel, [x], jobs=4)
+    assert (found == x * x).all()
+    done: list[int] = []
+    Workers().share(done.append, range(20), 4)
+    assert sorted(done) == list(range(20))
+
+
+FORKS = """
+import os, sys, threading, time, adcli
+late = adcli.compile("".join(f"y{i} = sin(x*{i + 1})\\n" for i in range(300)) + "v = " + "+".join(f"y{i}" for i in range(300)))
+f = adcli.compile("v = x*x")
+thread = threading.Thread(target=lambda: late(x=1.0))
+thread.start()
+time.sleep(float(sys.argv[1]))
+child = os.fork()
+if not child:
+    os._exit(f(x=3.0)["v"] != 9 or late(x=1.0)["v"] != late(x=1.0)["v"])
+thread.join()
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("delay", [0, 0.02, 0.1])
+def test_a_process_may_fork_while_a_thread_compiles(delay: float) -> None:
+    """The child compiles what it calls, including what the thread was at: it hung, for a lock whose owner it does not have."""
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS, str(delay)], timeout=60, check=False)
+    assert ended.returncode == 0
