@@ -43,7 +43,15 @@ START = 60.0
 COMMANDS = [line.split() for line in (
     "grad - --emit text", "grad - --emit text --mode reverse --style prefix", "jvp - --emit text",
     "vjp - --emit text --style anf", "fmt -", "fmt - --check", "show - --stage anf", "show - --stage simplified")]
-ANSWERS = {0, 2, 3}
+ANSWERS = {0, 1, 2, 3, 4}
+VERBS = {
+    "eval": ("--digits", "--enclose", "--status", "--strict", "--hex"),
+    "grad": ("--digits", "--enclose", "--order=2", "--strict"),
+    "hessian": ("--digits", "--mode=forward"), "jacobian": ("--mode=reverse",), "jvp": (), "vjp": (), "hvp": (),
+    "taylor": ("--order=4", "--scaled"), "trace": ("--names=program", "--format=latex"), "why": ("--limit", "--order=2"),
+    "check": ("--samples=5",), "propagate": ("--monte-carlo=100", "--order=2")}
+"""Verbs that run a program at points, with options that some of their runs have."""
+VALUES = ("0", "1", "-2.5", "inf", "nan", "1e300", "-0.0", "1e-300", "0.5", "3", "30", "-700")
 INTERESTING = (
     b"\x00", b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\r", b"\n", b"\x0c", b"\xe2\x88\x92", b"\xc2\xa0", b"\xcc\x82",
     b"\xf0\x9d\x9b\xbc", b"(", b")", b"((((", b"{", b"}", b"=", b"-", b"**", b"?", b":", b"#", b";", b",", b"->", b"!", b"_",
@@ -111,7 +119,7 @@ def numbered(seed: int, i: int) -> tuple[bytes, list[str]]:
     """Input number i and the command that it is given to."""
     r = random.Random(f"{seed}/{i}")
     data = mutated(r, source(r))
-    return data, at_a_point(r, data) if r.randrange(6) == 0 else list(r.choice(COMMANDS))
+    return data, at_a_point(r, data) if r.randrange(3) == 0 else list(r.choice(COMMANDS))
 
 
 def at_a_point(r: random.Random, data: bytes) -> list[str]:
@@ -120,8 +128,13 @@ def at_a_point(r: random.Random, data: bytes) -> list[str]:
         names = [p.name for p in parse_source(decode(data, "-")).params]
     except AdError:
         names = []
-    point = ",".join(f"{name}={r.choice(('0', '1', '-2.5', 'inf', 'nan', '1e300'))}" for name in names)
-    return [r.choice(("eval", "grad")), "-", *(["--at", point] if names else [])]
+    verb = r.choice(("eval", "grad", *VERBS))
+    wide = "±0.1" if verb == "propagate" or r.random() < 0.05 else ""
+    options = [option for option in VERBS[verb] if r.random() < 0.3]
+    point = ",".join(f"{name}={r.choice(VALUES)}{wide}" for name in names)
+    directions = [f"--tangent={','.join(f'{name}={r.choice(VALUES)}' for name in names)}"] * (verb in ("jvp", "hvp", "taylor"))
+    form = r.choice(([], [], ["--format=json"], ["--format=csv"])) if verb in ("eval", "grad", "jvp", "taylor", "why") else []
+    return [verb, "-", *(["--at", point] if names else []), *directions, *options, *form]
 
 
 # ---------------------------------------------------------------- running
