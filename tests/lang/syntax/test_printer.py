@@ -48,7 +48,7 @@ def test_gradients_read_back_to_third_order(written: Sample) -> None:
         of = [program.results[-1].name]
 
 
-@law(60)
+@law(25)
 @given(small)
 def test_derivatives_of_seeded_programs_read_back(written: Sample) -> None:
     program = parse(written.text)
