@@ -2,8 +2,9 @@
 
 A box is a point with spreads, x=1±0.1, or, where no point is given, the ranges that inputs are declared with. As text a result
 is a declaration, `input v in [lo, hi]`, so the output is a program of the language and can stand before a further one that
-takes it up from there. JSON has an object `enclosure` of the shape of the results with pairs [lo, hi], and over a box one
-`inner` with values that are certainly taken; CSV has columns `v_low` and `v_high`.
+takes it up from there. JSON has an object `enclosure` of the shape of the results with pairs [lo, hi], one `decoration` with
+what IEEE Std 1788-2015 calls them ("com", "dac", "def", "trv"), and over a box one `inner` with ranges that are certainly
+spanned, or null; CSV has columns `v_low`, `v_high` and `v_decoration`. Text says in a comment what is not as it should be.
 """
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def enclosed(task: Task, boxes: Iterable[GivenBox], watch: Watch) -> Iterator[Fo
     seeds = {name: (x, x) for name, x in task.seeds.items()}
     for box in boxes:
         known = enclose(program, box | seeds)
-        watch.failed |= not all(math.isfinite(x) for pair in known.bounds for x in pair)
+        watch.failed |= "trv" in known.decorations or not all(math.isfinite(x) for pair in known.bounds for x in pair)
         yield box | seeds, known
         if known.culprit:
             watch.say(note(*known.culprit, task))
@@ -118,13 +119,12 @@ def finite(name: str, low: float, high: float) -> FloatBounds:
 # ---------------------------------------------------------------- output
 
 def paragraphs(layout: Layout, found: Iterable[FoundEnclosure], number: Number, headed: bool) -> Iterator[str]:
-    """A declaration a line; over a box a comment says how much too wide it may be."""
+    """A declaration a line; a comment says where there is no value, and over a box how much too wide it may be."""
     for i, (where, known) in enumerate(found):
         lines = [""] * bool(i and headed) + [f"# {place(where, number)}"] * headed
         ends = [f"[{number(lo)}, {number(hi)}]" for lo, hi in known.bounds]
         texts = [f"input {name} in {pair}" for name, pair in zip(layout.names, ends, strict=True)]
-        said = map(quality, known.bounds, known.inner) if known.inner else [""] * len(texts)
-        lines += commented(texts, list(said))
+        lines += commented(texts, remarks(known))
         yield "\n".join(lines) + "\n"
 
 
@@ -134,12 +134,25 @@ def place(where: GivenBox, number: Number) -> str:
                      for name, (lo, hi) in where.items())
 
 
+def remarks(known: Enclosure) -> list[str]:
+    """What is to be said of each result: where it has no value; over a box, whether it may jump, and how wide its bounds are."""
+    said = [[UNDEFINED[where]] if decoration == "trv" else ["may jump"] if decoration == "def" and known.inner else []
+            for decoration, where in zip(known.decorations, known.undefined, strict=True)]
+    for remark, bounds, inner, where in zip(said, known.bounds, known.inner, known.undefined, strict=False):
+        if where != "everywhere":
+            remark += filter(None, [quality(bounds, inner)])
+    return list(map("; ".join, said))
+
+
+UNDEFINED = {"everywhere": "no value", "somewhere": "partly defined", "": "may be undefined"}
+
+
 def quality(bounds: FloatBounds, inner: FloatBounds | None) -> str:
     """How much wider the bounds may be than the true range."""
     (lo, hi) = bounds
-    if inner is None or not math.isfinite(hi - lo):
+    if not math.isfinite(hi - lo):
         return "no finite bound found"
-    if not inner[1] > inner[0]:
+    if inner is None or not inner[1] > inner[0]:
         return ""
     ratio = math.ceil((hi - lo) / (inner[1] - inner[0]) * 1000) / 1000
     return f"at most {ratio:.4g} times the true range"
@@ -153,6 +166,7 @@ def json_lines(layout: Layout, found: Iterable[FoundEnclosure], number: Number) 
     for where, known in found:
         line = json_point(layout, {k: spot(x, number) for k, x in where.items()})
         line["enclosure"] = layout.shaped([as_json(b, number) for b in known.bounds])
+        line["decoration"] = layout.shaped(known.decorations)
         if known.inner:
             line["inner"] = layout.shaped([b and as_json(b, number) for b in known.inner])
         yield json_text(line) + "\n"
@@ -164,20 +178,21 @@ def spot(bounds: FloatBounds, number: Number) -> object:
 
 def csv_lines(layout: Layout, found: Iterable[FoundEnclosure], number: Number, wide: bool) -> Iterator[str]:
     """Inputs have two columns too where there are boxes."""
-    def ends(names: Iterable[str]) -> list[str]:
-        return [column for name in names for column in (f"{name}_low", f"{name}_high")]
+    def columns(names: Iterable[str], *suffixes: str) -> list[str]:
+        return [f"{name}_{suffix}" for name in names for suffix in suffixes]
 
-    yield csv_text([*(ends(layout.inputs) if wide else layout.inputs), *layout.seeds, *ends(layout.names)])
+    yield csv_text([*(columns(layout.inputs, "low", "high") if wide else layout.inputs), *layout.seeds,
+                    *columns(layout.names, "low", "high", "decoration")])
     for where, known in found:
         spots = [x for k in layout.inputs for x in (where[k] if wide else where[k][:1])]
         spots += [where[k][0] for k in layout.seeds]
-        yield csv_text(map(number, [*spots, *(x for b in known.bounds for x in b)]))
+        fields = [field for b, said in zip(known.bounds, known.decorations, strict=True) for field in (*map(number, b), said)]
+        yield csv_text([*map(number, spots), *fields])
 
 
-def note(e: Equation, operands: Sequence[FloatBounds | bool | None], task: Task) -> Note:
-    """What made bounds infinite, or what no precision decides, with its place."""
+def note(e: Equation, operands: Sequence[FloatBounds | bool | None], reason: str, task: Task) -> Note:
+    """What made bounds infinite, has no value, or what no precision decides, with its place."""
     shown = [f"{letter(i)} {within_ends(x)}" for i, x in enumerate(operands)]
-    reason = "cannot be decided" if e.op.truth else "no bound is known"
     return Note(f"{described(e, '')} at {', '.join(shown)}: {reason}", e.span, task.signature.source)
 
 

@@ -1,20 +1,22 @@
 """Guaranteed bounds of the results of a Program, at a point or over a box, by interval arithmetic (python-flint, an extra).
 
-The results meant are those of exact arithmetic on the program as it stands, as in `adcli.lang.analyse.right_digits`. At a
-point the working precision is raised until the bounds are as narrow as doubles can say, or a bound is reached.
+The results meant are those of exact arithmetic on the program as it stands: literals are the doubles they denote, constants
+folded or rounded on the way keep what they stand for (`adcli.lang.ir.rounded`), and all operations are exact. At a point the
+working precision is raised until the bounds are as narrow as doubles can say, or the last precision is reached.
 
 Over a box one evaluation gives bounds that are too wide, because it forgets which values belong together. Each piece of the
 box is therefore bounded three ways and the bounds met: by the program itself; by the mean value form f(m) + f′(X)(X − m),
-where nothing on the piece jumps; and, where all partial derivatives keep their signs, by two corners (R. E. Moore, R. B.
-Kearfott, M. J. Cloud, Introduction to Interval Analysis, 2009, chapters 6 and 11). The piece that holds the worst end of the
-worst result is bisected, where that promises most, until the work allowed is done. The values at midpoints and corners bound
-the true range from inside, so how much too wide the result may be is known.
+where the result is decorated as continuous; and, where all partial derivatives keep their signs, by two corners (R. E. Moore,
+R. B. Kearfott, M. J. Cloud, Introduction to Interval Analysis, 2009, chapters 6 and 11). The piece that holds the worst end of
+the worst result is bisected, where that promises most, until the work allowed is done. The values at midpoints and corners bound
+the true range from inside, so how much too wide the result may be is known. Bounds are of the values where all operations have
+one; the decoration of a result (IEEE Std 1788-2015) is the worst of its pieces, and says whether that is everywhere.
 """
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,29 +42,32 @@ UNBOUNDED_TRIES = 40
 """Bisections for the sake of an infinite bound, which may be the truth."""
 WIDE_ENOUGH = 1.001
 """Bounds wider than the inner ones by this factor at most need no more work."""
-PARTLY_CONTINUOUS = frozenset(("fmod", "copysign", "atan2"))
-"""Operations that jump here and there; those whose pieces are steps (the table's column) jump wherever they change."""
+Culprit = tuple[Equation, list[FloatBounds | bool | None], str]
+"""An operation, what it works on, and what is wrong with it."""
 
 
 @dataclass
 class Enclosure:
-    """Bounds for every result in order; `inner`, over a box, is a range of values that each result certainly takes.
+    """Bounds and a decoration for every result in order: "com", "dac", "def" or "trv".
 
-    `culprit` is the operation that made bounds infinite, or one that no precision decides, with what it works on.
+    `inner`, over a box, is a range that each result certainly spans, None where none is known. `undefined` is where it
+    certainly has no value: "everywhere", "somewhere", or "" where nothing is known of that. `culprit` is the operation that is to
+    blame for an infinite bound or for "trv", or one that no precision decides.
     """
 
     bounds: list[FloatBounds]
+    decorations: list[str]
+    undefined: list[str]
     inner: list[FloatBounds | None] = field(default_factory=list)
-    culprit: tuple[Equation, list[FloatBounds | bool | None]] | None = None
+    culprit: Culprit | None = None
 
 
-def available() -> None:
+def available(what: str = "enclosures need", extra: str = "enclose") -> None:
     """AdError where python-flint is missing."""
     try:
         import flint  # noqa: F401  # only whether it is there
     except ImportError:
-        raise AdError("enclosures need python-flint, which is not installed",
-                      help="pip install 'adcli[enclose]'") from None
+        raise AdError(f"{what} python-flint, which is not installed", help=f"pip install 'adcli[{extra}]'") from None
 
 
 @contextmanager
@@ -86,16 +91,42 @@ def enclose(program: Program, box: InputBox) -> Enclosure:
 
 def enclose_point(program: Program, at: InputBox) -> Enclosure:
     """Bounds at a point, at rising precision."""
+    found, values = sharpened(program, at, lambda found: all(map(settled, found)))
+    known = as_enclosure(found)
+    known.culprit = _culprit(program, values, found)
+    return known
+
+
+def sharpened(program: Program, at: InputBox, enough: Callable[[list[Any]], bool]) -> tuple[list[Any], dict[Any, Any]]:
+    """Intervals of the results at a point, at rising precision until they are good enough, each met with what was known
+    before; and every value on the way."""
     found: list[Any] = []
     values: dict[Any, Any] = {}
     for bits in POINT_PRECISIONS if len(program.equations) <= LONG_AT_A_POINT else POINT_PRECISIONS[:2]:
         with precision(bits):
             values = interval_values(program, at)
             now = results(program, values)
-            found = [_better(x, y) for x, y in zip(now, found or now, strict=True)]
-            if all(_narrow(x) for x in found):
-                return Enclosure([_outward(x) for x in found])
-    return Enclosure([_outward(x) for x in found], culprit=_culprit(program, values, found))
+            found = list(map(_better, now, found or now))
+        if enough(found):
+            break
+    return found, values
+
+
+def as_enclosure(found: Sequence[Any]) -> Enclosure:
+    """What is known of results, from an interval for each."""
+    bounds = [_wide(x) for x in found]
+    return Enclosure(bounds, [_standing(x.decoration, b) for x, b in zip(found, bounds, strict=True)],
+                     ["everywhere" if x.valueless else "" for x in found])
+
+
+def _standing(decoration: int, bounds: FloatBounds) -> str:
+    """A decoration by its name; what is bounded, but not for doubles, is not common."""
+    from adcli.lang.evaluate.intervals import CONTINUOUS, DECORATIONS
+    return DECORATIONS[decoration if _finite(bounds) else min(decoration, CONTINUOUS)]
+
+
+def _finite(bounds: FloatBounds) -> bool:
+    return all(map(math.isfinite, bounds))
 
 
 def interval_values(program: Program, box: InputBox) -> dict[Any, Any]:
@@ -110,8 +141,9 @@ def results(program: Program, values: Mapping[Any, Any]) -> list[Any]:
 
 
 def _interval(lo: float, hi: float) -> Any:
-    from adcli.lang.evaluate.intervals import Interval, arb, point
-    return point(lo) if lo == hi else Interval(arb(lo), arb(hi))
+    from adcli.lang.evaluate.interval_arithmetic import constant
+    from adcli.lang.evaluate.intervals import Interval, arb
+    return Interval(arb(lo), arb(hi)) if lo < hi else constant(lo)
 
 
 def _better(now: Any, before: Any) -> Any:
@@ -119,18 +151,27 @@ def _better(now: Any, before: Any) -> Any:
     return meet(now, before)
 
 
-def _narrow(x: Any) -> bool:
+def settled(x: Any) -> bool:
+    """Whether a higher precision could tell no more that doubles can say."""
+    return bool(x.valueless or (x.decoration and narrow(x)))
+
+
+def narrow(x: Any) -> bool:
     """Whether bounds are as narrow as doubles can say."""
-    if x.nan or not x.bounded:
+    if not x.bounded:
         return False
     width = x.hi - x.lo
     size = abs(x.lo) if abs(x.lo) > abs(x.hi) else abs(x.hi)
     return bool(width <= size * 2.0 ** -60 or width < 5e-324)
 
 
+def _wide(x: Any) -> FloatBounds:
+    return (-math.inf, math.inf) if x.valueless else _outward(x)
+
+
 def _outward(x: Any) -> FloatBounds:
-    """The bounds as doubles, rounded outwards."""
-    return (-math.inf, math.inf) if x.nan else (down(x.lo), up(x.hi))
+    """The bounds as doubles, rounded outwards; the wrong way round where there is no value."""
+    return (math.inf, -math.inf) if x.valueless else (down(x.lo), up(x.hi))
 
 
 def down(end: Any) -> float:
@@ -151,13 +192,13 @@ def up(end: Any) -> float:
     return x + 0.0                                               # no negative zero
 
 
-def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
-             ) -> tuple[Equation, list[FloatBounds | bool | None]] | None:
-    """The first operation on the way to a result that is not narrow which makes something unbounded, or is undecided."""
-    needed = {r.atom for r, x in zip(program.results, found, strict=True) if x.nan or not x.bounded}
-    unbounded = bool(needed)
-    if not unbounded:
-        needed = {r.atom for r, x in zip(program.results, found, strict=True) if not _narrow(x)}
+def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any]) -> Culprit | None:
+    """The first operation to blame on the way to a result that is not all that it could be: for what is unbounded or has no
+    value somewhere, or else for what is wide, a comparison that is not decided."""
+    needed = {r.atom for r, x in zip(program.results, found, strict=True) if not _sound(x)}
+    undecided = not needed
+    if undecided:
+        needed = {r.atom for r, x in zip(program.results, found, strict=True) if not narrow(x)}
     culprit = None
     for e in reversed(program.equations):
         if needed.isdisjoint(e.outs):
@@ -167,22 +208,36 @@ def _culprit(program: Program, values: Mapping[Any, Any], found: Sequence[Any],
             taken = (e.args[0], e.args[1 if c else 2])
         needed.update(a for a in taken if not isinstance(a, Lit))
         out = values[e.outs[0]]
-        if out is None if not unbounded else out is not None and not isinstance(out, bool) and not out.bounded:
+        if out is None if undecided else out is not None and not isinstance(out, bool) and not _sound(out):
             culprit = e
     if culprit is None:
         return None
     from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
     args = [read(values, a, interval_arithmetic()) for a in culprit.args]
-    return culprit, [a if a is None or isinstance(a, bool) else _outward(a) for a in args]
+    return culprit, [a if a is None or isinstance(a, bool) else _wide(a) for a in args], _reason(values[culprit.outs[0]])
+
+
+def _sound(x: Any) -> bool:
+    """Whether it is bounded and defined."""
+    return bool(x.decoration and x.bounded)
+
+
+def _reason(out: Any) -> str:
+    if out is None:
+        return "cannot be decided"
+    if out.valueless:
+        return "there is no value"
+    return "not defined everywhere" if out.bounded else "no bound is known"
 
 
 # ---------------------------------------------------------------- over a box
 
 @dataclass
 class SubBox:
-    """A part of the box: the bounds of every result on it, and how far each input moves each result, at most."""
+    """A part of the box: the interval and the bounds of every result on it, and how far each input moves each, at most."""
 
     box: dict[str, FloatBounds]
+    found: list[Any]
     bounds: list[FloatBounds]
     reach: list[list[float]]
 
@@ -195,6 +250,8 @@ class Bisection:
         self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
         self.slopes = self._slopes()
         self.inner: list[FloatBounds | None] = [None] * len(program.results)
+        self.gaps = [False] * len(program.results)
+        """Whether a result certainly has no value at some point."""
         self.tries: Counter[tuple[int, int]] = Counter()
         self.work = 0
         self.values: dict[Any, Any] = {}
@@ -212,6 +269,7 @@ class Bisection:
         return derived if len(derived.equations) <= MOST_OPERATIONS // 10 else None
 
     def piece(self, box: dict[str, FloatBounds]) -> SubBox:
+        from adcli.lang.evaluate.intervals import CONTINUOUS
         values = interval_values(self.program, box)
         if not self.values:
             self.values = values
@@ -221,13 +279,12 @@ class Bisection:
         centre = self.sample(middle)
         slopes = self._partials(box)
         reach = [[0.0] * len(self.moving) for _ in found]
-        steady = slopes is not None and not jumps(self.program, values)
         for i, x in enumerate(found):
             partials = slopes[i] if slopes is not None else []
             reach[i] = [_reach(s, *box[n]) for s, n in zip(partials, self.moving, strict=False)]
-            if steady:
+            if partials and x.decoration >= CONTINUOUS:
                 found[i] = self._sharper(x, centre[i], partials, box, middle, i)
-        return SubBox(box, [_outward(x) for x in found], reach)
+        return SubBox(box, found, [_outward(x) for x in found], reach)
 
     def _partials(self, box: InputBox) -> list[list[Any]] | None:
         """The partial derivatives of each result on a piece."""
@@ -242,7 +299,7 @@ class Bisection:
     def _sharper(self, x: Any, centre: Any, partials: Sequence[Any], box: InputBox, middle: InputBox, i: int) -> Any:
         """The bounds of result i met with its mean value form, and with its corners where it is monotone."""
         from adcli.lang.evaluate.intervals import Interval, add, meet, mul, sub
-        if any(s.nan or not s.bounded for s in partials) or centre.nan:
+        if not all(map(_sound, partials)) or not _sound(centre):
             return x
         form = centre
         for s, n in zip(partials, self.moving, strict=True):
@@ -251,7 +308,7 @@ class Bisection:
         if all(s.lo >= 0 or s.hi <= 0 for s in partials):
             rising = {n: bool(s.lo >= 0) for s, n in zip(partials, self.moving, strict=True)}
             least, most = (self.sample(corner(box, rising, top))[i] for top in (False, True))
-            if not (least.nan or most.nan):
+            if _sound(least) and _sound(most):
                 x = meet(x, Interval(least.lo, most.hi))
         return x
 
@@ -260,7 +317,8 @@ class Bisection:
         found = results(self.program, interval_values(self.program, at))
         self.work += len(self.program.equations)
         for i, x in enumerate(found):
-            if not x.nan and x.bounded:
+            self.gaps[i] |= x.valueless
+            if _sound(x):
                 lo, hi = up(x.hi), down(x.lo)               # the value is at most lo, and at least hi
                 if math.isfinite(lo) and math.isfinite(hi):
                     known = self.inner[i] or (lo, hi)
@@ -286,10 +344,20 @@ class Bisection:
             middle = _middle(lo, hi)
             assert middle is not None, "the input chosen can be divided"
             pieces += [self.piece({**old.box, name: half}) for half in ((lo, middle), (middle, hi))]
-        bounds = [(min(p.bounds[i][0] for p in pieces), max(p.bounds[i][1] for p in pieces)) for i in range(len(self.inner))]
-        unbounded = any(not math.isfinite(hi - lo) for lo, hi in bounds)
-        culprit = _culprit(self.program, self.values, results(self.program, self.values)) if unbounded else None
-        return Enclosure(bounds, self.inner, culprit)
+        return self._joined(pieces)
+
+    def _joined(self, pieces: Sequence[SubBox]) -> Enclosure:
+        """What holds on all pieces. Continuous on each of two closed pieces is continuous on both together."""
+        found = [[p.found[i] for p in pieces] for i in range(len(self.inner))]
+        ends = [(min(p.bounds[i][0] for p in pieces), max(p.bounds[i][1] for p in pieces)) for i in range(len(self.inner))]
+        bounds = [(lo, hi) if lo <= hi else (-math.inf, math.inf) for lo, hi in ends]
+        decorations = [min(x.decoration for x in xs) for xs in found]
+        undefined = ["everywhere" if all(x.valueless for x in xs) else "somewhere" if gap or any(x.valueless for x in xs) else ""
+                     for xs, gap in zip(found, self.gaps, strict=True)]
+        fine = all(decorations) and all(map(_finite, bounds))
+        culprit = None if fine else _culprit(self.program, self.values, results(self.program, self.values))
+        inner = [range_ if range_ and range_[0] <= range_[1] else None for range_ in self.inner]
+        return Enclosure(bounds, list(map(_standing, decorations, bounds)), undefined, inner, culprit)
 
     def _worst(self, pieces: Sequence[SubBox]) -> tuple[int, int] | None:
         """The piece to bisect and the result for whose sake; None where all results are good."""
@@ -331,43 +399,17 @@ def enclose_box(program: Program, box: InputBox) -> Enclosure:
 
 def _excess(end: float, inner: FloatBounds | None, top: int) -> float:
     """How far a bound is beyond the inner one, as a part of the inner range."""
+    if end == (-math.inf if top else math.inf):                  # no value anywhere
+        return 0.0
     if inner is None or math.isinf(end):
         return math.inf
-    size = max(inner[1] - inner[0], 2.0 ** -50 * abs(end), 5e-324)
-    return abs(end - inner[top]) / size
+    excess = abs(end - inner[top])
+    return 0.0 if excess <= 2 * math.ulp(end) else excess / max(inner[1] - inner[0], 2.0 ** -50 * abs(end), 5e-324)
 
 
 def corner(box: InputBox, rising: Mapping[str, bool], top: bool) -> dict[str, FloatBounds]:
     """The corner where a monotone result is greatest (`top`) or least."""
     return {n: ((hi, hi) if rising[n] is top else (lo, lo)) if n in rising else (lo, hi) for n, (lo, hi) in box.items()}
-
-
-def jumps(program: Program, values: Mapping[Any, Any]) -> bool:
-    """Whether the program may jump on a piece: an undecided comparison, a step, something unbounded."""
-    for e in program.equations:
-        out = values[e.outs[0]]
-        if out is None:
-            return True
-        if out is True or out is False:
-            continue
-        if not out.bounded or (not out.thin and (
-                e.op.pieces == "step" or (e.op.name in PARTLY_CONTINUOUS and not _continuous(e, values)))):
-            return True
-    return False
-
-
-def _continuous(e: Equation, values: Mapping[Any, Any]) -> bool:
-    """Whether an operation that jumps here and there does not on a piece over which its value varies."""
-    from adcli.lang.evaluate.interval_arithmetic import div, interval_arithmetic, trunc
-    args = [read(values, a, interval_arithmetic()) for a in e.args]
-    match e.op.name:
-        case "copysign":
-            return bool(args[1].lo > 0 or args[1].hi < 0)
-        case "fmod":
-            return bool(trunc(div(*args)).thin)
-        case "atan2":                                            # across the cut it has all values
-            return bool(values[e.outs[0]].hi - values[e.outs[0]].lo < 6)
-    return False
 
 
 def _middle(lo: float, hi: float) -> float | None:
@@ -378,6 +420,6 @@ def _middle(lo: float, hi: float) -> float | None:
 
 def _reach(slope: Any, lo: float, hi: float) -> float:
     """How far an input moves a result at most."""
-    if slope.nan or not slope.bounded:
+    if not _sound(slope):
         return math.inf
     return max(-down(slope.lo), up(slope.hi)) * (hi - lo)

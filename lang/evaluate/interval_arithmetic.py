@@ -1,21 +1,30 @@
 """The primitives on intervals: an `Arithmetic` that gives bounds of all values a Program can take (python-flint, an extra).
 
-A truth value is True, False, or None where some numbers of the intervals say the one and some the other (or nothing is known
-of them). A select on None gives the hull of both arms; one that is decided never looks at the other arm. An operation on one
+A truth value is True, False, or None where some numbers of the intervals say the one and some the other, or an operand may
+have no value. A select on None gives the hull of both arms; one that is decided never looks at the other arm. An operation on one
 and the same value is seen as such: x − x is 0, x·x has no negative part, x = x holds.
 
-Functions that are not monotone are evaluated on a ball where that is narrow, and over wide intervals from their extremes.
+Functions that are not monotone are evaluated on a ball where that is narrow, and over wide intervals from their extremes. What
+happens to decorations, to infinities and where there is no value, is said once for all of them (`decorated`). Zero has no sign.
 Whoever imports this module must have python-flint.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, reduce
+from itertools import product
 from typing import Any
 
-from adcli.lang.evaluate import Arithmetic
+from adcli.lang.evaluate import FLOAT, Arithmetic
 from adcli.lang.evaluate.intervals import (
+    COMMON,
+    CONTINUOUS,
+    DEFINED,
+    EITHER,
+    EMPTY,
     INF,
+    NOTHING,
     ONE,
     UNDEFINED,
     ZERO,
@@ -32,6 +41,8 @@ from adcli.lang.evaluate.intervals import (
     falling,
     fma,
     hull,
+    infinity,
+    marked,
     mul,
     neg,
     point,
@@ -41,6 +52,8 @@ from adcli.lang.evaluate.intervals import (
     rising,
     sub,
 )
+from adcli.lang.ir import Lit
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 from flint import acb, arb
 
@@ -55,11 +68,12 @@ ARB_HALF = arb(0.5)
 # ---------------------------------------------------------------- truth
 
 def comparison(same: bool, holds: Callable[[Interval, Interval], bool], fails: Callable[[Interval, Interval], bool],
-               ) -> Callable[[Interval, Interval], Truth]:
-    """`same` is the answer for one value compared with itself."""
+               without: bool = False) -> Callable[[Interval, Interval], Truth]:
+    """`same` is the answer for one value compared with itself, `without` where an operand has no value."""
     def compared(x: Interval, y: Interval) -> Truth:
-        if x.nan or y.nan:
-            return None
+        for a in (x, y):
+            if a.decoration == NOTHING and (a is EITHER or not a.infinite):
+                return without if x is EMPTY or y is EMPTY else None
         if x is y:
             return same
         return True if holds(x, y) else False if fails(x, y) else None
@@ -85,7 +99,7 @@ def _apart(x: Interval, y: Interval) -> bool:
 INTERVAL_COMPARISONS: dict[str, Callable[..., Any]] = {
     "lt": comparison(False, _below, lambda x, y: _at_most(y, x)), "gt": comparison(False, lambda x, y: _below(y, x), _at_most),
     "le": comparison(True, _at_most, lambda x, y: _below(y, x)), "ge": comparison(True, lambda x, y: _at_most(y, x), _below),
-    "eq": comparison(True, _equal, _apart), "ne": comparison(False, _apart, _equal)}
+    "eq": comparison(True, _equal, _apart), "ne": comparison(False, _apart, _equal, True)}
 
 
 def both(x: Truth, y: Truth) -> Truth:
@@ -96,18 +110,13 @@ def negation(x: Truth) -> Truth:
     return None if x is None else not x
 
 
-NO_VALUE = Interval(-INF, INF, True)
-"""The constant NaN."""
-
-
 def select(c: Truth, x: Interval, y: Interval) -> Interval:
-    if c is not None:
-        return x if c else y
-    return y if x is NO_VALUE else x if y is NO_VALUE else hull(x, y)
+    """It may jump where it is not decided."""
+    return marked(hull(x, y), DEFINED) if c is None else x if c else y
 
 
 def constant(x: float) -> Interval:
-    return point(x) if x == x else NO_VALUE
+    return point(x) if x == x else EMPTY
 
 
 # ---------------------------------------------------------------- pieces
@@ -120,6 +129,19 @@ def smaller(x: Interval, y: Interval) -> Interval:
     return Interval(x.lo if x.lo <= y.lo else y.lo, x.hi if x.hi <= y.hi else y.hi)
 
 
+def of_numbers(f: Callable[[Interval, Interval], Interval]) -> Callable[[Interval, Interval], Interval]:
+    """fmax or fmin from max or min: where one may have no value, the other is the result."""
+    def chosen(x: Interval, y: Interval) -> Interval:
+        if x is EMPTY or y is EMPTY:
+            return y if x is EMPTY else x
+        found = f(x, y)
+        for one, other in ((x, y), (y, x)):
+            if one.decoration == NOTHING and not one.infinite:
+                found = hull(found, other)
+        return found
+    return chosen
+
+
 def relu(x: Interval) -> Interval:
     return x if x.lo >= 0 else larger(x, point_of(ZERO))
 
@@ -129,7 +151,7 @@ def step(f: BallFunction) -> IntervalFunction:
     def bounds(x: Interval) -> Interval:
         lo = f(x.lo).lower() if x.lo.is_finite() else x.lo
         hi = f(x.hi).upper() if x.hi.is_finite() else x.hi
-        return point_of(lo) if lo == hi else Interval(lo, hi)
+        return point_of(lo) if lo == hi else Interval(lo, hi, DEFINED)
     return bounds
 
 
@@ -150,20 +172,22 @@ trunc = step(truncated)
 
 def remainder(x: Interval, y: Interval) -> Interval:
     """fmod: x − y·trunc(x/y), which has the sign of x and is smaller than y."""
-    if y.has(ZERO) or not (x.bounded and y.bounded):
-        return UNDEFINED
+    if y.has(ZERO):
+        return EMPTY if y.thin else UNDEFINED
     most = smaller(absolute(x), absolute(y)).hi
     least, most = ZERO if x.lo >= 0 else -most, ZERO if x.hi <= 0 else most
-    quotient = trunc(div(x, y))
-    return clipped(sub(x, mul(quotient, y)), least, most) if quotient.thin else Interval(least, most)
+    quotient = trunc(div(x, y)) if x.bounded and y.bounded else UNDEFINED
+    return clipped(sub(x, mul(quotient, y)), least, most) if quotient.thin else Interval(least, most, DEFINED)
 
 
 def with_sign(x: Interval, y: Interval) -> Interval:
-    """copysign; a zero may have either sign."""
+    """copysign; a zero may have either sign, and so may what has no value."""
+    if x is EMPTY:
+        return EMPTY
     a = absolute(x)
-    if y.lo >= 0 and not (y.thin and y.lo == 0):
-        return a
-    return neg(a) if y.hi < 0 else hull(neg(a), a)
+    if y.decoration > NOTHING and (y.lo > 0 or y.hi < 0):
+        return a if y.lo > 0 else neg(a)
+    return marked(hull(neg(a), a), DEFINED)
 
 
 # ---------------------------------------------------------------- functions that rise and fall
@@ -211,7 +235,9 @@ def angle(y: Interval, x: Interval) -> Interval:
     pi = arb.pi()
     if y.thin and x.thin and y.lo == 0 and x.lo == 0:
         return point_of(ZERO)
-    if not (x.bounded and y.bounded) or (x.lo <= 0 <= x.hi and y.has(ZERO)) or (x.lo < 0 and y.lo < 0 <= y.hi):
+    if (x.lo <= 0 <= x.hi and y.has(ZERO)) or (x.lo < 0 and y.lo < 0 <= y.hi):
+        return Interval((-pi).lower(), pi.upper(), DEFINED)
+    if not (x.bounded and y.bounded):
         return Interval((-pi).lower(), pi.upper())
     corners = [enclosed(arb.atan2(b, a)) for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
     return reduce(hull, corners)
@@ -219,7 +245,7 @@ def angle(y: Interval, x: Interval) -> Interval:
 
 def valley(f: BallFunction, left: End, right: End, least: End) -> IntervalFunction:
     """A function that for x > 0 falls to `least`, somewhere between `left` and `right`, and rises then."""
-    up, down = rising(f, ZERO), falling(f, ZERO)
+    up, down = rising(f, ZERO, poles=True), falling(f, ZERO, most=INF, poles=True)
 
     def bounds(x: Interval) -> Interval:
         if narrow(x) or x.lo < 0:
@@ -229,12 +255,18 @@ def valley(f: BallFunction, left: End, right: End, least: End) -> IntervalFuncti
         if x.hi <= left:
             return down(x)
         beyond = up(Interval(right, x.hi)) if x.hi > right else point_of(least)
-        return Interval(least, hull(down(Interval(x.lo, left)) if x.lo < left else point_of(least), beyond).hi)
+        sides = hull(down(Interval(x.lo, left)) if x.lo < left else point_of(least), beyond)
+        return Interval(least, sides.hi, sides.decoration)
     return bounds
 
 
 LOWEST = arb("1.46163214496836").lower(), arb("1.46163214496837").upper()
 """Where gamma is least for x > 0: at 1.461632144968362341… (NIST Digital Library of Mathematical Functions, 5.4(iii))."""
+
+
+def with_poles(f: IntervalFunction, zero: Interval, below: Interval) -> IntervalFunction:
+    """A relative of gamma, with what it is at 0 and at −1, −2, …"""
+    return lambda x: (below if x.lo < 0 else zero) if x.thin and x.lo <= 0 and x.lo.is_integer() else f(x)
 
 
 def log_gamma(t: Any) -> Any:
@@ -245,20 +277,22 @@ def digamma(x: Interval) -> Interval:
     """It rises between its poles 0, −1, −2, …"""
     if x.lo > 0 or (x.bounded and x.hi < 0 and whole_free(x)):
         return rising(arb.digamma)(x)
-    return rising(arb.digamma, ZERO)(x) if x.lo == 0 and x.hi > 0 else UNDEFINED
+    return rising(arb.digamma, ZERO, poles=True)(x) if x.lo == 0 and x.hi > 0 else UNDEFINED
 
 
 def polygamma(n: Interval, x: Interval) -> Interval:
     """ψ⁽ⁿ⁾: of one sign for x > 0, and there with a falling absolute value."""
     order = int(float(n.lo))
     if order == 0:
-        return digamma(x)
+        return with_poles(digamma, EMPTY, EMPTY)(x)
+    if x.thin and x.lo <= 0 and x.lo.is_integer():
+        return EMPTY
 
     def f(t: Any) -> Any:
         return acb(t).polygamma(acb(order)).real
 
     if x.lo >= 0 and x.hi > 0:
-        return falling(f, ZERO, least=ZERO)(x) if order % 2 else rising(f, ZERO, most=ZERO)(x)
+        return falling(f, ZERO, least=ZERO, poles=True)(x) if order % 2 else rising(f, ZERO, most=ZERO, poles=True)(x)
     if narrow(x) and x.bounded and (x.lo > 0 or whole_free(x)):
         return enclosed(f(x.ball()))
     return UNDEFINED
@@ -292,27 +326,22 @@ def log_of_sum(x: Interval, y: Interval) -> Interval:
     return hull(*ends)
 
 
-def strict(f: Callable[..., Interval]) -> Callable[..., Interval]:
-    """Nothing is known of a function of something of which nothing is known."""
-    def called(*args: Interval) -> Interval:
-        for x in args:
-            if x.nan:
-                return UNDEFINED
-        return f(*args)
-    return called
-
-
 def power_of_two(t: End) -> Any:
     return arb(2) ** t
 
 
+def logarithm(f: Callable[[End], Any]) -> IntervalFunction:
+    return rising(f, ZERO, poles=True)
+
+
 MONOTONE: dict[str, IntervalFunction] = {
     "sqrt": rising(arb.sqrt, ZERO, least=ZERO), "cbrt": rising(real_root), "exp": exponential(arb.exp, ZERO),
-    "exp2": exponential(power_of_two, ZERO), "expm1": exponential(arb.expm1, -ONE), "log": rising(arb.log, ZERO),
-    "log2": rising(lambda t: t.log() / arb.const_log2(), ZERO), "log10": rising(lambda t: t.log() / arb.const_log10(), ZERO),
-    "log1p": rising(arb.log1p, -ONE), "asin": rising(arb.asin, -ONE, ONE), "acos": falling(arb.acos, -ONE, ONE, least=ZERO),
-    "atan": rising(arb.atan), "sinh": exponential(arb.sinh, -INF), "tanh": rising(arb.tanh, least=-ONE, most=ONE),
-    "asinh": rising(arb.asinh), "acosh": rising(arb.acosh, ONE, least=ZERO), "atanh": rising(arb.atanh, -ONE, ONE),
+    "exp2": exponential(power_of_two, ZERO), "expm1": exponential(arb.expm1, -ONE), "log": logarithm(arb.log),
+    "log2": logarithm(lambda t: t.log() / arb.const_log2()), "log10": logarithm(lambda t: t.log() / arb.const_log10()),
+    "log1p": rising(arb.log1p, -ONE, poles=True), "asin": rising(arb.asin, -ONE, ONE),
+    "acos": falling(arb.acos, -ONE, ONE, least=ZERO), "atan": rising(arb.atan), "sinh": exponential(arb.sinh, -INF),
+    "tanh": rising(arb.tanh, least=-ONE, most=ONE),
+    "asinh": rising(arb.asinh), "acosh": rising(arb.acosh, ONE, least=ZERO), "atanh": rising(arb.atanh, -ONE, ONE, poles=True),
     "erf": rising(arb.erf, least=-ONE, most=ONE), "erfc": falling(arb.erfc, least=ZERO, most=ONE + 1),
     "sigmoid": rising(sigmoid, least=ZERO, most=ONE), "softplus": rising(softplus, least=ZERO)}
 
@@ -320,18 +349,77 @@ NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
     "add": add, "sub": sub, "mul": mul, "div": div, "neg": neg, "fma": fma, "pown": pown, "hypot": euclidean,
     "sin": wave(arb.sin, 0.25), "cos": wave(arb.cos, 0.0), "tan": tangent, "atan2": angle,
     "cosh": lambda x: exponential(arb.cosh, ONE)(absolute(x)), "abs": absolute, "relu": relu,
-    "max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs), "fmax": larger, "fmin": smaller,
+    "max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs), "fmax": of_numbers(larger),
+    "fmin": of_numbers(smaller), "pow": power,
     "sign": step(sign_of), "floor": step(arb.floor), "ceil": step(arb.ceil), "trunc": trunc, "round": step(nearest),
     "fmod": remainder, "fdim": lambda x, y: relu(sub(x, y)), "copysign": with_sign,
-    "gamma": valley(arb.gamma, *LOWEST, arb("0.88560319441088").lower()),
-    "lgamma": valley(log_gamma, *LOWEST, arb("-0.12148629053585").lower()), "digamma": digamma, "polygamma": polygamma,
-    "logaddexp": log_of_sum}
+    "gamma": with_poles(valley(arb.gamma, *LOWEST, arb("0.88560319441088").lower()), EITHER, EMPTY),
+    "lgamma": with_poles(valley(log_gamma, *LOWEST, arb("-0.12148629053585").lower()), infinity(INF), infinity(INF)),
+    "digamma": with_poles(digamma, EMPTY, EMPTY), "polygamma": polygamma, "logaddexp": log_of_sum}
+
+
+# ---------------------------------------------------------------- decorations, infinities, and what has no value
+
+OWN_WAY = frozenset(("max", "min", "fmax", "fmin", "copysign"))
+"""Operations that know infinities, and two of them arguments that have no value."""
+
+
+def decorated(name: str, f: Callable[..., Interval]) -> Callable[..., Interval]:
+    """A function as an operation: its result is decorated no better than its arguments."""
+    hides_nan, own_way = TABLE[name].hides_nan, name in OWN_WAY
+
+    def called(*args: Interval) -> Interval:
+        worst = min([x.decoration for x in args])
+        if worst == NOTHING:
+            if not hides_nan and any(x is EMPTY for x in args):
+                return EMPTY
+            if not own_way and any(x is EMPTY or x.infinite for x in args):
+                return of_extended(name, args)
+        z = f(*args)
+        if z is UNDEFINED:                                       # two of them are two values, not one
+            return Interval(-INF, INF, NOTHING)
+        if z.decoration < worst:
+            worst = z.decoration
+        if worst == COMMON and not z.bounded:
+            worst = CONTINUOUS
+        return marked(z, worst)
+    return called
+
+
+def of_extended(name: str, args: tuple[Interval, ...]) -> Interval:
+    """An operation on infinities, or where an argument has no value: infinite or without a value where that is what doubles
+    give for all numbers that the arguments may be."""
+    atoms = tuple(Lit(float(x.lo)) for x in args)
+    spots = [doubles(x, name == "pow") for x in args]
+    found = [FLOAT.apply(TABLE[name], list(xs), atoms) for xs in product(*spots)]
+    if all(z != z for z in found) and found:
+        return EMPTY
+    if not all(abs(z) == float("inf") for z in found) or not found:
+        return UNDEFINED
+    return EITHER if min(found) < max(found) else infinity(arb(found[0]))
+
+
+def doubles(x: Interval, exactly: bool) -> list[float]:
+    """The doubles among which an operation changes its mind, as far as it does where another argument is infinite; none where
+    that is not known."""
+    if x is EMPTY:
+        return [float("nan")]
+    if x.infinite:
+        return [float("-inf"), float("inf")] if x is EITHER else [float(x.lo)]
+    if x.decoration == NOTHING or not x.bounded:
+        return []
+    ends = [float(x.lo), float(x.hi)]
+    if exactly:
+        return ends[:1] if x.thin and arb(ends[0]) == x.lo else []
+    ends = [math.nextafter(end, end - outwards) if arb(end) != exact else end
+            for end, exact, outwards in zip(ends, (x.lo, x.hi), (1, -1), strict=True)]
+    return ends + [a for a in (0.0, -0.0, 1.0, -1.0) if ends[0] <= a <= ends[1]]
 
 
 @cache
 def interval_arithmetic() -> Arithmetic:
     """Intervals at the precision that python-flint's context has at the time."""
-    functions: dict[str, Callable[..., Any]] = {name: strict(f) for name, f in (MONOTONE | NOT_MONOTONE).items()}
+    functions: dict[str, Callable[..., Any]] = {name: decorated(name, f) for name, f in (MONOTONE | NOT_MONOTONE).items()}
     functions |= INTERVAL_COMPARISONS | {
-        "pow": power, "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
+        "select": select, "and": both, "or": lambda x, y: negation(both(negation(x), negation(y))), "not": negation}
     return Arithmetic(functions, lambda x: meant(x, functions, constant))

@@ -1,11 +1,15 @@
-"""Intervals with ends in multiple precision, rounded outwards, and their algebra.
+"""Intervals with ends in multiple precision, rounded outwards, their decorations, and their algebra.
 
 The ends are exact numbers of Arb, at the precision that its context has at the time (F. Johansson, Arb: efficient
 arbitrary-precision midpoint-radius interval arithmetic, 2017; the extra package python-flint, which whoever imports this
 module must have). A monotone function is evaluated at both ends: over wide intervals that is sharper than its ball.
 
-`nan` marks an interval about which nothing is known: an argument may leave the domain, or a quotient pass through a pole.
-All other bounds hold wherever the operations are defined; beside a one-sided pole they end in infinity.
+Bounds hold wherever all operations on the way are defined. Whether they are, the decoration says (IEEE Std 1788-2015, clause
+8): how well the operations so far behave on the box. A function here gives the decoration of its own step, and the arithmetic
+(`adcli.lang.evaluate.interval_arithmetic`) takes the worst of it and those of the arguments, so that is done in one place.
+
+Four values are no real numbers: EMPTY, of an operation that certainly has no value; an infinity, of a pole that is certainly
+hit; EITHER, an infinity with the sign of a zero; and UNDEFINED, where nothing is known.
 """
 from __future__ import annotations
 
@@ -17,15 +21,19 @@ from flint import arb
 End = Any
 """An exact arb, or an infinite one."""
 INF, ZERO, ONE = arb.pos_inf(), arb(0), arb(1)
+NOTHING, DEFINED, CONTINUOUS, COMMON = range(4)
+"""Decorations: nothing is known; defined on the whole box; continuous on it too; and all of it within finite bounds."""
+DECORATIONS = ("trv", "def", "dac", "com")
+"""Their names in the standard. Its fifth, ill, is of intervals that are none: they do not get as far as this."""
 
 
 class Interval:
-    """All numbers from `lo` to `hi`; where `nan` is set, nothing is known. Never changed once made."""
+    """All numbers from `lo` to `hi`, with a decoration. Never changed once made."""
 
-    __slots__ = ("hi", "lo", "nan")
+    __slots__ = ("decoration", "hi", "lo")
 
-    def __init__(self, lo: End, hi: End, nan: bool = False) -> None:
-        self.lo, self.hi, self.nan = lo, hi, nan
+    def __init__(self, lo: End, hi: End, decoration: int = COMMON) -> None:
+        self.lo, self.hi, self.decoration = lo, hi, decoration
 
     @property
     def thin(self) -> bool:
@@ -35,6 +43,16 @@ class Interval:
     def bounded(self) -> bool:
         return bool(self.lo.is_finite() and self.hi.is_finite())
 
+    @property
+    def infinite(self) -> bool:
+        """Whether it is certainly an infinity, that of a pole; what is only too large is a number."""
+        return self is EITHER or (self.lo is self.hi and not self.lo.is_finite())
+
+    @property
+    def valueless(self) -> bool:
+        """Whether it certainly is no real number."""
+        return self is EMPTY or (self.decoration == NOTHING and self.infinite)
+
     def has(self, x: Any) -> bool:
         return bool(self.lo <= x <= self.hi)
 
@@ -42,13 +60,19 @@ class Interval:
         return self.lo if self.lo is self.hi else self.lo.union(self.hi)
 
 
-UNDEFINED = Interval(-INF, INF, True)
+UNDEFINED, EITHER = Interval(-INF, INF, NOTHING), Interval(-INF, INF, NOTHING)
+EMPTY = Interval(INF, -INF, NOTHING)
+
+
+def infinity(end: End) -> Interval:
+    """The value at a pole."""
+    return Interval(end, end, NOTHING)
 
 
 def point(x: float) -> Interval:
-    """One double, not NaN."""
+    """One double, not NaN; an infinite one is that infinity."""
     end = arb(x)
-    return Interval(end, end)
+    return Interval(end, end) if end.is_finite() else infinity(end)
 
 
 def enclosed(ball: Any) -> Interval:
@@ -58,17 +82,27 @@ def enclosed(ball: Any) -> Interval:
     return Interval(ball.lower(), ball.upper()) if ball.is_finite() else UNDEFINED
 
 
+def marked(x: Interval, decoration: int) -> Interval:
+    """The same bounds with a decoration that is no better than this."""
+    return x if x.decoration <= decoration else Interval(x.lo, x.hi, decoration)
+
+
 def hull(x: Interval, y: Interval) -> Interval:
-    if x.nan or y.nan:
-        return UNDEFINED
-    return Interval(x.lo if x.lo <= y.lo else y.lo, x.hi if x.hi >= y.hi else y.hi)
+    """What holds for both, as well decorated as the worse."""
+    if x is EMPTY or y is EMPTY:
+        other = y if x is EMPTY else x
+        return UNDEFINED if other.infinite else marked(other, NOTHING)
+    worse = x.decoration if x.decoration <= y.decoration else y.decoration
+    return Interval(x.lo if x.lo <= y.lo else y.lo, x.hi if x.hi >= y.hi else y.hi, worse)
 
 
 def meet(x: Interval, y: Interval) -> Interval:
     """What two enclosures of one value leave."""
-    if x.nan or y.nan:
-        return y if x.nan else x
-    return Interval(x.lo if x.lo >= y.lo else y.lo, x.hi if x.hi <= y.hi else y.hi)
+    if x.valueless or y.valueless:
+        return x if x.valueless else y
+    found = x if x.decoration >= y.decoration else y
+    lo, hi = x.lo if x.lo >= y.lo else y.lo, x.hi if x.hi <= y.hi else y.hi
+    return found if lo > hi else Interval(lo, hi, found.decoration)
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -96,9 +130,7 @@ def point_of(end: Any) -> Interval:
 
 
 def sub(x: Interval, y: Interval) -> Interval:
-    if x is y and x.bounded:
-        return point_of(ZERO)
-    return add(x, neg(y))
+    return point_of(ZERO) if x is y else add(x, neg(y))
 
 
 def mul(x: Interval, y: Interval) -> Interval:
@@ -129,21 +161,25 @@ def _most(ends: list[Any]) -> Any:
 
 
 def div(x: Interval, y: Interval) -> Interval:
-    if x.lo is x.hi and y.lo is y.hi and x.bounded and y.bounded:
+    if x.lo is x.hi and y.lo is y.hi and x.bounded and y.bounded and y.lo != 0:
         return enclosed(x.lo / y.lo)
-    if x is y and not y.has(ZERO) and y.bounded:
-        return point_of(ONE)
+    if y.thin and y.lo == 0:
+        return EMPTY if x.thin and x.lo == 0 else UNDEFINED if x.has(ZERO) else EITHER
+    if x is y:
+        return Interval(ONE, ONE, NOTHING if y.has(ZERO) else COMMON)
     inverse = reciprocal(y)
-    return UNDEFINED if inverse.nan else mul(x, inverse)
+    return UNDEFINED if inverse is UNDEFINED else marked(mul(x, inverse), inverse.decoration)
 
 
 def reciprocal(y: Interval) -> Interval:
-    """1/y; one-sided beside 0, undefined across it."""
-    if y.lo < 0 < y.hi or (y.thin and y.lo == 0):
+    """1/y; one-sided beside 0, unknown across it."""
+    if y.lo < 0 < y.hi:
         return UNDEFINED
+    if y.thin and y.lo == 0:
+        return EITHER
     low = -INF if y.hi == 0 else ZERO if not y.hi.is_finite() else (1 / y.hi).lower()
     high = INF if y.lo == 0 else ZERO if not y.lo.is_finite() else (1 / y.lo).upper()
-    return Interval(low, high)
+    return Interval(low, high, NOTHING if y.lo == 0 or y.hi == 0 else COMMON)
 
 
 def fma(a: Interval, b: Interval, c: Interval) -> Interval:
@@ -158,7 +194,12 @@ def absolute(x: Interval) -> Interval:
 
 def even_power(x: Interval, n: int) -> Interval:
     a = absolute(x)
-    return enclosed(a.lo ** n) if a.thin and a.bounded else Interval((a.lo ** n).lower(), (a.hi ** n).upper())
+    return enclosed(a.lo ** n) if a.thin and a.bounded else Interval((a.lo ** n).lower(), _upper(a.hi ** n))
+
+
+def _upper(ball: Any) -> End:
+    """The upper end of a ball; infinity where Arb gave up."""
+    return ball.upper() if ball.is_finite() else INF
 
 
 def pown(x: Interval, exponent: Interval) -> Interval:
@@ -167,30 +208,38 @@ def pown(x: Interval, exponent: Interval) -> Interval:
     if n == 0:
         return point_of(ONE)
     if n < 0:
-        return reciprocal(pown(x, point(float(-n))))
-    if n % 2 == 0:
-        return even_power(x, n)
-    return rising(lambda t: t ** n)(x)
+        base = pown(x, point(float(-n)))
+        return infinity(INF) if n % 2 == 0 and base.thin and base.lo == 0 else reciprocal(base)
+    return even_power(x, n) if n % 2 == 0 else rising(lambda t: t ** n)(x)
 
 
 def power(x: Interval, y: Interval) -> Interval:
     """x**y: for x > 0 monotone in x and in y, so the extremes are at corners."""
     if (y.thin and y.lo == 0) or (x.thin and x.lo == 1):
         return point_of(ONE)
-    if x.nan or y.nan:
-        return UNDEFINED
     if y.thin and y.lo.is_integer() and abs(y.lo) <= 2 ** 53:
         return pown(x, y)
-    if x.lo < 0 or not x.bounded or not y.bounded:
-        return UNDEFINED if x.lo < 0 else Interval(ZERO, INF)
+    if x.lo < 0:
+        return negative_power(x, y)
+    if not x.bounded or not y.bounded:
+        return Interval(ZERO, INF, CONTINUOUS if x.lo > 0 or y.lo > 0 else NOTHING)
     if x.lo == 0:
         if y.lo <= 0:
-            return UNDEFINED if x.thin else Interval(ZERO, INF)
-        return Interval(ZERO, _most([ZERO] if x.thin else [(x.hi ** b).upper() for b in (y.lo, y.hi)]))
+            return infinity(INF) if x.thin and y.hi < 0 else UNDEFINED if x.thin else Interval(ZERO, INF, NOTHING)
+        return Interval(ZERO, _most([ZERO] if x.thin else [_upper(x.hi ** b) for b in (y.lo, y.hi)]))
     corners = [a ** b for a in (x.lo, x.hi) for b in (y.lo, y.hi)]
     if not all(c.is_finite() for c in corners):
-        return Interval(ZERO, INF)
+        return Interval(ZERO, INF, CONTINUOUS)
+    if x.thin and y.thin:
+        return enclosed(corners[0])
     return Interval(_most([ZERO, _least([c.lower() for c in corners])]), _most([c.upper() for c in corners]))
+
+
+def negative_power(x: Interval, y: Interval) -> Interval:
+    """Of a base that may be negative: it has a power where the exponent is whole."""
+    if y.has(y.lo.ceil()):
+        return UNDEFINED
+    return EMPTY if x.hi < 0 else marked(power(Interval(ZERO, x.hi), y), NOTHING)
 
 
 # ---------------------------------------------------------------- monotone functions
@@ -198,15 +247,29 @@ def power(x: Interval, y: Interval) -> Interval:
 IntervalFunction = Callable[[Interval], Interval]
 
 
-def rising(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> IntervalFunction:
-    """A function that rises from `least` to `most` over its domain low…high, from `f`, which gives a ball for a number."""
+def rising(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF,
+           poles: bool = False) -> IntervalFunction:
+    """A function that rises from `least` to `most` over its domain low…high, from `f`, which gives a ball for a number.
+
+    With `poles` the finite ends of the domain are poles.
+    """
     def bounds(x: Interval) -> Interval:
         if x.lo < low or x.hi > high:
-            return UNDEFINED
-        if x.lo is x.hi:
-            return clipped(enclosed(f(x.lo)), least, most) if x.lo.is_finite() else UNDEFINED
+            inside = Interval(low if x.lo < low else x.lo, high if x.hi > high else x.hi)
+            if inside.lo > inside.hi:
+                return EMPTY
+            return UNDEFINED if poles and inside.thin else marked(bounds(inside), NOTHING)
+        if poles and (x.lo == low or x.hi == high):
+            if x.thin:
+                return infinity(least if x.lo == low else most)
+            decoration = NOTHING
+        elif x.lo is x.hi:
+            return clipped(enclosed(f(x.lo)), least, most)
+        else:
+            decoration = COMMON
         below, above = _at_end(f, x.lo), _at_end(f, x.hi)
-        return clipped(Interval(least if below is None else below.lower(), most if above is None else above.upper()), least, most)
+        ends = Interval(least if below is None else below.lower(), most if above is None else above.upper(), decoration)
+        return clipped(ends, least, most)
     return bounds
 
 
@@ -217,7 +280,8 @@ def _at_end(f: Callable[[End], Any], end: End) -> Any | None:
 
 
 def exponential(f: Callable[[End], Any], least: End) -> IntervalFunction:
-    """A rising function that grows without end, from `least`: far out it is bounded by its value at REACH and infinity."""
+    """A rising function that grows without end, from `least`: beyond REACH its value is out of reach, and all that is known
+    of it is that it is a number beyond the value at REACH."""
     plain = rising(f, least=least)
 
     def bounds(x: Interval) -> Interval:
@@ -228,20 +292,22 @@ def exponential(f: Callable[[End], Any], least: End) -> IntervalFunction:
     return bounds
 
 
-REACH = arb(2) ** 40
+REACH = arb(2) ** 600
+"""Beyond it the exponents of exponentials have more bits than are worth their time."""
 
 
 def _within(end: End) -> End:
     return REACH if end > REACH else -REACH if end < -REACH else end
 
 
-def falling(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF) -> IntervalFunction:
-    mirrored = rising(lambda t: f(-t), -high, -low, least, most)
+def falling(f: Callable[[End], Any], low: End = -INF, high: End = INF, least: End = -INF, most: End = INF,
+            poles: bool = False) -> IntervalFunction:
+    mirrored = rising(lambda t: f(-t), -high, -low, least, most, poles)
     return lambda x: mirrored(neg(x))
 
 
 def clipped(x: Interval, least: End, most: End) -> Interval:
     """The part of bounds that a function can reach."""
-    if x.nan or (x.lo >= least and x.hi <= most):
+    if x.lo >= least and x.hi <= most:
         return x
-    return Interval(x.lo if x.lo >= least else least, x.hi if x.hi <= most else most)
+    return Interval(x.lo if x.lo >= least else least, x.hi if x.hi <= most else most, x.decoration)

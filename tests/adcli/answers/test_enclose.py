@@ -40,9 +40,10 @@ def test_declared_ranges_are_the_box_where_no_point_is_given():
 
 def test_csv_has_two_columns_a_result():
     out = succeeds("eval", "-e", "v = x*y", "--at", "x=1±0.5,y=2", "--enclose", "--format", "csv").out
-    assert out == "x_low,x_high,y_low,y_high,v_low,v_high\n0.5,1.5,2.0,2.0,1.0,3.0\n"
+    assert out == "x_low,x_high,y_low,y_high,v_low,v_high,v_decoration\n0.5,1.5,2.0,2.0,1.0,3.0,com\n"
     out = succeeds("jvp", "-e", "v = x*y", "--at", "x=1,y=2", "--tangent", "x=1", "--enclose", "--format", "csv").out
-    assert out == "x,y,dx,dy,v_low,v_high,dv_low,dv_high\n1.0,2.0,1.0,0.0,2.0,2.0,2.0,2.0\n"
+    assert out == ("x,y,dx,dy,v_low,v_high,v_decoration,dv_low,dv_high,dv_decoration\n"
+                   "1.0,2.0,1.0,0.0,2.0,2.0,com,2.0,2.0,com\n")
 
 
 def test_infinite_bounds_are_json_strings_and_the_operation_is_named():
