@@ -2,13 +2,12 @@
 
 As text the digits are comments, so the output stays a program; JSON has an object `digits` of the shape of the results, CSV
 a column `v_digits` behind every `v`. In both, 17 stands for an exact number; null or an empty field for one of which nothing
-is known.
+is proven.
 """
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import tee
-from typing import Any
 
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
@@ -68,20 +67,18 @@ def comment(d: Digits) -> str:
 
 def words(d: Digits) -> str:
     """How many digits are right, in words."""
-    if d.value is None:
-        return "digits unknown: no precision settles the exact value"
-    if d.value != d.value:
-        return "not a number in exact arithmetic" + (" either" if d.count is None else ": 0.0 digits")
-    if d.count is None:
-        return "infinite, with the sign of a zero"
-    if d.count == EXACT:
-        return "exact"
-    return f"{d.count:.1f} digits" + (f", exactly {exact_value(d.value)}" if d.count < FEW_DIGITS else "")
-
-
-def exact_value(value: Any) -> str:
-    """The exact value to 17 digits."""
-    return str(value.context.nstr(value, 17))
+    match d.exact, d.count:
+        case "nan", _:
+            return "not a number in exact arithmetic" + (" either" if d.count is None else ": 0.0 digits")
+        case "inf or -inf", None:
+            return "infinite, with the sign of a zero"
+        case _, None:
+            return "not proven"
+        case _, count if count == EXACT:
+            return "exact"
+        case exact, count:
+            shown = f"exactly {exact}" if exact else "exact value not proven"
+            return f"{count:.1f} digits" + f", {shown}" * (count < FEW_DIGITS)
 
 
 def json_lines(layout: Layout, rows: Iterable[Judged], number: Number) -> Iterator[str]:

@@ -346,7 +346,3 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
     functions = {**COMPARISONS, **RING, **functions}
     return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))
-
-
-REDUCED = frozenset(("sin", "cos", "tan", "gamma", "lgamma", "digamma", "polygamma"))
-"""Functions that `mpmath_arithmetic` gives up far out, where they are as defined as anywhere."""

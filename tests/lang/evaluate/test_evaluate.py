@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -34,3 +35,28 @@ def test_special_functions_against_multiple_precision(name, low, high):
                  "digamma": abs(math.pi / math.sin(math.pi * point.get("x0", 1))) if low < 0 else 2}.get(name, 1)
         allowed = 8 if name == "polygamma" else 4          # a polynomial in a cotangent, and a sum of ten reciprocals
         assert abs(got["z"] - want) <= allowed * math.ulp(max(abs(want), terms)), (point, got["z"], want)
+
+
+SIGNED = {"copysign", "atan2"}
+"""Functions that tell one zero from the other, which multiple precision does not."""
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_multiple_precision_follows_doubles_at_special_points(op):
+    """The same where the result is a double: infinities and NaN included, but for the sign of zeros and powers of infinities."""
+    exact, compared = mpmath_arithmetic(60), 0
+    f = program(op)
+    for at in special_points(op):
+        expected = evaluate(f, at)["z"]
+        found = evaluate(f, {k: exact.constant(x) for k, x in at.items()}, exact)["z"]
+        if (op.name in SIGNED and (0.0 in at.values() or any(x != x for x in at.values()))) or (
+                op.name in ("pow", "hypot") and any(math.isinf(x) for x in at.values())) or (
+                op.name == "lgamma" and expected == math.inf) or (op.name == "gamma" and 0.0 in at.values()):
+            continue
+        compared += 1
+        if not math.isfinite(expected) and found - found == 0:
+            assert abs(found) > sys.float_info.max or expected != expected, at
+        else:
+            x = float(found)
+            assert x == expected or (x != x and expected != expected) or abs(x - expected) <= 1e-13 * abs(expected), at
+    assert compared >= 8
