@@ -53,6 +53,27 @@ def test_infinite_bounds_are_json_strings_and_the_operation_is_named():
     assert adcli("eval", "-e", "v = log(x)", "--at", "x=1±2", "--enclose", "-q").err == ""
 
 
+@pytest.mark.parametrize(("formula", "box", "line", "decoration"), [
+    ("sqrt(x)", "x=0±1", "input f in [0.0, 1.0]   # partly defined; at most 1 times the true range", "trv"),
+    ("sqrt(x)", "x=-2±1", "input f in [-inf, inf]   # no value", "trv"), ("1/x", "x=0", "input f in [-inf, inf]   # no value", "trv"),
+    ("fmax(sqrt(x), -1)", "x=-1", "input f in [-1.0, -1.0]   # may be undefined", "trv"),
+    ("floor(x)", "x=1±1", "input f in [0.0, 2.0]   # may jump; at most 1 times the true range", "def"),
+    ("abs(x)", "x=0±1", "input f in [0.0, 1.0]   # at most 1 times the true range", "com"),
+])
+def test_where_a_result_is_defined_is_said_in_every_format(formula, box, line, decoration):
+    args = ("eval", "-e", formula, "--at", box, "--enclose", "-q", "--strict")
+    assert adcli(*args).out == line + "\n"
+    as_json, as_csv = adcli(*args, "--format", "json"), adcli(*args, "--format", "csv")
+    assert as_json.records[0]["decoration"] == {"value": {"f": decoration}}
+    assert as_csv.out.splitlines()[0].endswith("f_decoration") and as_csv.out.endswith(f",{decoration}\n")
+    assert as_json.code == as_csv.code == (4 if decoration == "trv" else 0)
+
+
+def test_a_range_that_is_not_certain_is_null_and_declared_ranges_have_decorations():
+    (found,) = succeeds("eval", "-e", "input x in [0, 2]; f = sqrt(2) + 0*x", "--enclose", "--format", "json").records
+    assert found["inner"] == {"value": {"f": None}} and found["decoration"] == {"value": {"f": "com"}}
+
+
 def test_a_comparison_that_nothing_decides_is_named():
     ended = adcli("eval", "-e", "v = sin(x)**2 + cos(x)**2 - 1 > 0 ? x : -x", "--at", "x=1", "--enclose")
     assert ended.out == "input v in [-1.0, 1.0]\n"

@@ -21,7 +21,7 @@ from compare_corpus import cases
 from exact_values import exact_values
 from hypothesis import given
 from hypothesis import strategies as st
-from one_operation import REAL
+from one_operation import REAL, special_points
 from one_operation import program as program_of
 from places import DATA
 from random_programs import Sample, law, samples
@@ -166,6 +166,23 @@ def test_every_primitive_holds_its_values_over_boxes(op):
         assert not belied(program, box, found, r), (box, found.decoration)
         assert found.decoration or op.defined or op.name == "tan" or POLE in {s.level for s in op.status}, box
     assert held > 16
+
+
+@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+def test_poles_and_missing_values_are_those_of_doubles(op):
+    """At zeros, infinities and NaN: what certainly has no value is NaN in doubles, what is certainly infinite is so, and what is
+    certainly a number is one, though it may overflow."""
+    program, certain = program_of(op), 0
+    for at in special_points(op):
+        found, x = own_interval(program, thin(at)), evaluate(program, at)["z"]
+        certain += found.valueless or found.decoration > 0
+        if found is intervals.EMPTY:
+            assert x != x, at
+        elif found.infinite:
+            assert math.isinf(x) and found.has(intervals.arb(x)), (at, x)
+        elif found.decoration:
+            assert x == x or max(map(abs, at.values())) >= 1e300, (at, x)
+    assert certain >= 8
 
 
 EXACT = mpmath_arithmetic(100)
