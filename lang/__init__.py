@@ -21,6 +21,7 @@ One word for one thing, here and in all of the project:
     guard          the condition under which a derivative value exists; elsewhere it is zero by construction
     status         the worst level that an evaluation meets, from smooth to indeterminate; a place is where it was met
     size, extent   a name for a number of elements; the length of one dimension, an expression of sizes
+    enclosure      guaranteed bounds of a result, and its decoration: whether it is defined and continuous where they hold
     row            one point of a table of data, with its results; or one primitive of the table, where that is what is spoken of
     kernel         compiled code for a program, called on memory
     task           a request of a command line, worked out: program, derivative, kernel

@@ -254,7 +254,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
         "output": output_option,
         "quiet": quiet_option,
-        "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are right."),
+        "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are proven right."),
         "enclose": option(TRUST, "--enclose", is_flag=True,
                           help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
         "status": option(TRUST, "--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),

@@ -55,7 +55,8 @@ def test_infinite_bounds_are_json_strings_and_the_operation_is_named():
 
 @pytest.mark.parametrize(("formula", "box", "line", "decoration"), [
     ("sqrt(x)", "x=0±1", "input f in [0.0, 1.0]   # partly defined; at most 1 times the true range", "trv"),
-    ("sqrt(x)", "x=-2±1", "input f in [-inf, inf]   # no value", "trv"), ("1/x", "x=0", "input f in [-inf, inf]   # no value", "trv"),
+    ("sqrt(x)", "x=-2±1", "input f in [-inf, inf]   # no value", "trv"),
+    ("1/x", "x=0", "input f in [-inf, inf]   # no value", "trv"),
     ("fmax(sqrt(x), -1)", "x=-1", "input f in [-1.0, -1.0]   # may be undefined", "trv"),
     ("floor(x)", "x=1±1", "input f in [0.0, 2.0]   # may jump; at most 1 times the true range", "def"),
     ("abs(x)", "x=0±1", "input f in [0.0, 1.0]   # at most 1 times the true range", "com"),
