@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple, Protocol
@@ -18,6 +17,7 @@ from adcli.lang.ir import Program, Var
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INFIX, POWER, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed, infix
 from adcli.lang.ir.primitives import TABLE
+from adcli.output.typeset import latex_names
 
 Number = Callable[[float], str]
 SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
@@ -120,13 +120,6 @@ class Unicode:
         return OPEN_CALL.sub(r"\1\2 \3", formula)
 
 
-LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
-           "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
-CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
-GREEK = frozenset(LETTERS + CAPITALS)
-SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
-
-
 class Latex:
     r"""\dot{x}_{1}, \bar{v}_{-1}, v_{1} \cdot v_{2}, \ln v_{1}: mathematics for amsmath. `names` are all there are."""
 
@@ -134,7 +127,7 @@ class Latex:
 
     def __init__(self, number: Number, names: Collection[str]) -> None:
         self.written = number
-        self.parts = dict(zip(names, typeset_all(list(names)), strict=True))
+        self.parts = dict(zip(names, latex_names(list(names)), strict=True))
 
     def label(self, label: Label, kind: str = VALUE) -> str:
         base, sub = self.parts[label.stem] if label.subscript is None else (label.stem, str(label.subscript))
@@ -181,36 +174,3 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
     else:
         level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
     return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
-
-
-def typeset_all(names: Sequence[str]) -> list[tuple[str, str]]:
-    """The base and the index of every name; names that would look the same are spelled out instead."""
-    found = [typeset(name) for name in names]
-    times = Counter(found)
-    return [parts if times[parts] == 1 else (spelled_out(name), "") for name, parts in zip(names, found, strict=True)]
-
-
-def typeset(name: str) -> tuple[str, str]:
-    """x_max as x with the index max, alpha2 as α with the index 2."""
-    base, index = name, ""
-    if m := re.fullmatch(r"([^\W\d]+?)_?(\d+)|([^\W_]+)_([^\W_]+)", name):
-        base, index = (m[1], m[2]) if m[1] else (m[3], m[4])
-    return letter(base), index if index.isdecimal() or not index or letter(index) == index else f"\\text{{{index}}}"
-
-
-def letter(base: str) -> str:
-    """A letter as it is, a Greek one or its name as the command, a word in italics."""
-    if base in GREEK:
-        return f"\\{base}"
-    if len(base) == 1:
-        kind = unicodedata.name(base, "").split()
-        if kind[:2] == ["GREEK", "SMALL"] and kind[-1].lower() in GREEK:
-            return f"\\{kind[-1].lower()}"
-        if kind[:2] == ["GREEK", "CAPITAL"] and kind[-1].capitalize() in GREEK:
-            return f"\\{kind[-1].capitalize()}"
-    return base if len(base) == 1 and base.isascii() and base != "_" else spelled_out(base)
-
-
-def spelled_out(name: str) -> str:
-    escaped = "".join(SPECIAL.get(c, c) for c in name)
-    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\text{{\itshape {escaped}}}"

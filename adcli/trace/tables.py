@@ -32,6 +32,7 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
+from adcli.output.typeset import booktabs, markdown_table
 from adcli.trace.notation import Label, Notation
 
 
@@ -263,28 +264,23 @@ def aligned(cell: Cell, columns: Sequence[int]) -> str:
 def markdown(table: TraceTable) -> Iterator[str]:
     """A table of GitHub-flavoured Markdown."""
     columns = 2 if table.titles[1] else 1
-    yield f"| {' | '.join(table.titles[:columns])} |\n|{':---|' * columns}\n"
-    for row in (row for section in table.sections for row in section):
-        yield f"| {' | '.join(escaped(' = '.join(filter(None, cell))) for cell in row[:columns])} |\n"
-
-
-def escaped(text: str) -> str:
-    return re.sub(r"([\\|*_<`\[\]~])", r"\\\1", text)
+    rows = ([" = ".join(filter(None, cell)) for cell in row[:columns]] for section in table.sections for row in section)
+    yield from markdown_table(table.titles[:columns], rows)
 
 
 def latex(table: TraceTable) -> Iterator[str]:
     """A tabular with booktabs rules; its formulas need amsmath."""
     columns = 2 if table.titles[1] else 1
     layout = r"@{\qquad}".join([r"l@{\;}l@{\;}l@{\;}l"] * columns)
-    yield f"\\begin{{tabular}}{{@{{}}{layout}@{{}}}}\n\\toprule\n"
-    yield " & ".join(rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in table.titles[:columns]) + " \\\\\n"
-    for section in filter(None, table.sections):
-        yield "\\midrule\n"
-        for row in section:
-            cells = [f"${part}$" if i == 0 else f"$= {part}$" if part else ""
-                     for cell in row[:columns] for i, part in enumerate(cell)]
-            yield " & ".join("" if c == "$$" else c for c in cells) + " \\\\\n"
-    yield "\\bottomrule\n\\end{tabular}\n"
+    head = [rf"\multicolumn{{4}}{{l}}{{{title}}}" for title in table.titles[:columns]]
+    sections = [[latex_cells(row[:columns]) for row in section] for section in table.sections]
+    yield from booktabs(f"@{{}}{layout}@{{}}", head, sections)
+
+
+def latex_cells(row: Sequence[Cell]) -> list[str]:
+    """The parts of a row's cells, each in a column of its own."""
+    cells = [f"${part}$" if i == 0 else f"$= {part}$" if part else "" for cell in row for i, part in enumerate(cell)]
+    return ["" if c == "$$" else c for c in cells]
 
 
 RENDERERS = {"text": text, "markdown": markdown, "latex": latex}

@@ -1,0 +1,75 @@
+"""Names and tables as Markdown and LaTeX have them: what traces and uncertainty budgets for a report are made of."""
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+           "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
+CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
+GREEK = frozenset(LETTERS + CAPITALS)
+SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A table of GitHub-flavoured Markdown."""
+    yield f"| {' | '.join(head)} |\n|{':---|' * len(head)}\n"
+    for row in rows:
+        yield f"| {' | '.join(map(markdown_text, row))} |\n"
+
+
+def markdown_text(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return re.sub(r"([\\|*_<`\[\]~])", r"\\\1", text)
+
+
+def latex_text(text: str) -> str:
+    """A sentence with numbers in LaTeX, for pdflatex as well as newer engines."""
+    escaped = "".join(SPECIAL.get(c, c) for c in text)
+    for sign, command in (("±", r"$\pm$"), ("∞", r"$\infty$"), ("~", r"\textasciitilde{}"), ("^", r"\textasciicircum{}")):
+        escaped = escaped.replace(sign, command)
+    return escaped
+
+
+def booktabs(layout: str, head: Sequence[str], sections: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]:
+    """A tabular of LaTeX with the rules of booktabs, one above each section; cells are LaTeX already."""
+    yield f"\\begin{{tabular}}{{{layout}}}\n\\toprule\n{' & '.join(head)} \\\\\n"
+    for section in filter(None, sections):
+        yield "\\midrule\n"
+        yield from (" & ".join(row) + " \\\\\n" for row in section)
+    yield "\\bottomrule\n\\end{tabular}\n"
+
+
+def latex_names(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The base and the index of every name; names that would look the same are spelled out instead."""
+    found = [typeset(name) for name in names]
+    times = Counter(found)
+    return [parts if times[parts] == 1 else (spelled_out(name), "") for name, parts in zip(names, found, strict=True)]
+
+
+def typeset(name: str) -> tuple[str, str]:
+    """x_max as x with the index max, alpha2 as α with the index 2."""
+    base, index = name, ""
+    if m := re.fullmatch(r"([^\W\d]+?)_?(\d+)|([^\W_]+)_([^\W_]+)", name):
+        base, index = (m[1], m[2]) if m[1] else (m[3], m[4])
+    return letter(base), index if index.isdecimal() or not index or letter(index) == index else f"\\text{{{index}}}"
+
+
+def letter(base: str) -> str:
+    """A letter as it is, a Greek one or its name as the command, a word in italics."""
+    if base in GREEK:
+        return f"\\{base}"
+    if len(base) == 1:
+        kind = unicodedata.name(base, "").split()
+        if kind[:2] == ["GREEK", "SMALL"] and kind[-1].lower() in GREEK:
+            return f"\\{kind[-1].lower()}"
+        if kind[:2] == ["GREEK", "CAPITAL"] and kind[-1].capitalize() in GREEK:
+            return f"\\{kind[-1].capitalize()}"
+    return base if len(base) == 1 and base.isascii() and base != "_" else spelled_out(base)
+
+
+def spelled_out(name: str) -> str:
+    escaped = "".join(SPECIAL.get(c, c) for c in name)
+    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\text{{\itshape {escaped}}}"
