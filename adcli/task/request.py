@@ -13,7 +13,7 @@ class Request(NamedTuple):
 
     `of` and `wrt` name outputs (for grad also single partial derivatives, 'v:x,x,y') and inputs, None for the default; `order` is
     that of grad, taylor and propagate; `zeros` says whether matrices keep entries that are zero by construction (None: as they
-    pay); `correlations` are of pairs of inputs; `fast` lets code fuse and reciprocate.
+    pay); `correlations` are of pairs of inputs, `moments` of inputs that are not normal; `fast` lets code fuse and reciprocate.
     """
 
     verb: str
@@ -26,6 +26,7 @@ class Request(NamedTuple):
     zeros: bool | None = None
     scaled: bool = False
     correlations: tuple[tuple[str, str, float], ...] = ()
+    moments: tuple[tuple[str, float, float], ...] = ()
 
     def key(self) -> str:
         """The name of the cache entry, here and now."""

@@ -35,6 +35,8 @@ MatrixKind = Literal["jacobian", "hessian"]
 TEXT_FORMATS = ("text", "json", "csv")
 MATRIX_FORMATS = ("coo", "mtx")
 """Formats that write the entries of a matrix, those that are not zero by construction."""
+TABLE_FORMATS = ("markdown", "latex")
+"""Formats that write an uncertainty budget as a table for a report."""
 
 
 class Asked(NamedTuple):
@@ -139,7 +141,8 @@ def _propagate(asked: Asked) -> Program:
     from adcli.lang.derive.uncertainty import propagation
     from adcli.task.shapes import refuse_tensors
     refuse_tensors(asked.primal, "propagate")
-    return propagation(asked.primal, asked.moving, asked.request.order, asked.request.correlations)
+    request = asked.request
+    return propagation(asked.primal, asked.moving, request.order, request.correlations, request.moments)
 
 
 # ---------------------------------------------------------------- where results stand in JSON
@@ -239,13 +242,14 @@ VERBS = {verb.name: verb for verb in (
         name="propagate", short="Uncertainties of the outputs from those of the inputs.",
         help="""The outputs with their standard uncertainties, and the share of every input in them (percent of the variance).
 
-        Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. A table has
-        them in columns u_x beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
+        Uncertainties are standard uncertainties (one standard deviation); inputs without one are exact. A distribution may
+        follow ±, as in x=2±0.1~rect: 'adcli help uncertainty' has them all. A table has standard uncertainties in columns u_x
+        beside x. Results: v, u_v, share_v_x, corr_v_w; mean_v and u2_v with --second-order.""",
         examples=("adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2%",
-                  "adcli propagate -e 'v = x*sin(y)' --at x=2±0.1,y=0.5±2% --monte-carlo 10000"),
+                  "adcli propagate -e 'v = x*sin(y)' --at 'x=2±0.1~rect,y=0.50(1)' --monte-carlo 1e6 --format markdown"),
         header="the outputs and their standard uncertainties",
         wrt="--wrt", mode="", seed="tangent", derive=_propagate,
         places=lambda s: [("propagate", c.name) for c in s.derived], matrix=None,
         options=(),
-        formats=TEXT_FORMATS, module="propagate.command", partials=False),
+        formats=TEXT_FORMATS + TABLE_FORMATS, module="propagate.command", partials=False),
 )}

@@ -3,12 +3,15 @@
 To first order u(v) is the length of the vector of contributions c·u(x), c the partial derivatives (JCGM 100:2008, Evaluation
 of measurement data: Guide to the expression of uncertainty in measurement, equations 10 and 16). Correlated contributions are
 first made independent by the Cholesky factor L of the correlation matrix, so u(v) = ‖Lᵀ(c∘u)‖ is a sum of squares: it cannot
-become negative by rounding, and `hypot` takes it without overflow.
+become negative by rounding, and `hypot` takes it without overflow. Contributions that cancel within their rounding are 0: what is
+left of them is no uncertainty.
 
 To second order, for jointly normal inputs of covariance Σ, Hessian H: the mean is v + ½ tr(HΣ), the variance gᵀΣg + ½ tr((HΣ)²)
 (the moments of a quadratic form: Searle, Linear Models, 1971, section 2.5). With B = Lᵀ(u∘H∘u)L these are v + ½ tr B and
-u(v)² + ½ ‖B‖², again a sum of squares. JCGM 100, 5.1.2, note, has the same terms where the inputs are independent, and further
-ones with third derivatives, which belong to an expansion of higher order.
+u(v)² + ½ ‖B‖², again a sum of squares. An independent input of skewness γ and kurtosis κ, with c its contribution and b its entry
+of the diagonal, has (c + ½γb)² + ¼(κ − 1 − γ²)b² for c² + ½b² (the moments of a quadratic polynomial; never negative, since
+κ ≥ 1 + γ²: Pearson 1916). JCGM 100, 5.1.2, note, has the same terms where the inputs are independent and normal, and further ones
+with third derivatives, which belong to an expansion of higher order.
 """
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, cholesky, figures
+from adcli.lang.derive.uncertainty_figures import Correlation, Factor, Figure, Moments, cholesky, figures
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var, substitute
 from adcli.lang.ir.build import Builder, Expr, apply
 from adcli.lang.ir.errors import AdError
@@ -29,14 +32,19 @@ from adcli.lang.passes.simplify import simplify
 
 Sparse = dict[tuple[int, int], Expr]
 
+ROUNDING = math.ulp(1.0)
+CANCELLED = 16
+"""A sum of contributions is 0 where it is below this many roundings of its terms, and one more for each term."""
 MOST_RESULTS = 100_000
 """Results of one propagation, or second derivatives (which are symmetric: twice as many) with what correlations make of them."""
 
 
 @paused()
-def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlations: Sequence[Correlation] = ()) -> Program:
+def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlations: Sequence[Correlation] = (),
+                moments: Sequence[Moments] = ()) -> Program:
     """The program with further inputs u_x, the standard uncertainties of the inputs in `wrt`, and the `figures` as further
-    results. Where u(v) is 0 or infinite, shares and correlations are 0. AdError where `correlations` cannot be."""
+    results. Where u(v) is 0 or infinite, shares and correlations are 0. `moments` are of inputs that are not normal and have no
+    correlation, for the second order. AdError where `correlations` cannot be."""
     outputs = [r.name for r in program.results]
     factor = cholesky(wrt, correlations)
     wanted = figures(outputs, wrt, order, correlations)
@@ -48,7 +56,7 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
     names, b = Names.of(derived), Builder()
     b.equations.extend(derived.equations)
     spreads = tuple(Param(Var(n := names.fresh(f"u_{x}")), n, low=0.0, high=math.inf, seed=x) for x in wrt)
-    made = _Propagation(b, derived, wrt, [b.expr(s.var) for s in spreads], factor)
+    made = _Propagation(b, derived, wrt, [b.expr(s.var) for s in spreads], factor, moments)
     values: dict[Figure, Expr] = {}
     for v in outputs:
         values |= made.first(v, correlations)
@@ -65,7 +73,9 @@ def propagation(program: Program, wrt: Sequence[str], order: int = 1, correlatio
 class _Propagation:
     """The equations of one propagation. `parts` has for each output its independent contributions, `whole` u(v)."""
 
-    def __init__(self, b: Builder, derived: Program, wrt: Sequence[str], spreads: list[Expr], factor: Factor) -> None:
+    def __init__(self, b: Builder, derived: Program, wrt: Sequence[str], spreads: list[Expr], factor: Factor,
+                 moments: Sequence[Moments]) -> None:
+        self.moments = {wrt.index(x): (skewness, kurtosis) for x, skewness, kurtosis in moments}
         self.b, self.wrt, self.spreads, self.factor = b, wrt, spreads, factor
         self.values = {r.name: b.expr(r.atom) for r in derived.results if not r.wrt}
         self.partials: dict[str, dict[tuple[str, ...], Expr]] = {v: {} for v in self.values}
@@ -121,8 +131,18 @@ class _Propagation:
         turned = self.turned_twice(curved)
         trace = [t for (i, j), t in turned.items() if i == j]
         mean = apply(TABLE["fma"], 0.5, total(trace), self.values[v]) if trace else self.values[v]
-        rest = [math.sqrt(0.5) * t if i == j else t for (i, j), t in turned.items() if i <= j]
-        return {Figure("mean", v): mean, Figure("u2", v): self.length([self.whole[v], *rest])}
+        first, rest = [self.whole[v]], [t for (i, j), t in turned.items() if i < j]
+        diagonal = {i: t for (i, j), t in turned.items() if i == j}
+        if any(skewness for i, (skewness, _) in self.moments.items() if i in diagonal):
+            parts = dict(self.parts[v])
+            for i, (skewness, _) in self.moments.items():
+                if skewness and i in diagonal:
+                    parts[i] = total([*([parts[i]] if i in parts else []), 0.5 * skewness * diagonal[i]])
+            first = list(parts.values())
+        for i, t in diagonal.items():
+            skewness, kurtosis = self.moments.get(i, (0.0, 3.0))
+            rest.append(0.5 * math.sqrt(max(kurtosis - 1 - skewness**2, 0.0)) * t)
+        return {Figure("mean", v): mean, Figure("u2", v): self.length([*first, *rest])}
 
     def turned(self, terms: Mapping[int, Expr]) -> dict[int, Expr]:
         """Lᵀ times a vector: contributions that are independent."""
@@ -130,7 +150,7 @@ class _Propagation:
         for i, t in terms.items():
             for k, weight in self.factor[i].items():
                 columns.setdefault(k, []).append(t if weight == 1 else weight * t)
-        return {k: total(parts) for k, parts in columns.items()}
+        return {k: self.remainder(parts) for k, parts in columns.items()}
 
     def turned_twice(self, terms: Sparse) -> Sparse:
         """Lᵀ A L for a symmetric A."""
@@ -139,8 +159,18 @@ class _Propagation:
             for (i, j), t in terms.items():
                 for k, weight in self.factor[i].items():
                     columns.setdefault((j, k), []).append(t if weight == 1 else weight * t)
-            terms = {place: total(parts) for place, parts in columns.items()}
+            terms = {place: self.remainder(parts) for place, parts in columns.items()}
         return terms
+
+    def remainder(self, parts: Sequence[Expr]) -> Expr:
+        """The sum of contributions, 0 where they cancel. The bound is a sum of small parts, which cannot overflow, and an
+        infinite sum is not below it."""
+        whole = total(parts)
+        if len(parts) < 2:
+            return whole
+        rounding = (CANCELLED + len(parts)) * ROUNDING
+        bound = total([rounding * apply(TABLE["abs"], part) for part in parts])
+        return apply(TABLE["select"], apply(TABLE["abs"], whole) < bound, 0, whole)
 
     def length(self, parts: Sequence[Expr]) -> Expr:
         if len(parts) < 2:

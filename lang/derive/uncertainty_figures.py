@@ -3,7 +3,6 @@ where nothing is differentiated any more.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,11 +10,16 @@ from adcli.lang.ir.errors import AdError, nearest
 
 Correlation = tuple[str, str, float]
 """Two inputs and the correlation coefficient of their estimates."""
+Moments = tuple[str, float, float]
+"""An input with the skewness and the kurtosis of its distribution: 0 and 3 where it is normal."""
 Factor = list[dict[int, float]]
 """Rows of a lower triangular matrix, by column, without the zeros."""
 
+DIGITS = 50
+"""Decimal digits of the factorisation: contributions that cancel exactly must meet equal weights."""
 SINGULAR = 1e-14
-"""A pivot of the Cholesky factorisation below this is zero: the correlations make one estimate a combination of others."""
+"""The square of a pivot of the Cholesky factorisation below this is zero: the correlations, which have the 16 digits of doubles,
+make one estimate a combination of others."""
 SLACK = 1e-9
 """How far a coefficient may lie outside of what the others allow, by rounding."""
 
@@ -49,26 +53,43 @@ def figures(outputs: Sequence[str], wrt: Sequence[str], order: int, correlations
 
 def cholesky(names: Sequence[str], correlations: Sequence[Correlation]) -> Factor:
     """L with L Lᵀ the correlation matrix of the named inputs, row by row (Cholesky; Golub and Van Loan, Matrix Computations,
-    section 4.2); a zero pivot is allowed. AdError for a name that is none of them, and for coefficients that cannot be
-    together: the first pair at which they contradict each other is named."""
+    section 4.2), each entry rounded once; a zero pivot is allowed. AdError for a name that is none of them, and for coefficients
+    that cannot be together: the first pair at which they contradict each other is named."""
     given = _coefficients(names, correlations)
-    rows: Factor = []
-    for i, x in enumerate(names):
-        row: dict[int, float] = {}
-        rest = 1.0
-        for k in range(min((k for k, j in given if j == i), default=i), i):
-            r, pivot = given.get((k, i), 0.0), rows[k].get(k, 0.0)
-            others = math.fsum(row[j] * w for j, w in rows[k].items() if j in row)
-            reach = pivot * math.sqrt(max(rest, 0.0))
-            if abs(r - others) > reach + SLACK:
-                raise _contradiction(names[k], x, r, max(others - reach, -1.0), min(others + reach, 1.0))
-            if pivot and r != others:
-                row[k] = (r - others) / pivot
-                rest -= row[k] ** 2
-        if rest > SINGULAR:
-            row[i] = math.sqrt(rest)
-        rows.append(row)
-    return rows
+    if not given:
+        return [{i: 1.0} for i in range(len(names))]
+    from decimal import Decimal, localcontext
+    first = {i: min(k for k, j in given if j == i) for i in {j for _, j in given}}
+    rows: list[dict[int, Decimal]] = []
+    with localcontext(prec=DIGITS):
+        for i, x in enumerate(names):
+            row: dict[int, Decimal] = {}
+            rest = Decimal(1)
+            for k in range(first.get(i, i), i):
+                r, pivot = Decimal(repr(given.get((k, i), 0.0))), rows[k].get(k, Decimal(0))
+                others = sum((row[j] * w for j, w in rows[k].items() if j in row), Decimal(0))
+                reach = pivot * max(rest, Decimal(0)).sqrt()
+                if abs(r - others) > reach + Decimal(SLACK):
+                    raise _contradiction(names[k], x, float(r), float(max(others - reach, Decimal(-1))),
+                                         float(min(others + reach, Decimal(1))))
+                if pivot and r != others:
+                    row[k] = (r - others) / pivot
+                    rest -= row[k] ** 2
+            if rest > SINGULAR:
+                row[i] = rest.sqrt()
+            rows.append(row)
+        return [{k: float(w) for k, w in row.items()} for row in rows]
+
+
+def components(names: Sequence[str], correlations: Sequence[Correlation]) -> list[list[str]]:
+    """The names in groups that no correlation joins."""
+    group = {x: [x] for x in names}
+    for x, y, r in correlations:
+        if r and group[x] is not group[y]:
+            group[x] += group[y]
+            for z in group[y]:
+                group[z] = group[x]
+    return list({id(g): g for g in group.values()}.values())
 
 
 def _coefficients(names: Sequence[str], correlations: Sequence[Correlation]) -> dict[tuple[int, int], float]:
