@@ -16,7 +16,7 @@ from adcli.answers.diagnose import described, letter
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
 from adcli.input.points import located, several
-from adcli.input.spreads import SIGN, split
+from adcli.input.spreads import widths
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
 from adcli.lang.ir import Equation, Param
 from adcli.lang.ir.errors import AdError, Note
@@ -47,7 +47,7 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
             case "json":
                 lines = json_lines(layout, rows, number)
             case "csv":
-                lines = csv_lines(layout, rows, number, not specs or any(SIGN.search(spec) for spec in specs))
+                lines = csv_lines(layout, rows, number, not specs or any(widths(spec)[1] for spec in specs))
             case _:
                 lines = paragraphs(layout, rows, number, several(specs))
         write_points(out, lines)
@@ -73,7 +73,7 @@ def given_boxes(task: Task, specs: Sequence[str], watch: Watch) -> Iterator[Give
     inputs = task.free
     if not specs:
         return iter([declared(inputs)])
-    parts = [split(spec) for spec in specs]
+    parts = [widths(spec) for spec in specs]
     centres = [located(inputs, [plain], watch.say, task.signature.source) for plain, _ in parts]
     for _, spreads in parts:
         for name in spreads:

@@ -17,7 +17,7 @@ from adcli.command.options import (
     program_options,
     takes,
 )
-from adcli.command.usage import TRUST, WHERE, WRITTEN, Command
+from adcli.command.usage import TRUST, WHERE, WRITTEN, Command, WholeNumber
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import destination, say
 
@@ -45,9 +45,9 @@ class CheckOptions(Options):
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable (default: points are drawn).")
-@option(WHERE, "--samples", type=click.IntRange(1, MOST_POINTS), default=10, show_default=True, metavar="N",
+@option(WHERE, "--samples", type=WholeNumber(1, MOST_POINTS), default=10, show_default=True, metavar="N",
         help="Number of points to draw, from declared ranges where there are any.")
-@option(WHERE, "--seed", type=click.IntRange(0, 1 << 53), default=0, show_default=True, metavar="S",
+@option(WHERE, "--seed", type=WholeNumber(0, 1 << 53), default=0, show_default=True, metavar="S",
         help="Seed of the points and directions drawn.")
 @option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
         help="Decimal digits that multiple precision must settle.")

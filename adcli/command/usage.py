@@ -5,6 +5,7 @@ click lets pass and a user would not want is refused here: a second PROGRAM, an 
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -102,6 +103,23 @@ class OneOf(click.ParamType):
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
+class WholeNumber(click.IntRange):
+    """A whole number, which may be written 1e6 or 1_000_000, or one of a few words."""
+
+    def __init__(self, least: int, most: int, words: Sequence[str] = ()) -> None:
+        super().__init__(least, most)
+        self.words = tuple(words)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in self.words:
+            return value
+        if isinstance(value, str) and (power := re.fullmatch(r"(\d+)(?:\.(\d*))?[eE]\+?(\d{1,2})", value.strip(), re.ASCII)):
+            whole, fraction, exponent = power[1], (power[2] or "").rstrip("0"), int(power[3])
+            if len(fraction) <= exponent:
+                value = int(whole + fraction) * 10 ** (exponent - len(fraction))
+        return super().convert(value, param, ctx)
+
+
 def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> AdError:
     """The error for a word that is none of the known ones."""
     known = list(known)
@@ -124,7 +142,8 @@ def said(error: click.ClickException) -> AdError:
     if isinstance(error, click.BadParameter) and error.param is not None:
         kind = error.param.type
         if isinstance(kind, click.IntRange):
-            return AdError(f"{error.param.opts[0]} needs a whole number from {kind.min} to {kind.max}")
+            words = "".join(f", or {word}" for word in getattr(kind, "words", ()))
+            return AdError(f"{error.param.opts[0]} needs a whole number from {kind.min} to {kind.max}{words}")
         return AdError(f"{error.param.opts[0]}: {error.message.rstrip('.')}")
     return AdError(error.format_message())
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
+SPREAD = re.compile(r"±|~|^[+-]?[\d.]+\(")
+"""What a number with a spread has: x=2±0.1, x=2.0(1), x=2~exp."""
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
@@ -188,7 +190,7 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
         from adcli.input import arrays
         written = text[0] == "["
         return [{name: arrays.text_array(name, text) if written else arrays.read_tensor(name, text[1:], kinds.get(name, 2))}]
-    if "±" in text:
+    if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
                       help="spreads are for propagate and --enclose")
     return span(name, text) if ":" in text else [{name: value(name, text)}]

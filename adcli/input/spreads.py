@@ -1,50 +1,104 @@
 """Points with a spread: `x=2±0.1`, for uncertainties and for boxes.
 
-`+-` stands for ± on keyboards that have none, and `x=2±5%` is a part of the value itself. A point without any spread is a
-point as every other verb knows it.
+`+-` stands for ± on keyboards that have none, `x=2±5%` is a part of the value itself, and x=2.0(1) is 2.0±0.1, as tables of
+constants have it. For uncertainties a distribution may follow (`x=2±0.1~rect`), and values may come from a file
+(`x=@values.csv:column`). A point without any spread is a point as every other verb knows it.
 """
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Callable, Sequence
 
+from adcli.input.distributions import NORMAL, SAMPLES, Sample, Spread, T, distribution
 from adcli.input.points import value
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 
 SIGN = re.compile(r"±|\+-|\+/-")
-CONCISE = re.compile(r"([+-]?\d*)\.?(\d*)\((\d+)\)([eE][+-]?\d+)?", re.ASCII)
-"""1.23(4), an uncertainty in units of the last digit, as tables of constants have it."""
+CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
+"""1.23(4), an uncertainty in units of the last digit; with a point of its own, 12.0(1.2), as it stands (JCGM 100, 7.2.2)."""
+TAIL = re.compile(r"~\s*([^\W\d]\w*\s*(?:\([^()]*\))?)\s*$")
+"""A distribution behind the name of a file, which may have a ~ itself."""
+Read = Callable[[str, str], Sequence[float]]
+"""The values in a column of a file."""
 
 
-def split(spec: str) -> tuple[str, dict[str, float]]:
-    """A point without its spreads, and the spread of every input that has one: a finite number, 0 or more."""
+def split(spec: str, read: Read | None = None) -> tuple[str, dict[str, Spread]]:
+    """A point without its spreads, and the spread of every input that has one. Without `read`, files are none of its business."""
     plain, spreads = [], {}
     for part in spec.split(","):
-        number, *spread = SIGN.split(part)
-        plain.append(number)
-        if spread:
-            name, _, text = (s.strip() for s in number.partition("="))
-            if len(spread) > 1:
-                raise AdError(f"'{part.strip()}' has two spreads")
-            if not text or ":" in text:
-                raise AdError(f"'{part.strip()}' is not name=value±spread", help="write x=2±0.1")
-            spreads[name] = width(name, text, spread[0].strip())
-        elif known := CONCISE.fullmatch(part.partition("=")[2].strip()):
-            raise AdError(f"'{part.strip()}': write the spread after ±", help=f"write {spelled_out(part, known)}")
+        name, _, text = (s.strip() for s in part.partition("="))
+        file = text.startswith("@")
+        found = from_file(name, text, read) if file and read else None if file else written(part, name, text)
+        if found is None:
+            plain.append(part)
+            continue
+        if name in spreads:
+            raise AdError(f"'{name}' is given twice in '{spec}'")
+        number, spreads[name] = found
+        plain.append(f"{name}={number}")
     return ",".join(plain), spreads
 
 
-def spelled_out(part: str, known: re.Match[str]) -> str:
-    """`x=1.23(4)` as x=1.23±0.04."""
-    whole, fraction, digits, power = known.groups(default="")
-    point = "." if fraction else ""
+def widths(spec: str) -> tuple[str, dict[str, float]]:
+    """The same for a box: half the width of every input that has one."""
+    plain, spreads = split(spec)
+    for name, spread in spreads.items():
+        if spread.kind is not NORMAL:
+            raise AdError(f"{name}: a box has no distribution", help=f"write {name}={spread.x:.15g}±{spread.width:.15g}")
+    return plain, {name: spread.width for name, spread in spreads.items()}
+
+
+# ---------------------------------------------------------------- a number with its spread
+
+def written(part: str, name: str, text: str) -> tuple[str, Spread] | None:
+    """The number of x=2±0.1~rect as it is written, and its spread; None where there is none."""
+    body, tilde, kind = text.partition("~")
+    number, *width = (s.strip() for s in SIGN.split(body))
+    if not (width or tilde or CONCISE.fullmatch(number) or SIGN.search(part)):
+        return None
+    if len(width) > 1:
+        raise AdError(f"'{part.strip()}' has two spreads")
+    if not width and (concise := CONCISE.fullmatch(number)):
+        number, spread = spelled_out(concise)
+        width = [spread]
+    if not number or ":" in number:
+        raise AdError(f"'{part.strip()}' is not name=value±spread", help="write x=2±0.1")
+    x = value(name, number)
+    if tilde and not width:
+        return number, without_width(part, name, x, kind)
+    w = positive_width(name, number, width[0])
+    known, parameter = distribution(name, kind, w) if tilde else (NORMAL, math.nan)
+    if not known.spread:
+        raise AdError(f"{name}: ~{known.name} has no spread of its own", help=f"write {name}={number}~{known.name}")
+    if known.positive and not x > 0:
+        raise AdError(f"{name}={number}: ~{known.name} is for positive quantities")
+    return number, Spread(x, w, known, parameter)
+
+
+def without_width(part: str, name: str, x: float, kind: str) -> Spread:
+    """The spread of x=2~exp, where the estimate says all."""
+    known, _ = distribution(name, kind, math.inf)
+    if known.spread:
+        raise AdError(f"'{part.strip()}' has no spread", help=f"write {name}={x:.15g}±0.1~{kind.strip()}")
+    if not 0 < x < math.inf:
+        raise AdError(f"{name}={x:.15g}: ~{known.name} is for positive quantities")
+    return Spread(x, x, known)
+
+
+def spelled_out(known: re.Match[str]) -> tuple[str, str]:
+    """1.23(4) as 1.23 and 0.04."""
+    sign, whole, fraction, digits, power = known.groups(default="")
+    number = f"{sign}{whole or '0'}{'.' if fraction else ''}{fraction}{power}"
+    if "." in digits:
+        return number, digits + power
     last = digits.rjust(len(fraction) + 1, "0")
-    small = last[:len(last) - len(fraction)] + point + last[len(last) - len(fraction):]
-    return f"{part.partition('=')[0].strip()}={whole or '0'}{point}{fraction}{power}±{small}{power}"
+    return number, (f"{last[:-len(fraction)]}.{last[-len(fraction):]}" if fraction else last) + power
 
 
-def width(name: str, center: str, text: str) -> float:
-    """The spread of one input, given as a number or in percent of the value."""
+def positive_width(name: str, center: str, text: str) -> float:
+    """The spread of one input, given as a number or in percent of the value: finite, 0 or more."""
     number = text.removesuffix("%").strip()
     if not number:
         raise AdError(f"'{name}={center}±{text}' has no spread after ±", help=f"write {name}={center}±0.1")
@@ -57,3 +111,29 @@ def width(name: str, center: str, text: str) -> float:
     if not (math.isfinite(found) and found >= 0):
         raise AdError(f"{name}'s spread must be a finite number, 0 or more, not {text}")
     return found
+
+
+# ---------------------------------------------------------------- values of a file
+
+def from_file(name: str, text: str, read: Read) -> tuple[str, Spread]:
+    """x=@values.csv:column, values of the quantity itself, or with ~t repeated observations of it, whose mean is its estimate
+    (JCGM 100, 4.2; JCGM 101, 6.4.9); the column is the one with the name of the input if no other is named."""
+    tail = TAIL.search(text)
+    place = (text[:tail.start()] if tail else text)[1:].strip()
+    path, column = place, name
+    if ":" in place and not os.path.exists(place):
+        path, _, column = (part.strip() for part in place.rpartition(":"))
+    if not path or not column:
+        raise AdError(f"'{name}={text}' names no column", help=f"write {name}=@FILE:COLUMN")
+    if tail and tail[1].strip() != T.name:
+        raise AdError(f"'{name}={text}': values of a file have a distribution already",
+                      help=f"write {name}=@{place}, or with ~t for observations whose mean is wanted")
+    sample = Sample(path, tuple(read(path, column)))
+    count = len(sample.values)
+    if count < 2:
+        raise AdError(f"{path}: {column}: {plural(count, 'value')} cannot say how much {name} varies", help="give 2 or more")
+    if not math.isfinite(sample.s):
+        raise AdError(f"{path}: {column}: the values must be finite")
+    if tail:
+        return repr(sample.mean), Spread(sample.mean, sample.s / math.sqrt(count), T, count - 1.0, sample)
+    return repr(sample.mean), Spread(sample.mean, sample.s, SAMPLES, math.nan, sample)

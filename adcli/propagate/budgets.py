@@ -6,10 +6,11 @@ uncertainty rounded to two significant digits and the value to the same place (J
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adcli.input.distributions import NORMAL, Spread
 from adcli.lang.ir import LEVELS
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text
@@ -21,9 +22,11 @@ FigureKey = tuple[str, str, tuple[str, ...]]
 """Kind, output and further names of a figure, as `adcli.lang.derive.uncertainty_figures.Figure` has them."""
 Correlations = Mapping[tuple[str, str], float]
 """The correlation coefficient of every two outputs."""
-EXTRA = ("low", "high", "low2", "high2", "mc_mean", "mc_mean_error", "mc_u", "mc_u_error", "mc_low", "mc_low_error", "mc_high",
-         "mc_high_error", "mc_bad")
-"""Kinds of figures that are no results of the propagation program."""
+EXTRA = ("k", "U", "low", "high", "low2", "high2", "mc_mean", "mc_mean_error", "mc_u", "mc_u_error", "mc_low", "mc_low_error",
+         "mc_high", "mc_high_error", "mc_short_low", "mc_short_high", "mc_bad")
+"""Kinds of figures that are no results of the propagation program and need a coverage probability or samples."""
+Shown = Callable[[float, float], str]
+"""How a value with its standard uncertainty is written for people."""
 
 LARGEST, SMALLEST = 8, -4
 """Powers of ten between which numbers are written without an exponent."""
@@ -33,21 +36,33 @@ SURE_DIGITS = 15
 
 @dataclass(frozen=True)
 class CoverageInterval:
-    """A coverage interval for one output, by a linear or quadratic model, and how it compares with the sampled one."""
+    """The coverage interval of one output, an estimate ± k standard uncertainties, by a linear or quadratic model; how it
+    compares with the sampled one."""
 
-    low: float
-    high: float
+    estimate: float
+    k: float
+    expanded: float
     agreement: ModelVerdict | None = None
+
+    @property
+    def low(self) -> float:
+        return self.estimate - self.expanded
+
+    @property
+    def high(self) -> float:
+        return self.estimate + self.expanded
 
 
 @dataclass(frozen=True)
 class OutputBudget:
-    """One output: its value, its figures by kind with their names, and what was asked for beside."""
+    """One output: its value, its standard uncertainty and the shares of the inputs in its variance (none where that is 0), and
+    what was asked for beside. `dof` are the effective degrees of freedom, None where there are none to tell."""
 
     name: str
     value: float
     u: float
     shares: dict[str, float]
+    dof: float | None = None
     quadratic: tuple[float, float] | None = None
     interval: CoverageInterval | None = None
     wider: CoverageInterval | None = None
@@ -56,10 +71,12 @@ class OutputBudget:
 
 @dataclass(frozen=True)
 class Budget:
-    """All outputs at one point. `names` has the name of every figure: its kind, its output, what it is along."""
+    """All outputs at one point. `names` has the name of every figure: its kind, its output, what it is along. `samples` were
+    drawn. `slopes` are the partial derivatives, by output and input, where they are shown."""
 
     at: dict[str, float]
-    spreads: dict[str, float]
+    spreads: Mapping[str, Spread]
+    given_correlations: Sequence[tuple[str, str, float]]
     outputs: Sequence[OutputBudget]
     correlations: Correlations
     sampled_correlations: Correlations
@@ -68,6 +85,13 @@ class Budget:
     spread_names: Mapping[str, str]
     status: str | None
     sampling: Sampling | None = None
+    samples: int = 0
+    slopes: Mapping[str, Mapping[str, float]] | None = None
+
+    @property
+    def u(self) -> dict[str, float]:
+        """The standard uncertainties of the inputs."""
+        return {x: spread.u for x, spread in self.spreads.items()}
 
     @property
     def together(self) -> list[tuple[str, Correlations]]:
@@ -77,31 +101,57 @@ class Budget:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How samples are drawn: how many (0: none are), from what seed, and for what coverage probability."""
+    """How samples are drawn: how many (0: none are; None: as many as make the figures stable), from what seed, for what coverage
+    probability, and whether also for the shortest interval."""
 
-    samples: int
+    samples: int | None
     seed: int
     coverage: float
+    shortest: bool = False
+
+    @property
+    def chance(self) -> str:
+        """The coverage probability in percent."""
+        return f"{100 * self.coverage:.10g} %"
 
 
 # ---------------------------------------------------------------- for people
 
 def rounded(value: float, u: float) -> str:
     """value ± u with two significant digits of u and the value to the same place, and the relative uncertainty."""
-    if u == 0:
-        return f"{value!r} ± 0"
-    if not (math.isfinite(value) and math.isfinite(u)):
-        return f"{value!r} ± {u!r}"
+    shown, width, exponent = pair(value, u)
+    text = f"({shown} ± {width}){exponent}" if exponent else f"{shown} ± {width}"
+    relative = 100 * u / abs(value) if value else math.inf
+    return f"{text} ({percent(relative)})" if 0 < relative < 1000 and math.isfinite(value) else text
+
+
+def pair(value: float, u: float) -> tuple[str, str, str]:
+    """The same as the value, the uncertainty, and the exponent that both have."""
+    if u == 0 or not (math.isfinite(value) and math.isfinite(u)):
+        return repr(value), "0" if u == 0 else repr(u), ""
+    last, exponent = places(value, u)
+    if exponent is None:
+        return repr(value), f"{u:.1e}", ""
+    return at_place(value, last, exponent), at_place(u, last, exponent), f"e{exponent}" if exponent else ""
+
+
+def concise(value: float, u: float) -> str:
+    """The same as 12.00(15): the uncertainty in units of the last digit (JCGM 100, 7.2.2), as points are read too."""
+    last, exponent = places(value, u) if 0 < u < math.inf and math.isfinite(value) else (0, None)
+    if exponent is None:
+        return rounded(value, u)
+    digits = int(at_place(u, last, last))
+    if last > 0 and exponent == 0:
+        digits *= 10**last
+    return f"{at_place(value, last, exponent)}({digits}){f'e{exponent}' if exponent else ''}"
+
+
+def places(value: float, u: float) -> tuple[int, int | None]:
+    """The power of ten of the last digit that is shown, and that of the exponent, 0 for none; None where the value would need
+    more digits than it has."""
     last = power(u, 1) - 1
     top = max(power(value, SURE_DIGITS), last + 1)
-    if top - last > SURE_DIGITS:
-        shown = f"{value!r} ± {u:.1e}"
-    elif SMALLEST <= top < LARGEST:
-        shown = f"{at_place(value, last)} ± {at_place(u, last)}"
-    else:
-        shown = f"({at_place(value, last, top)} ± {at_place(u, last, top)})e{top}"
-    relative = 100 * u / abs(value) if value else math.inf
-    return f"{shown} ({percent(relative)})" if relative < 1000 else shown
+    return last, None if top - last > SURE_DIGITS else 0 if SMALLEST <= top < LARGEST else top
 
 
 def power(x: float, digits: int) -> int:
@@ -114,21 +164,22 @@ def at_place(x: float, last: int, scale: int = 0) -> str:
     from decimal import Context, Decimal
     wide = Context(prec=400)
     whole = Decimal(x).quantize(Decimal(1).scaleb(last, wide), context=wide)
-    return f"{whole.scaleb(-scale, wide) or abs(whole):f}"
+    shifted = whole.scaleb(-scale, wide)
+    return f"{shifted or abs(shifted):f}"   # no −0
 
 
 def percent(x: float) -> str:
     return f"{x:.0f} %" if x >= 10 else f"{x:.2g} %"
 
 
-def text(budgets: Iterable[Budget], number: Number, several: bool) -> Iterator[str]:
+def text(budgets: Iterable[Budget], number: Number, several: bool, shown: Shown = rounded) -> Iterator[str]:
     """A paragraph a point, one part of it for each output."""
     for i, budget in enumerate(budgets):
         lines = [""] * bool(i and several)
         if several:
             lines.append(f"# {', '.join(given(name, x, budget.spreads.get(name), number) for name, x in budget.at.items())}")
         for j, output in enumerate(budget.outputs):
-            lines += [*[""] * bool(j), *paragraph(budget, output, number)]
+            lines += [*[""] * bool(j), *paragraph(budget, output, number, shown)]
         lines += [""] * bool(budget.correlations)
         for kind, found in budget.together:
             lines += [f"{named(budget, kind, v, w)} = {number(r)}" for (v, w), r in found.items()]
@@ -137,48 +188,61 @@ def text(budgets: Iterable[Budget], number: Number, several: bool) -> Iterator[s
         yield "\n".join(lines) + "\n"
 
 
-def given(name: str, x: float, spread: float | None, number: Number) -> str:
-    return f"{name} = {number(x)}" if spread is None else f"{name} = {number(x)} ± {number(spread)}"
+def given(name: str, x: float, spread: Spread | None, number: Number) -> str:
+    """An input as it was given."""
+    if spread is None:
+        return f"{name} = {number(x)}"
+    kind = "" if spread.kind is NORMAL else f" ~ {spread.label}"
+    return f"{name} = {number(x)} ± {number(spread.width)}{kind}"
 
 
-def paragraph(budget: Budget, output: OutputBudget, number: Number) -> Iterator[str]:
+def paragraph(budget: Budget, output: OutputBudget, number: Number, shown: Shown) -> Iterator[str]:
     """One output."""
     v = output.name
-    yield f"# {v} = {rounded(output.value, output.u)}"
+    yield f"# {v} = {shown(output.value, output.u)}"
     yield f"{v} = {number(output.value)}"
     yield f"{named(budget, 'u', v)} = {number(output.u)}"
+    if output.dof is not None:
+        yield f"{named(budget, 'dof', v)} = {number(output.dof)}"
     for along, share in output.shares.items():
         yield f"{named(budget, 'share', v, *along.split(':'))} = {number(share)}"
-    chance = f"{100 * budget.sampling.coverage:.10g} %" if budget.sampling else ""
+    chance = budget.sampling.chance if budget.sampling else ""
     if output.interval:
         yield from ends(budget, f"# {chance} interval of the linear model", "", v, output.interval, number)
     if output.quadratic:
         mean, u = output.quadratic
-        yield f"# to second order, {v} = {rounded(mean, u)}"
+        yield f"# to second order, {v} = {shown(mean, u)}"
         yield f"{named(budget, 'mean', v)} = {number(mean)}"
         yield f"{named(budget, 'u2', v)} = {number(u)}"
     if output.wider:
         yield from ends(budget, f"# {chance} interval to second order", "2", v, output.wider, number)
     if output.sampled and budget.sampling:
         sampled = output.sampled
-        yield f"# Monte Carlo, {budget.sampling.samples} samples: {v} = {rounded(sampled.mean, sampled.u)}"
+        yield f"# Monte Carlo, {budget.samples} samples: {v} = {shown(sampled.mean, sampled.u)}"
         for kind, (x, error) in sampled.figures.items():
             yield f"{named(budget, f'mc_{kind}', v)} = {number(x)}   # ± {error:.2g}"
+        if sampled.shortest:
+            yield f"# the shortest {chance} interval"
+            for kind, x in zip(("low", "high"), sampled.shortest, strict=True):
+                yield f"{named(budget, f'mc_short_{kind}', v)} = {number(x)}"
         if sampled.bad:
             yield f"{named(budget, 'mc_bad', v)} = {sampled.bad}"
 
 
 def ends(budget: Budget, heading: str, kind: str, v: str, interval: CoverageInterval, number: Number) -> Iterator[str]:
-    """The two lines of an interval, and how it compares with the sampled one."""
+    """The lines of an interval, and how it compares with the sampled one."""
     told = f"; {judged(interval.agreement)}" if interval.agreement else ""
     yield f"{heading}{told}"
+    if not kind:
+        yield f"{named(budget, 'k', v)} = {number(interval.k)}"
+        yield f"{named(budget, 'U', v)} = {number(interval.expanded)}"
     yield f"{named(budget, f'low{kind}', v)} = {number(interval.low)}"
     yield f"{named(budget, f'high{kind}', v)} = {number(interval.high)}"
 
 
 def judged(agreement: ModelVerdict) -> str:
     """An agreement in words."""
-    words = {"agrees": "agrees with Monte Carlo", "differs": "differs from Monte Carlo", "unclear": "too few samples to compare"}
+    words = {"agrees": "agrees with Monte Carlo", "differs": "differs from Monte Carlo", "unclear": "too few samples to tell"}
     return (f"{words[agreement.verdict]}: ends off by {agreement.low:.2g} and {agreement.high:.2g},"
             f" tolerance {agreement.tolerance:.2g}")
 
@@ -191,19 +255,26 @@ def named(budget: Budget, kind: str, of: str, *along: str) -> str:
 
 def columns(budget: Budget) -> dict[str, float]:
     """All figures by name, in the order of the columns of CSV: inputs, their uncertainties, results."""
-    found = dict(budget.at) | {budget.spread_names[x]: u for x, u in budget.spreads.items()}
+    found = dict(budget.at) | {name: budget.spreads[x].u for x, name in budget.spread_names.items()}
     for output in budget.outputs:
         v = output.name
         found[v], found[named(budget, "u", v)] = output.value, output.u
-        found |= {named(budget, "share", v, *along.split(":")): share for along, share in output.shares.items()}
+        if ("dof", v, ()) in budget.names:
+            found[named(budget, "dof", v)] = math.nan if output.dof is None else output.dof
+        found |= {name: output.shares.get(":".join(along), math.nan)
+                  for (kind, of, along), name in budget.names.items() if (kind, of) == ("share", v)}
         if output.quadratic:
             found[named(budget, "mean", v)], found[named(budget, "u2", v)] = output.quadratic
         for kind, interval in (("", output.interval), ("2", output.wider)):
+            if interval and not kind:
+                found[named(budget, "k", v)], found[named(budget, "U", v)] = interval.k, interval.expanded
             if interval:
                 found[named(budget, f"low{kind}", v)], found[named(budget, f"high{kind}", v)] = interval.low, interval.high
         if output.sampled:
             for kind, (x, error) in output.sampled.figures.items():
                 found[named(budget, f"mc_{kind}", v)], found[named(budget, f"mc_{kind}_error", v)] = x, error
+            if output.sampled.shortest:
+                found[named(budget, "mc_short_low", v)], found[named(budget, "mc_short_high", v)] = output.sampled.shortest
             found[named(budget, "mc_bad", v)] = output.sampled.bad
     return found | {named(budget, kind, v, w): r for kind, pairs in budget.together for (v, w), r in pairs.items()}
 
@@ -224,7 +295,7 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
         return {f"{v}:{w}": json_number(r, number) for (v, w), r in found.items()}
 
     def interval(of: CoverageInterval) -> dict[str, object]:
-        record: dict[str, object] = {"low": json_number(of.low, number), "high": json_number(of.high, number)}
+        record: dict[str, object] = numbers({"k": of.k, "U": of.expanded, "low": of.low, "high": of.high})
         if of.agreement:
             tolerance, low, high, verdict = of.agreement
             record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}
@@ -232,10 +303,14 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
 
     for budget in budgets:
         outputs = budget.outputs
-        record: dict[str, object] = {"at": numbers(budget.at), "spread": numbers(budget.spreads),
+        record: dict[str, object] = {"at": numbers(budget.at), "spread": numbers(budget.u),
                                      "value": numbers({o.name: o.value for o in outputs}),
                                      "u": numbers({o.name: o.u for o in outputs}),
                                      "share": {o.name: numbers(o.shares) for o in outputs}}
+        if any(spread.kind is not NORMAL for spread in budget.spreads.values()):
+            record["distribution"] = {x: spread.label for x, spread in budget.spreads.items()}
+        if any(o.dof is not None for o in outputs):
+            record["dof"] = numbers({o.name: o.dof for o in outputs if o.dof is not None})
         if budget.correlations:
             record["correlation"] = pairs(budget.correlations)
         if budget.sampling:
@@ -247,9 +322,10 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
                          **({"interval": interval(o.wider)} if o.wider else {})} for o in outputs if o.quadratic}
         if budget.sampling and any(o.sampled for o in outputs):
             record["monte_carlo"] = {
-                "samples": budget.sampling.samples, "seed": budget.sampling.seed,
+                "samples": budget.samples, "seed": budget.sampling.seed,
                 "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
                                 "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
+                                **({"shortest": [json_number(x, number) for x in ends]} if (ends := o.sampled.shortest) else {}),
                                 "bad": o.sampled.bad} for o in outputs if o.sampled},
                 **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
         record["status"] = LEVELS[budget.level]

@@ -4,14 +4,14 @@ measurement data: Supplement 1 to the GUM: Propagation of distributions using a 
 Samples are drawn and computed in blocks, each with a random stream of its own, so that any number of them takes the same memory
 and the figures do not depend on the number of threads. The ends of coverage intervals are exact order statistics of all
 samples: the first blocks bound each end so closely that of the others only a few values have to be kept (the idea of selection by
-sampling: Floyd and Rivest, Expected time bounds for selection, 1975).
+sampling: Floyd and Rivest, Expected time bounds for selection, 1975). Only the shortest interval needs all of them.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.kernel import Kernel, processors
-from adcli.lang.derive.uncertainty_figures import Factor
+from adcli.lang.ir.errors import AdError, plural
+from adcli.propagate.draws import Draws
 
 HELD = 1 << 22
 """Doubles of one block, inputs and outputs together."""
@@ -30,30 +31,37 @@ KEPT_DOUBLES = 1 << 23
 DEVIATIONS = 10.0
 """How many standard deviations the bounds of an end lie from where it is expected; beyond them with probability 1e-23."""
 NAN = math.nan
-SURE = 3.0
-"""Standard errors that a difference must exceed before anything is concluded from it."""
+SIGNIFICANCE = 0.001
+"""Probability that a model which is exact is said to differ, or its ends to be within the tolerance when they are not."""
+AUTO_MOST = 10**8
+"""Samples that are drawn at most where their number is not given."""
+SHORTEST_MOST = 10**8
+"""Values of all outputs together that are kept for shortest intervals."""
 
 
 class Experiment(NamedTuple):
-    """Normally distributed inputs of a program: its `kernel` (outputs, then the status), the value of every input in order, the
-    standard uncertainties of some, by place, and the Cholesky factor of their correlations."""
+    """A program with uncertain inputs: its `kernel` (outputs, then the status), the names and values of all inputs in order,
+    and how the uncertain ones are drawn."""
 
     kernel: Kernel
-    values: Sequence[float]
-    spreads: Mapping[int, float]
-    factor: Factor
+    inputs: Mapping[str, float]
+    draws: Draws
 
     @property
     def rows(self) -> int:
         """Samples of a block."""
-        held = len(self.values) + len(self.spreads) + self.kernel.entry.outputs
+        held = len(self.inputs) + len(self.draws.uncertain) + self.kernel.entry.outputs
         return max(256, min(BLOCK_SAMPLES, HELD // held))
+
+
+Band = tuple[float, float]
+"""Bounds of a quantile of the distribution that samples come from, by order statistics."""
 
 
 @dataclass(frozen=True)
 class Sampled:
     """What the samples of one output say, with the standard error of each figure; `bad` of them are NaN or infinite and
-    count for nothing else."""
+    count for nothing else. The true ends of the interval lie in the bands except with probability `SIGNIFICANCE`."""
 
     mean: float
     u: float
@@ -64,6 +72,9 @@ class Sampled:
     low_error: float
     high_error: float
     bad: int
+    low_band: Band
+    high_band: Band
+    shortest: tuple[float, float] | None = None
 
     @property
     def figures(self) -> dict[str, tuple[float, float]]:
@@ -71,63 +82,79 @@ class Sampled:
         return {"mean": (self.mean, self.mean_error), "u": (self.u, self.u_error), "low": (self.low, self.low_error),
                 "high": (self.high, self.high_error)}
 
+    @property
+    def stable(self) -> bool:
+        """Whether twice every standard error is within the numerical tolerance (JCGM 101, 7.9.4), and the bands of the ends too,
+        which a verdict needs."""
+        bands = [last - first for first, last in (self.low_band, self.high_band)]
+        return not any(x > tolerance(self.u) for x in (*(2 * error for _, error in self.figures.values()), *bands))
 
-def sample(experiment: Experiment, samples: int, seed: int, coverage: float, jobs: int | None,
-           progress: Callable[[int], None]) -> tuple[list[Sampled], np.ndarray]:
-    """The figures of every output from so many samples, and the matrix of their correlations; `progress` hears how many
-    are done."""
-    size = experiment.rows
-    blocks = ((i, min(size, samples - at)) for i, at in enumerate(range(0, samples, size)))
-    first = drawn(experiment, seed, (0, min(size, samples)))
-    tallies = [SampleTally(column, coverage, KEPT_DOUBLES // len(first)) for column in first]
+
+class Told(NamedTuple):
+    """What a run says: the figures of every output, the matrix of their correlations, and how many samples were drawn."""
+
+    outputs: list[Sampled]
+    correlations: np.ndarray
+    samples: int
+
+
+def sample(experiment: Experiment, samples: int | None, seed: int, coverage: float, jobs: int | None,
+           progress: Callable[[int], None], shortest: bool = False) -> Told:
+    """Draw so many samples, or as many as make the figures stable (JCGM 101, 7.9, which looks after every doubling);
+    `progress` hears how many are done. AdError where shortest intervals need more memory than there should be."""
+    size, outputs = experiment.rows, experiment.kernel.entry.outputs - 1
+    room = SHORTEST_MOST // outputs if shortest else 10**18
+    if samples and samples > room:
+        raise AdError(f"--shortest keeps every sample: at most {room} for {plural(outputs, 'output')}")
+    most = samples or min(AUTO_MOST, room)
+    blocks = ((i, min(size, most - at)) for i, at in enumerate(range(0, most, size)))
+    first = drawn(experiment, seed, (0, min(size, most)))
+    tallies = [SampleTally(column, coverage, KEPT_DOUBLES // len(first), shortest) for column in first]
 
     def reduced(block: tuple[int, int]) -> tuple[list[Block], np.ndarray]:
         outputs = drawn(experiment, seed, block)
         return [t.reduced(c) for t, c in zip(tallies, outputs, strict=True)], products(tallies, outputs)
 
-    done, threads = 0, jobs or processors()
+    threads, taken, look = jobs or processors(), 0, 1
+    done = 0
     together = np.zeros((len(first) + 1, len(first) + 1))
     with ThreadPoolExecutor(threads) as pool:
-        while group := list(islice(blocks, 4 * threads)):
+        while group := list(islice(blocks, 4 * threads if samples else min(4 * threads, look - taken))):
             for found, more in pool.map(reduced, group):
                 together += more
                 for tally, block in zip(tallies, found, strict=True):
                     tally.take(block)
             for tally in tallies:
                 tally.tighten()
-            done += sum(count for _, count in group)
+            taken, done = taken + len(group), done + sum(count for _, count in group)
             progress(done)
-    return [tally.figures() for tally in tallies], correlated(together)
+            if samples is None and taken == look:
+                if all(tally.figures().stable for tally in tallies):
+                    break
+                look *= 2
+    return Told([replace(tally.figures(), shortest=tally.shortest()) for tally in tallies], correlated(together), done)
 
 
 def drawn(experiment: Experiment, seed: int, block: tuple[int, int]) -> np.ndarray:
     """The outputs for the samples of a block, one row an output. Its random stream depends on the seed and its number."""
     number, size = block
     random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(number,))))
-    normal = random.standard_normal((len(experiment.spreads), size))
-    columns = [np.full(size, x) if i not in experiment.spreads else np.empty(0) for i, x in enumerate(experiment.values)]
-    for (i, u), row in zip(experiment.spreads.items(), experiment.factor, strict=True):
-        columns[i] = experiment.values[i] + u * combined(normal, row, size)
+    uncertain = experiment.draws.block(random, size)
+    columns = [uncertain[name] if name in uncertain else np.full(size, x) for name, x in experiment.inputs.items()]
     results = run_arrays(experiment.kernel, columns, size)
     return np.array(results[:-1]).reshape(len(results) - 1, size)
-
-
-def combined(normal: np.ndarray, row: Mapping[int, float], size: int) -> np.ndarray:
-    """One row of the Cholesky factor times independent standard normal samples."""
-    whole = np.zeros(size)
-    for k, weight in row.items():
-        whole += normal[k] if weight == 1 else weight * normal[k]
-    return whole
 
 
 # ---------------------------------------------------------------- figures from blocks
 
 class Block(NamedTuple):
-    """What is kept of a block: how many samples are bad, the sums of the powers 0 to 4, and what lies around the two ends."""
+    """What is kept of a block: how many samples are bad, the sums of the powers 0 to 4, what lies around the two ends, and all
+    values where they are needed."""
 
     bad: int
     powers: np.ndarray
     ends: tuple[Around, Around]
+    every: np.ndarray | None
 
 
 class Around(NamedTuple):
@@ -181,9 +208,9 @@ class SampledEnd:
         self.held = len(self.between[0])
         self.most = max(self.most, 2 * self.held)
 
-    def at_rank(self, rank: int, count: int) -> tuple[float, float]:
-        """The order statistic of this rank, from 1, of `count` samples, and its standard error: half the distance of those that
-        lie one standard deviation of the rank to either side."""
+    def at_rank(self, rank: int, count: int) -> tuple[float, float, Band]:
+        """The order statistic of this rank, from 1, of `count` samples; its standard error, half the distance of those that lie
+        one standard deviation of the rank to either side; and the band that the quantile is in."""
         values = np.sort(np.concatenate(self.between))
 
         def value(r: int) -> float:
@@ -191,7 +218,30 @@ class SampledEnd:
             return self.low if place < 0 else self.high if place >= len(values) else float(values[place])
 
         reach = max(1, math.ceil(math.sqrt(rank * (count - rank) / count)))
-        return value(rank), (value(rank + reach) - value(rank - reach)) / 2
+        first, last = sure_ranks(count, self.p)
+        band = value(first) if first else -math.inf, value(last) if last <= count else math.inf
+        return value(rank), (value(rank + reach) - value(rank - reach)) / 2, band
+
+
+def sure_ranks(count: int, p: float) -> tuple[int, int]:
+    """The ranks of the order statistics that the quantile p lies between, but for a quarter of the `SIGNIFICANCE` on each side:
+    it has two ends. By the bound of Chernoff on the binomial distribution (Hoeffding 1963, theorem 1), which holds for any
+    distribution and any number of samples; 0 and `count` + 1 where there are too few."""
+    needed = math.log(4 / SIGNIFICANCE) / count
+
+    def sure(rank: int) -> bool:
+        """Whether it is sure that not so few, or so many, samples lie below the quantile."""
+        q = rank / count
+        return (q * math.log(q / p) if q else 0.0) + ((1 - q) * math.log((1 - q) / (1 - p)) if q < 1 else 0.0) >= needed
+
+    low, high = -1, math.floor(count * p)
+    while high - low > 1:
+        low, high = (middle, high) if sure(middle := (low + high) // 2) else (low, middle)
+    first = low + 1
+    low, high = math.ceil(count * p), count + 1
+    while high - low > 1:
+        low, high = (low, middle) if sure(middle := (low + high) // 2) else (middle, high)
+    return first, high
 
 
 class SampleTally:
@@ -201,12 +251,13 @@ class SampleTally:
     values are kept around the ends.
     """
 
-    def __init__(self, first: np.ndarray, coverage: float, most: int) -> None:
+    def __init__(self, first: np.ndarray, coverage: float, most: int, every: bool = False) -> None:
         finite = np.sort(first[np.isfinite(first)])
         self.shift = float(finite[len(finite) // 2]) if len(finite) else 0.0
         self.scale = float(finite[-1] / 2 - finite[0] / 2) if len(finite) else 0.0
         self.scale = self.scale or 1.0
         self.bad, self.powers, self.coverage = 0, np.zeros(5), coverage
+        self.every: list[np.ndarray] | None = [] if every else None
         self.ends = tuple(SampledEnd(p, max(most // 2, 1 << 12)) for p in ((1 - coverage) / 2, (1 + coverage) / 2))
 
     def reduced(self, column: np.ndarray) -> Block:
@@ -216,13 +267,15 @@ class SampleTally:
         squares = d * d
         powers = np.array([len(good), d.sum(), squares.sum(), (squares * d).sum(), (squares * squares).sum()])
         low, high = (end.around(good) for end in self.ends)
-        return Block(len(column) - len(good), powers, (low, high))
+        return Block(len(column) - len(good), powers, (low, high), good if self.every is not None else None)
 
     def take(self, block: Block) -> None:
         self.bad += block.bad
         self.powers += block.powers
         for end, found in zip(self.ends, block.ends, strict=True):
             end.take(found)
+        if self.every is not None and block.every is not None:
+            self.every.append(block.every)
 
     def tighten(self) -> None:
         for end in self.ends:
@@ -233,17 +286,35 @@ class SampleTally:
         (JCGM 101, 7.6 and 7.7), whose errors are those of order statistics."""
         count = int(self.powers[0])
         if not count:
-            return Sampled(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, self.bad)
+            return Sampled(NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, self.bad, (NAN, NAN), (NAN, NAN))
         mean, variance, fourth = central(self.powers)
         u = self.scale * math.sqrt(variance)
         spread = math.sqrt(max(fourth - variance * variance, 0.0) / count)
         u_error = self.scale * spread / (2 * math.sqrt(variance)) if variance else 0.0
-        inside = int(self.coverage * count + 0.5)
-        rank = max(1, (count - inside + 1) // 2)
-        (low, low_error), (high, high_error) = (
+        rank, inside = ranks(count, self.coverage)
+        (low, low_error, low_band), (high, high_error, high_band) = (
             end.at_rank(r, count) for end, r in zip(self.ends, (rank, min(rank + inside, count)), strict=True))
         return Sampled(self.shift + self.scale * mean, u, low, high, u / math.sqrt(count), u_error, low_error, high_error,
-                       self.bad)
+                       self.bad, low_band, high_band)
+
+    def shortest(self) -> tuple[float, float] | None:
+        """The shortest interval that holds the coverage probability, where all values were kept (JCGM 101, 5.3.4 and 7.7.4)."""
+        if self.every is None:
+            return None
+        values = np.sort(np.concatenate(self.every))
+        if not len(values):
+            return NAN, NAN
+        _, inside = ranks(len(values), self.coverage)
+        inside = min(inside, len(values) - 1)
+        first = int(np.argmin(values[inside:] - values[:len(values) - inside]))
+        return float(values[first]), float(values[first + inside])
+
+
+def ranks(count: int, coverage: float) -> tuple[int, int]:
+    """The rank of the lower end of the probabilistically symmetric interval, and how many ranks above it the upper one is
+    (JCGM 101, 7.7.2 and 7.7.3)."""
+    inside = int(coverage * count + 0.5)
+    return max(1, (count - inside + 1) // 2), inside
 
 
 def products(tallies: Sequence[SampleTally], outputs: np.ndarray) -> np.ndarray:
@@ -292,22 +363,29 @@ def tolerance(u: float) -> float:
     return 0.5 * 10.0 ** (int(f"{u:.1e}".partition("e")[2]) - 1)
 
 
-def compared(low: float, high: float, u: float, sampled: Sampled) -> ModelVerdict:
-    """An interval for an output of standard uncertainty u against the sampled one."""
-    allowed = tolerance(u)
-    ends = [(abs(low - sampled.low), sampled.low_error), (abs(high - sampled.high), sampled.high_error)]
-    if any(not d - SURE * e <= allowed for d, e in ends):
-        verdict = "differs"
-    else:
-        verdict = "agrees" if all(d + SURE * e <= allowed for d, e in ends) else "unclear"
-    return ModelVerdict(allowed, ends[0][0], ends[1][0], verdict)
+def compared(low: float, high: float, u: float, sampled: Sampled, rounding: float = 0.0) -> ModelVerdict:
+    """An interval for an output of standard uncertainty u against the sampled one: they differ where an end is farther than the
+    tolerance from all of the band that the true end is in, and agree where both are within it from all of the band."""
+    allowed = max(tolerance(u), rounding)
+    off = abs(low - sampled.low), abs(high - sampled.high)
+    if math.isnan(sampled.mean):
+        return ModelVerdict(allowed, *off, "unclear")
+    ends = ((low, sampled.low_band), (high, sampled.high_band))
+    if any(not max(first - x, x - last) <= allowed for x, (first, last) in ends):
+        return ModelVerdict(allowed, *off, "differs")
+    sure = all(max(x - first, last - x) <= allowed for x, (first, last) in ends)
+    return ModelVerdict(allowed, *off, "agrees" if sure else "unclear")
 
 
-def samples_wanted(samples: int, agreement: ModelVerdict, sampled: Sampled) -> Iterator[int]:
-    """How many samples may tell, a power of ten for each end: with them its standard error is small beside half the tolerance,
-    or beside the distance of the difference from the tolerance where that is known already."""
-    allowed = agreement.tolerance
-    for d, e in ((agreement.low, sampled.low_error), (agreement.high, sampled.high_error)):
-        room = abs(allowed - d) if SURE * e < allowed / 2 else allowed / 2
-        if room > 0 and e > 0:
-            yield 10 ** math.ceil(math.log10(samples * (SURE * e / room) ** 2))
+def samples_wanted(samples: int, agreement: ModelVerdict, sampled: Sampled) -> int | None:
+    """How many samples may tell, a power of ten: with them the bands are narrow beside half the tolerance, or beside the distance
+    of the difference from the tolerance where that is known already. None where no number would."""
+    wanted = []
+    for d, (first, last) in ((agreement.low, sampled.low_band), (agreement.high, sampled.high_band)):
+        half, allowed = (last - first) / 2, agreement.tolerance
+        if not math.isfinite(half) or not allowed > 0:
+            return max(10 * samples, 10**5) if allowed > 0 else None
+        room = abs(allowed - d) if half < allowed / 2 else allowed / 2
+        if room > 0 and half > 0:
+            wanted.append(10 ** math.ceil(math.log10(samples * (half / room) ** 2)))
+    return max(wanted, default=None)

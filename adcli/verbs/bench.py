@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
-from adcli.command.usage import OTHER, Command
+from adcli.command.usage import OTHER, Command, WholeNumber
 from adcli.lang.ir.errors import plural
 from adcli.output.streams import destination
 
@@ -46,7 +46,7 @@ class BenchOptions(Options):
                          "adcli bench -e 'v = x*sin(y)' --rows 64 --seconds 0.01 --format json"))
 @program_options
 @derivative_options
-@option(OTHER, "--rows", type=click.IntRange(1, 100_000_000), default=1 << 15, show_default=True, metavar="N",
+@option(OTHER, "--rows", type=WholeNumber(1, 100_000_000), default=1 << 15, show_default=True, metavar="N",
         help="Rows per timed call.")
 @option(OTHER, "--seconds", type=click.FloatRange(0, 3600), default=0.5, show_default=True, metavar="S",
         help="Minimum seconds per measurement.")

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
-from adcli.lang.derive.uncertainty_figures import cholesky
 from adcli.lang.lower.frontend import parse
 from command import adcli, numbers, succeeds
 from places import ROOT
 
+from adcli.input.distributions import Spread
 from adcli.propagate import monte_carlo
+from adcli.propagate.draws import draws
 from adcli.propagate.monte_carlo import (
     Experiment,
     ModelVerdict,
@@ -23,19 +24,21 @@ from adcli.propagate.monte_carlo import (
     drawn,
     sample,
     samples_wanted,
+    sure_ranks,
     tolerance,
 )
 
 
-def experiment(text: str, values: list[float], spreads: dict[int, float], pairs=()) -> Experiment:
-    """A kernel as the verb uses it, its last result standing for the status."""
+def experiment(text: str, values: list[float], spreads: dict[int, float | Spread], pairs=()) -> Experiment:
+    """A kernel as the verb uses it, its last result standing for the status; a number is the spread of a normal input."""
     program = parse(f"{text}\nlevel = 0 * {parse(text).params[0].name}\n")
-    factor = cholesky([program.params[i].name for i in spreads], pairs)
-    return Experiment(compile_program(for_machine(program)), values, spreads, factor)
+    names = [p.name for p in program.params]
+    uncertain = {names[i]: s if isinstance(s, Spread) else Spread(values[i], s) for i, s in spreads.items()}
+    return Experiment(compile_program(for_machine(program)), dict(zip(names, values, strict=True)), draws(uncertain, pairs))
 
 
 def run(of: Experiment, samples: int = 200_000, seed: int = 1, coverage: float = 0.95, jobs: int | None = None):
-    return sample(of, samples, seed, coverage, jobs, lambda done: None)
+    return sample(of, samples, seed, coverage, jobs, lambda done: None)[:2]
 
 
 def test_the_normal_distribution():
@@ -127,30 +130,58 @@ def test_the_numerical_tolerance_has_two_digits(u, want):
     assert tolerance(u) == pytest.approx(want, rel=1e-12)
 
 
-def sampled(low: float, high: float, error: float) -> Sampled:
-    return Sampled(0.0, 1.0, low, high, 0.0, 0.0, error, error, 0)
+def sampled(low: float, high: float, reach: float) -> Sampled:
+    return Sampled(low + high, 1.0, low, high, 0.0, 0.0, 0.0, 0.0, 0, (low - reach, low + reach), (high - reach, high + reach))
 
 
-@pytest.mark.parametrize("low, high, error, verdict", [
-    (-2.0, 2.0, 0.01, "agrees"), (-2.04, 2.0, 0.01, "unclear"), (-2.06, 2.0, 0.01, "unclear"), (-2.0, 2.2, 0.01, "differs"),
-    (-2.0, 2.2, 1.0, "unclear"), (math.nan, 2.0, 0.0, "differs")])
-def test_the_verdict(low, high, error, verdict):
-    assert compared(-2.0, 2.0, 1.0, sampled(low, high, error)).verdict == verdict
+@pytest.mark.parametrize("low, high, reach, verdict", [
+    (-2.0, 2.0, 0.03, "agrees"), (-2.04, 2.0, 0.03, "unclear"), (-2.06, 2.0, 0.03, "unclear"), (-2.0, 2.2, 0.03, "differs"),
+    (-2.0, 2.2, 3.0, "unclear"), (math.nan, 2.0, 0.0, "unclear"), (-2.0, 2.0, math.inf, "unclear")])
+def test_the_verdict(low, high, reach, verdict):
+    assert compared(-2.0, 2.0, 1.0, sampled(low, high, reach)).verdict == verdict
+    assert compared(-2.0, math.nan, math.nan, sampled(0.0, 0.0, 0.1)).verdict == "differs"
+
+
+@pytest.mark.parametrize("samples", [2, 10, 40, 100, 1000])
+@pytest.mark.parametrize("text", ["v = x + y", "v = x", "v = 2*x - y"])
+def test_an_exact_model_is_not_said_to_differ(text, samples):
+    """A linear model of normal inputs, over many seeds: the significance allows one in a thousand."""
+    of = experiment(text, [1.0, 2.0][:len(parse(text).params)], dict(enumerate([1.0, 0.3][:len(parse(text).params)])))
+    u = {"v = x + y": math.hypot(1, 0.3), "v = x": 1.0, "v = 2*x - y": math.hypot(2, 0.3)}[text]
+    y = {"v = x + y": 3.0, "v = x": 1.0, "v = 2*x - y": 0.0}[text]
+    reach = 1.959963984540054 * u
+    verdicts = [compared(y - reach, y + reach, u, run(of, samples, seed, jobs=1)[0][0]).verdict for seed in range(150)]
+    assert verdicts.count("differs") <= 1
+    assert verdicts.count("agrees") == 0   # so few samples tell nothing
+
+
+@pytest.mark.parametrize("p", [0.025, 0.975, 0.5, 1e-4])
+@pytest.mark.parametrize("count", [2, 10, 300, 10_000, 10**6])
+def test_order_statistics_bound_a_quantile_with_the_significance(count, p):
+    """Against the binomial distribution by SciPy: the bound is never too narrow, and not much too wide."""
+    from scipy.stats import binom
+    first, last = sure_ranks(count, p)
+    allowed = monte_carlo.SIGNIFICANCE / 4
+    assert first == 0 or binom.cdf(first - 1, count, p) <= allowed   # so few below the quantile
+    assert last > count or binom.sf(last - 1, count, p) <= allowed
+    wide = 1.5 * 3.5 * math.sqrt(count * p * (1 - p)) + 20
+    assert first >= count * p - wide
+    assert last <= count * p + wide
 
 
 def test_as_many_samples_as_are_said_to_tell_do():
     text, at = "v = x*y", {"x": 20.0, "y": 30.0}
-    of = experiment(text, list(at.values()), {0: 0.02, 1: 0.03})
-    u = math.hypot(30 * 0.02, 20 * 0.03)
+    of = experiment(text, list(at.values()), {0: 0.02, 1: 0.04})
+    u = math.hypot(30 * 0.02, 20 * 0.04)
     interval = 600 - 1.959963984540054 * u, 600 + 1.959963984540054 * u
     samples, verdicts = 1000, []
     while len(verdicts) < 4 and "agrees" not in verdicts:
         (got,), _ = run(of, samples)
         agreement = compared(*interval, u, got)
         verdicts.append(agreement.verdict)
-        samples = max(samples_wanted(samples, agreement, got))
+        samples = samples_wanted(samples, agreement, got)
     assert (verdicts[0], verdicts[-1]) == ("unclear", "agrees")
-    assert list(samples_wanted(10, ModelVerdict(0.0, 0.0, 0.0, "unclear"), got)) == []
+    assert samples_wanted(10, ModelVerdict(0.0, 0.0, 0.0, "unclear"), got) is None
 
 
 def test_a_nearly_linear_program_agrees():
@@ -167,5 +198,5 @@ def test_a_curved_program_is_told():
 
 def test_a_product_of_zeros_is_told_to_be_good_to_second_order():
     at = "ls=50000623±25,d=215±9.7,da=0±0.58e-6,theta=-0.1±0.41,as=11.5e-6±1.2e-6,dt=0±0.029"
-    ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", 1_000_000)
+    ended = adcli("propagate", ROOT / "samples/gauge_block.ad", "--at", at, "--second-order", "--monte-carlo", "4e6")
     assert ended.err == "note: the linear model is not good enough for l here; the quadratic one is\n"

@@ -97,8 +97,38 @@ def test_a_sum_of_correlated_inputs(r, want):
 
 def test_what_cancels_completely_has_no_uncertainty():
     ended = adcli("propagate", "-e", "v = x - y", "--at", "x=3±0.1,y=1±0.1", "--correlation", "x:y=1")
-    assert numbers(ended.out) == {"v": 2, "u_v": 0, "share_v_x": 0, "share_v_y": 0, "share_v_x_y": 0}
-    assert ended.err.startswith("note: to first order, no uncertain input changes v here")
+    assert numbers(ended.out) == {"v": 2, "u_v": 0}
+    assert ended.err == "note: to first order, the contributions to the uncertainty of v cancel: it has no shares\n"
+
+
+THIRDS = "x:y=-1/3,x:z=-1/3,x:w=-1/3,y:z=-1/3,y:w=-1/3,z:w=-1/3"
+HALVES = "x:y=-0.5,x:z=-0.5,y:z=-0.5"
+
+
+@pytest.mark.parametrize("program, correlation, u", [
+    ("v = x + y + z", HALVES, 0), ("v = 3*x + 3*y + 3*z", HALVES, 0), ("v = 0.1*x + 0.1*y + 0.1*z", HALVES, 0),
+    ("v = x + y + z + w", THIRDS, 0), ("v = x/7 + y/7 + z/7 + w/7", THIRDS, 0), ("v = 0.1*x + 0.2*y - 0.3*z", "x:y=1,x:z=1,y:z=1", 0),
+    ("v = x - y", "x:y=0.6", math.sqrt(0.8)), ("v = x - (1 - 1e-9)*y", "x:y=1", 1e-9), ("v = x + y + (1 + 1e-6)*z", HALVES, 1e-6),
+    ("v = x + y + z", "x:y=-0.5,x:z=-0.5,y:z=-0.4999999999", math.sqrt(2e-10)), ("v = 1e200*x - 1e200*y", "x:y=1", 0),
+    ("v = 1e308*x - 1e308*y", "x:y=0", math.sqrt(2) * 1e308), ("v = 1e-320*x - 1e-320*y", "x:y=1", 0)])
+@pytest.mark.parametrize("second", [(), ("--second-order",)])
+def test_contributions_cancel_exactly_or_not_at_all(program, correlation, u, second):
+    """By hand: what cancels within rounding is 0 and has no shares, what is small is as right as its inputs."""
+    names = [n for n in "xyzw" if n in program]
+    ended = adcli("propagate", "-e", program, "--at", ",".join(f"{n}=1±1" for n in names), "--correlation", correlation, *second)
+    got = numbers(ended.out)
+    assert got["u_v"] == pytest.approx(u, rel=2e-6)
+    assert not second or got["u2_v"] == pytest.approx(u, rel=2e-6)
+    shares = [x for name, x in got.items() if name.startswith("share")]
+    assert bool(shares) == bool(u)
+    if u > 1e-5:
+        assert sum(shares) == pytest.approx(100, rel=1e-3)
+
+
+def test_samples_of_what_cancels_differ_from_nothing_by_rounding_only():
+    ended = adcli("propagate", "-e", "v = x - y", "--at", "x=1e9±0.1,y=1±0.1", "--correlation", "x:y=1", "--monte-carlo", "1e4")
+    assert "not good enough" not in ended.err
+    assert "agrees with Monte Carlo" in ended.out
 
 
 def test_outputs_are_correlated_by_what_they_share():

@@ -1,0 +1,220 @@
+"""The budgets of a propagation at points, one after the other: what its program, its degrees of freedom and its samples say,
+and what a reader of the figures must be told.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from adcli.answers.evaluation import evaluate
+from adcli.answers.watch import REMARKS, Watch
+from adcli.command.options import ResultOptions
+from adcli.input.distributions import NORMAL, Spread
+from adcli.input.points import located
+from adcli.lang.derive.uncertainty_figures import figures
+from adcli.lang.ir import KINK, POLE, Lit
+from adcli.output.layout import Row
+from adcli.propagate.budgets import EXTRA, Budget, CoverageInterval, FigureKey, OutputBudget, Sampling
+from adcli.propagate.coverage import coverage_factor, effective_dof
+from adcli.propagate.given import GivenPoint, evaluations
+from adcli.task.tasks import Task, prepared
+from adcli.task.verbs import TABLE_FORMATS
+
+if TYPE_CHECKING:
+    from adcli.propagate.monte_carlo import ModelVerdict, Sampled, Told
+
+ROUNDING = 1e-15
+"""Of the contributions of inputs to a value, what rounding may move."""
+class Budgets:
+    """The budgets of a task at points, one after the other."""
+
+    def __init__(self, task: Task, points: Sequence[GivenPoint], sampling: Sampling | None, options: ResultOptions,
+                 watch: Watch) -> None:
+        self.task, self.points, self.sampling, self.watch, self.options = task, points, sampling, watch, options
+        self.outputs = list(task.signature.outputs)
+        self.order, self.correlations = task.request.order, task.request.correlations
+        self.figures = figures(self.outputs, task.signature.wrt, self.order, self.correlations)
+        self.pairs = list(combinations(self.outputs, 2))
+        self.spreads = {p.seed or "": p.name for p in task.signature.seeds}
+        taken = task.signature.names()
+        self.names: dict[FigureKey, str] = dict(zip(self.figures, (c.name for c in task.signature.derived), strict=True))
+        if any(spread.dof < math.inf for point in points for spread in point.spreads.values()):
+            self.names |= {("dof", v, ()): taken.fresh(f"dof_{v}") for v in self.outputs}
+        if sampling:
+            self.names |= {(kind, v, ()): taken.fresh(f"{kind}_{v}") for v in self.outputs for kind in EXTRA}
+            self.names |= {("mc_corr", v, (w,)): taken.fresh(f"mc_corr_{v}_{w}") for v, w in self.pairs}
+        self.status = taken.fresh("status") if options.status else None
+        self.given: deque[GivenPoint] = deque()
+        self.sampler: Task | None = None
+        if sampling and sampling.samples != 0:
+            self.sampler = self.beside("eval")
+            from adcli.propagate.draws import draws
+            for point in points:
+                draws(point.spreads, self.correlations)
+
+    def beside(self, verb: str) -> Task:
+        """Another derivative of the same outputs."""
+        wrt = None if verb == "eval" else self.task.request.wrt
+        return prepared(self.task.request._replace(verb=verb, wrt=wrt, order=1, correlations=(), moments=()), self.options)
+
+    @cached_property
+    def gradient(self) -> Task:
+        return self.beside("grad")
+
+    def all(self) -> Iterator[Budget]:
+        """The budgets of all points; every name is checked before the first comes out."""
+        at = [(located(self.task.signature.own, [given.plain], self.watch.say, self.task.signature.source), given)
+              for given in self.points]
+        return map(self.budget, self.watch.over(evaluate(self.task, self.complete(at))))
+
+    def complete(self, at: Iterable[tuple[Iterator[dict[str, float]], GivenPoint]]) -> Iterator[dict[str, float]]:
+        """The points with their standard uncertainties; what was given for each waits until its results are there."""
+        for points, given in at:
+            u = {name: given.spreads[x].u if x in given.spreads else 0.0 for x, name in self.spreads.items()}
+            for point in points:
+                self.given.append(given)
+                yield {**point, **u}
+
+    def budget(self, row: Row) -> Budget:
+        """The budget at one point, with what there is to say about it."""
+        given = self.given.popleft()
+        count = len(self.outputs)
+        values = dict(zip(self.outputs, row.results, strict=False))
+        found: dict[FigureKey, float] = dict(zip(self.figures, row.results[count:], strict=True))
+        at = {p.name: row.at[p.name] for p in self.task.signature.own}
+        spreads = {x: given.spreads.get(x) or Spread(at[x], 0.0) for x in self.spreads}
+        told = self.sampled(at, spreads)
+        sampled = dict(zip(self.outputs, told.outputs, strict=True)) if told else {}
+        slopes = self.slopes(at) if self.options.form in TABLE_FORMATS or self.cancels(found, spreads) else None
+        outputs = [self.output(v, values[v], found, spreads, sampled.get(v), self.rounding(v, at, spreads, slopes))
+                   for v in self.outputs]
+        for output in outputs:
+            self.remark(output, told.samples if told else 0, spreads, row.level == 0,
+                        bool(self.rounding(output.name, at, spreads, slopes)))
+        if KINK <= row.level <= POLE and not sampled:
+            self.say("note: a linear model means little where a result is not smooth; try --monte-carlo 100000")
+        correlations = {pair: found["corr", pair[0], pair[1:]] for pair in self.pairs}
+        place = {v: i for i, v in enumerate(self.outputs)}
+        together = {(v, w): float(told.correlations[place[v], place[w]]) for v, w in self.pairs} if told else {}
+        return Budget(at, spreads, self.correlations, outputs, correlations, together, row.level, self.names, self.spreads,
+                      self.status, self.sampling, told.samples if told else 0, slopes)
+
+    def output(self, v: str, x: float, found: Mapping[FigureKey, float], spreads: Mapping[str, Spread],
+               sampled: Sampled | None, rounding: float) -> OutputBudget:
+        u = found["u", v, ()]
+        known = u < math.inf or u != u   # no share of what is infinite can be told
+        shares = {":".join(f.along): found[f] if known else math.nan for f in self.figures if f.kind == "share" and f.of == v}
+        quadratic = (found["mean", v, ()], found["u2", v, ()]) if self.order > 1 else None
+        dof = self.dof(shares, spreads)
+        return OutputBudget(v, x, u, shares if u else {}, dof if ("dof", v, ()) in self.names else None, quadratic,
+                            self.interval(x, u, dof, sampled, rounding),
+                            self.interval(*quadratic, dof, sampled, rounding) if quadratic else None, sampled)
+
+    def dof(self, shares: Mapping[str, float], spreads: Mapping[str, Spread]) -> float | None:
+        """The effective degrees of freedom."""
+        return effective_dof(shares, {x: s.dof for x, s in spreads.items()}, evaluations(spreads, self.correlations))
+
+    def interval(self, mean: float, u: float, dof: float | None, sampled: Sampled | None,
+                 rounding: float) -> CoverageInterval | None:
+        """The coverage interval of a normal distribution, or of a t-distribution where degrees of freedom are known, and how it
+        compares with the sampled one."""
+        if self.sampling is None:
+            return None
+        k = coverage_factor(self.sampling.coverage, math.inf if dof is None else dof)
+        interval = CoverageInterval(mean, k, k * u)
+        if sampled is None:
+            return interval
+        from adcli.propagate.monte_carlo import compared
+        return replace(interval, agreement=compared(interval.low, interval.high, u, sampled, rounding))
+
+    # ------------------------------------------------------------ contributions that cancel
+
+    def cancels(self, found: Mapping[FigureKey, float], spreads: Mapping[str, Spread]) -> bool:
+        """Whether contributions may cancel: an output has no uncertainty although inputs are correlated."""
+        uncertain = any(s.u for s in spreads.values())
+        return bool(self.correlations) and uncertain and any(found["u", v, ()] == 0 for v in self.outputs)
+
+    def slopes(self, at: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """The partial derivatives of every output."""
+        (row,) = evaluate(self.gradient, [dict(at)])
+        found: dict[str, dict[str, float]] = {v: {} for v in self.outputs}
+        for column, c in zip(self.gradient.signature.derived, row.results[len(self.outputs):], strict=True):
+            found[column.of or ""][column.wrt[0]] = c
+        return found
+
+    def rounding(self, v: str, at: Mapping[str, float], spreads: Mapping[str, Spread],
+                 slopes: Mapping[str, Mapping[str, float]] | None) -> float:
+        """How far rounding alone may move samples of an output whose contributions cancel; 0 where there are none."""
+        if slopes is None:
+            return 0.0
+        moved = [abs(c) * (abs(at[x]) + 10 * spreads[x].u) for x, c in slopes[v].items() if x in spreads and spreads[x].u]
+        return ROUNDING * math.fsum(moved)
+
+    # ------------------------------------------------------------ Monte Carlo, and what is said
+
+    def sampled(self, at: Mapping[str, float], spreads: Mapping[str, Spread]) -> Told | None:
+        """What Monte Carlo says."""
+        if self.sampler is None or self.sampling is None:
+            return None
+        from adcli.output.progress import Progress
+        from adcli.propagate.draws import draws
+        from adcli.propagate.monte_carlo import Experiment, sample
+        experiment = Experiment(self.sampler.kernel, {p.name: at[p.name] for p in self.sampler.signature.inputs},
+                                draws(spreads, self.correlations))
+        how = self.sampling
+        progress = Progress(how.samples, shown=self.watch.loud)
+        try:
+            return sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
+                          lambda done: progress.update(done, done), how.shortest)
+        finally:
+            progress.clear()
+
+    def remark(self, output: OutputBudget, samples: int, spreads: Mapping[str, Spread], smooth: bool, cancels: bool) -> None:
+        """Say what a reader of the figures must know."""
+        v, sampled = output.name, output.sampled
+        uncertain = any(s.u for s in spreads.values())
+        all_normal = all(s.kind is NORMAL for s in spreads.values())
+        if sampled and sampled.bad:
+            self.watch.failed = True
+            self.say(f"note: {v} is NaN or infinite for {sampled.bad} of {samples} samples;"
+                     " the Monte Carlo figures leave these out")
+        if output.u == 0 and uncertain and cancels:
+            self.say(f"note: to first order, the contributions to the uncertainty of {v} cancel: it has no shares")
+        elif output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):
+            self.say(f"note: to first order, no uncertain input changes {v} here;"
+                     " try --second-order or --monte-carlo 100000")
+        verdicts = [i.agreement for i in (output.wider, output.interval) if i and i.agreement]
+        if sampled and verdicts:
+            self.judge(v, verdicts[-1], verdicts[0] if output.wider else None, samples, sampled, all_normal, smooth)
+        if sampled and self.sampling and self.sampling.samples is None and not sampled.stable:
+            self.say(f"note: {samples} samples did not make the figures of {v} stable; its distribution may have heavy tails")
+
+    def judge(self, v: str, linear: ModelVerdict, quadratic: ModelVerdict | None, samples: int, sampled: Sampled, curved: bool,
+              smooth: bool) -> None:
+        """Say what Monte Carlo thinks of the models, where it is not simply that the linear one is good enough. The second order
+        may help where all inputs are normal, so that only what is `curved` can be wrong with the linear one."""
+        if linear.verdict == "differs":
+            otherwise = "use the Monte Carlo figures"
+            better = {None: "it is not smooth" if not smooth else "try --second-order" if curved else otherwise,
+                      "agrees": "the quadratic one is", "unclear": "the quadratic one may be",
+                      "differs": f"neither is the quadratic one; {otherwise}"}[quadratic.verdict if quadratic else None]
+            self.say(f"note: the linear model is not good enough for {v} here; {better}")
+        elif linear.verdict == "unclear":
+            from adcli.propagate.monte_carlo import samples_wanted
+            wanted = samples_wanted(samples, linear, sampled)
+            enough = f"; try --monte-carlo {wanted}" if wanted and samples < wanted <= 10**10 else ""
+            self.say(f"note: too few samples to tell whether the linear model is good enough for {v}{enough}")
+
+    def depends(self, v: str) -> bool:
+        """Whether an output depends on anything uncertain at all."""
+        atom = self.task.program.result(self.names["u", v, ()]).atom
+        return not isinstance(atom, Lit)
+
+    def say(self, remark: str) -> None:
+        """A remark, as long as there are not too many."""
+        self.watch.remark(REMARKS, lambda: remark)

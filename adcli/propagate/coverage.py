@@ -1,0 +1,74 @@
+"""Coverage factors: how many standard uncertainties make an interval of a given probability (JCGM 100:2008, annex G)."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+FAR = 10_000.0
+"""Degrees of freedom from which the t-distribution is expanded about the normal one: the first term left out is below 1e-14."""
+WHOLE = 1e-9
+"""How far below a whole number, by rounding, degrees of freedom still are that number."""
+
+
+def effective_dof(variances: Mapping[str, float], dofs: Mapping[str, float], groups: Sequence[Sequence[str]]) -> float | None:
+    """The effective degrees of freedom of a combined standard uncertainty by the formula of Welch and Satterthwaite (JCGM 100,
+    equation G.2b). `variances` are the parts of its variance by input, and by pairs x:y of correlated ones. The `groups` of
+    correlated inputs count as one evaluation where they have the same degrees of freedom; None where they have not, and where the
+    variance is 0 or not finite."""
+    whole = math.fsum(variances.values())
+    if not 0 < whole < math.inf:
+        return None
+    found = []
+    for group in groups:
+        own = {dofs[x] for x in group}
+        if len(own) > 1:
+            return None
+        part = math.fsum(v for name, v in variances.items() if name.partition(":")[0] in group) / whole
+        found.append(part * part / own.pop())
+    total = math.fsum(found)
+    return 1 / total if total else math.inf
+
+
+def coverage_factor(probability: float, dof: float) -> float:
+    """k, so that y ± kU has this coverage probability, from the t-distribution with the degrees of freedom, a fraction cut off
+    (JCGM 100, G.4.1); NaN below one."""
+    if dof == math.inf:
+        from statistics import NormalDist
+        return NormalDist().inv_cdf((1 + probability) / 2)
+    whole = math.floor(dof * (1 + WHOLE))
+    return t_reach(probability, whole) if whole >= 1 else math.nan
+
+
+def t_reach(probability: float, dof: int) -> float:
+    """The t with P(|T| ≤ t) = probability for `dof` degrees of freedom."""
+    if dof >= FAR:
+        from statistics import NormalDist
+        return expanded(NormalDist().inv_cdf((1 + probability) / 2), dof)
+    low, high = 0.0, 1.0
+    while inside(high, dof) < probability and high < 1e300:
+        low, high = high, 2 * high
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if inside(middle, dof) < probability else (low, middle)
+    return high
+
+
+def inside(t: float, dof: int) -> float:
+    """P(|T| ≤ t): finite sums for whole degrees of freedom (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3
+    and 26.7.4)."""
+    angle = math.atan2(t, math.sqrt(dof))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = dof % 2
+    term = cosine if odd else 1.0
+    terms = [term] if dof > 1 else []
+    for i in range(2 + odd, dof - 1, 2):
+        term *= cosine * cosine * (i - 1) / i
+        terms.append(term)
+    whole = sine * math.fsum(terms)
+    return 2 / math.pi * (angle + whole) if odd else whole
+
+
+def expanded(z: float, dof: float) -> float:
+    """The quantile of the t-distribution from the one of the normal distribution (Abramowitz and Stegun, 26.7.5)."""
+    terms = ((z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+             (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160)
+    return z + math.fsum(term / dof ** (i + 1) for i, term in enumerate(terms))

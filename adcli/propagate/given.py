@@ -1,0 +1,93 @@
+"""What the points of propagate give: estimates, and what is known of the uncertainty of every input.
+
+A derivative program is one for all points, so what it is made with must be the same at all of them: correlations, and for the
+second order the moments of distributions.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple, TypeVar
+
+from adcli.input.distributions import Spread
+from adcli.input.spreads import split
+from adcli.lang.derive.uncertainty_figures import Correlation, Moments, components
+from adcli.lang.ir.errors import AdError
+
+Fact = TypeVar("Fact")
+NORMAL_MOMENTS = 0.0, 3.0
+
+
+class GivenPoint(NamedTuple):
+    """One --at: the point without spreads, and the spreads by input."""
+
+    plain: str
+    spreads: Mapping[str, Spread]
+
+
+def given_points(specs: Iterable[str]) -> list[GivenPoint]:
+    """What --at says, each column of a file read once."""
+    @cache
+    def read(path: str, column: str) -> tuple[float, ...]:
+        from adcli.rows.sample_columns import column as numbers
+        return tuple(numbers(path, column))
+
+    return [GivenPoint(*split(spec, read)) for spec in specs]
+
+
+def uncertain(points: Iterable[GivenPoint]) -> list[str]:
+    """The inputs with a spread, in the order in which they are given."""
+    return list(dict.fromkeys(x for point in points for x in point.spreads))
+
+
+def with_files(points: Iterable[GivenPoint], told: Sequence[Correlation]) -> tuple[Correlation, ...]:
+    """The correlations that are told, and those of columns of one file, which are values found together (JCGM 100, 5.2.3)."""
+    known = {frozenset(c[:2]) for c in told}
+
+    def estimated() -> Iterator[tuple[str, Correlation]]:
+        for point in points:
+            for (x, one), (y, other) in combinations(point.spreads.items(), 2):
+                if one.sample and other.sample and one.sample.path == other.sample.path and frozenset((x, y)) not in known:
+                    if one.kind is not other.kind:
+                        raise AdError(f"{x} and {y} are columns of one file, and only one has ~t", help="write ~t after both")
+                    yield f"{x} and {y}", (x, y, one.sample.correlation(other.sample))
+
+    return *told, *(c for c in same("correlation of", estimated()).values() if c[2])
+
+
+def moments(points: Iterable[GivenPoint], correlations: Iterable[Correlation]) -> tuple[Moments, ...]:
+    """Skewness and kurtosis of every input that is not normal. AdError for one that is correlated."""
+    known = ((x, (x, *spread.moments)) for point in points for x, spread in point.spreads.items() if spread.u)
+    others = {x: m for x, m in same("distribution of", known).items() if m[1:] != NORMAL_MOMENTS}
+    for x, y, r in correlations:
+        for name in (x, y):
+            if r and name in others:
+                raise AdError(f"--second-order: {x} and {y} are correlated, and {name} is not normal",
+                              help="a correlation says nothing of the moments that the second order needs; try --monte-carlo 1e6")
+    return tuple(others.values())
+
+
+def same(what: str, facts: Iterable[tuple[str, Fact]]) -> dict[str, Fact]:
+    """Facts by what they are about. AdError where two points differ."""
+    found: dict[str, Fact] = {}
+    for about, fact in facts:
+        if found.setdefault(about, fact) != fact:
+            raise AdError(f"the {what} {about} is not the same at all points", help="run adcli once for each of them")
+    return found
+
+
+def evaluations(spreads: Mapping[str, Spread], correlations: Iterable[Correlation]) -> list[list[str]]:
+    """Uncertain inputs in groups that no correlation joins."""
+    names = [x for x, spread in spreads.items() if spread.u]
+    return components(names, [c for c in correlations if c[0] in names and c[1] in names])
+
+
+def require_degrees(points: Iterable[GivenPoint], correlations: Sequence[Correlation]) -> None:
+    """AdError where correlated inputs have different degrees of freedom: there is no formula for their sum (JCGM 100, G.4.1)."""
+    for point in points:
+        for group in evaluations(point.spreads, correlations):
+            if len({point.spreads[x].dof for x in group}) > 1:
+                raise AdError(f"no effective degrees of freedom: {' and '.join(group)} are correlated, and theirs differ",
+                              help="the formula of Welch and Satterthwaite is for independent inputs; without --coverage and"
+                                   " --monte-carlo there are standard uncertainties")

@@ -1,0 +1,54 @@
+"""One column of a table as numbers: values that are given by a file, as samples of an input."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adcli.input.fields import Fault
+from adcli.lang.ir import Param, Var
+from adcli.lang.ir.errors import AdError
+from adcli.rows.blocks import fast_tables
+from adcli.rows.rows import Table
+from adcli.rows.tables import Input, Pieces, kind_of, without_mark
+
+
+def column(path: str, name: str) -> list[float]:
+    """The numbers in a column of a CSV, TSV, NDJSON or Parquet file. AdError where it has none, or a bad row."""
+    try:
+        source = Input(path)
+    except OSError as error:
+        raise AdError(f"{path}: {error.strerror or error}") from None
+    try:
+        return list(_numbers(source, name))
+    finally:
+        source.close()
+
+
+def _numbers(source: Input, name: str) -> Iterator[float]:
+    text = b"".join(piece for piece in _pieces(source) if piece)
+    text = text if text.endswith(b"\n") else text + b"\n"
+    kind = kind_of(source.path, None, text)
+    table = Table("csv" if kind == "parquet" else kind, [Param(Var(name), name)])
+    line = 1
+    try:
+        if table.separator is not None:
+            head, above = next(table.split(text), (b"", 0))
+            table.take_header(head, ())
+            text = text[text.index(head) + len(head):].partition(b"\n")[2]
+            line = above + head.count(b"\n") + 2
+        found = table.plain(text) or table.careful(text)
+        for row, fault in found.faults.items():
+            line += found.places[row]
+            raise fault
+    except Fault as fault:
+        raise AdError(f"{source.name}:{line}: {fault.reason}", help=fault.help) from None
+    yield from found.columns[0]
+
+
+def _pieces(source: Input) -> Pieces:
+    if kind_of(source.path, None, source.head) != "parquet":
+        return without_mark(source.pieces(), source.name)
+    fast = fast_tables()
+    if fast is None:
+        raise AdError(f"{source.name}: Parquet needs polars", help="pip install 'adcli[data]'")
+    pieces: Pieces = fast.parquet(source.path)
+    return pieces

@@ -1,0 +1,67 @@
+"""Coverage factors and degrees of freedom, against SciPy and the examples of JCGM 100, annexes G and H."""
+from __future__ import annotations
+
+import math
+
+import pytest
+from command import adcli, numbers, succeeds
+from scipy import stats
+
+from adcli.propagate.coverage import FAR, coverage_factor, effective_dof, t_reach
+
+
+@pytest.mark.parametrize("dof", [1, 2, 3, 4, 5, 16, 17, 50, 999, int(FAR) - 1, int(FAR), 10**6])
+def test_the_t_distribution(dof):
+    for p in (0.01, 0.5, 0.6827, 0.95, 0.9545, 0.99, 0.9973, 0.9999):
+        assert t_reach(p, dof) == pytest.approx(stats.t.ppf((1 + p) / 2, dof), rel=1e-10)
+
+
+def test_the_table_of_the_guide():
+    """JCGM 100, table G.2."""
+    table = {(1, 0.6827): 1.84, (1, 0.99): 63.66, (2, 0.95): 4.30, (5, 0.9545): 2.65, (10, 0.9973): 3.96, (16, 0.99): 2.92,
+             (50, 0.95): 2.01, (100, 0.9973): 3.077}
+    for (dof, p), k in table.items():
+        assert coverage_factor(p, dof) == pytest.approx(k, abs=0.006)
+    assert coverage_factor(0.95, math.inf) == pytest.approx(1.959963984540054)
+
+
+def test_degrees_of_freedom_are_cut_down_to_a_whole_number():
+    assert coverage_factor(0.99, 16.7) == t_reach(0.99, 16)   # as in H.1.6
+    assert coverage_factor(0.99, 17.999999999999996) == t_reach(0.99, 18)
+    assert math.isnan(coverage_factor(0.99, 0.5))
+
+
+def test_welch_and_satterthwaite():
+    """JCGM 100, G.4.1, note: a product of three quantities, relative standard uncertainties 0.25, 0.57 and 0.82 %, n = 10, 5, 15."""
+    parts = {x: u * u for x, u in zip("abc", (0.25, 0.57, 0.82), strict=True)}
+    dofs = dict(zip("abc", (9.0, 4.0, 14.0), strict=True))
+    assert effective_dof(parts, dofs, ["a", "b", "c"]) == pytest.approx(19.0, abs=0.05)
+    got = numbers(succeeds("propagate", "-e", "y = a*b*c", "--at", "a=2±0.25%~t(9),b=3±0.57%~t(4),c=5±0.82%~t(14)", "--coverage",
+                           "95%").out)
+    assert got["dof_y"] == pytest.approx(19.0, abs=0.05)
+    assert (got["u_y"] / got["y"], got["U_y"] / got["y"]) == (pytest.approx(0.0103, abs=5e-5), pytest.approx(0.022, abs=5e-4))
+
+
+def test_exact_standard_uncertainties_have_no_degrees_of_freedom_to_tell():
+    assert effective_dof({"a": 1.0}, {"a": math.inf}, ["a"]) == math.inf
+    assert effective_dof({"a": 0.0}, {"a": 3.0}, ["a"]) is None
+    assert effective_dof({"a": math.nan}, {"a": 3.0}, ["a"]) is None
+    assert "dof" not in succeeds("propagate", "-e", "2*x", "--at", "x=1±1~rect", "--coverage", "0.9").out
+
+
+def test_correlated_inputs_count_as_one_evaluation():
+    """Two inputs of one t-distribution: their sum has its degrees of freedom."""
+    got = numbers(succeeds("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2~t(7)", "--correlation", "a:b=0.5", "--coverage",
+                           "0.95").out)
+    assert got["dof_y"] == pytest.approx(7)
+    assert got["k_y"] == pytest.approx(stats.t.ppf(0.975, 7))
+    independent = numbers(succeeds("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2~t(7)").out)
+    assert independent["dof_y"] == pytest.approx(25 * 7 / 17)
+
+
+def test_correlated_inputs_of_different_degrees_have_none():
+    args = ("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2", "--correlation", "a:b=0.5")
+    assert "dof_y" not in succeeds(*args).out
+    ended = adcli(*args, "--coverage", "0.95")
+    assert (ended.code, ended.out) == (2, "")
+    assert "no effective degrees of freedom: a and b are correlated, and theirs differ" in ended.err
