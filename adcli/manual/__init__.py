@@ -1,7 +1,7 @@
 """The manual: chapters in Markdown that come with the package, read with `adcli help TOPIC`.
 
 A chapter is a file `TOPIC.md` in this folder, whose heading is `# topic: what it is about`. Everything that a chapter says of
-functions and samples is made from the table of primitives and from the samples themselves when it is read.
+functions, distributions and samples is made from their tables and from the samples themselves when it is read.
 """
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def source(topic: str) -> str:
 
 def chapter(topic: str) -> Iterator[Block]:
     """The blocks of a chapter."""
-    return blocks(source(topic), lambda name: {"functions": function_table, "samples": sample_table}[name]())
+    made = {"functions": function_table, "samples": sample_table, "distributions": distribution_table}
+    return blocks(source(topic), lambda name: made[name]())
 
 
 def heading(topic: str) -> str:
@@ -37,6 +38,14 @@ def function_table() -> str:
     """Every function with its meaning, its domain, its derivative, and where it is not smooth."""
     from adcli.manual.functions import functions, row_of
     return table(("function", "meaning", "derivative", "not smooth"), map(row_of, functions()))
+
+
+def distribution_table() -> str:
+    """Every distribution that an input may have, as it is written, and what it means."""
+    from adcli.input.distributions import DISTRIBUTIONS
+    rows = ((f"`~{d.name}({d.parameter})`", f"{d.about}; {d.parameter} {d.range}") if d.parameter else (f"`~{d.name}`", d.about)
+            for d in DISTRIBUTIONS.values())
+    return table(("written", "meaning"), rows)
 
 
 def sample_table() -> str:

@@ -91,11 +91,10 @@ class Budgets:
         told = self.sampled(at, spreads)
         sampled = dict(zip(self.outputs, told.outputs, strict=True)) if told else {}
         slopes = self.slopes(at) if self.options.form in TABLE_FORMATS or self.cancels(found, spreads) else None
-        outputs = [self.output(v, values[v], found, spreads, sampled.get(v), self.rounding(v, at, spreads, slopes))
-                   for v in self.outputs]
+        rounding = {v: self.rounding(slopes[v], spreads) if slopes and found["u", v, ()] == 0 else 0.0 for v in self.outputs}
+        outputs = [self.output(v, values[v], found, spreads, sampled.get(v), rounding[v]) for v in self.outputs]
         for output in outputs:
-            self.remark(output, told.samples if told else 0, spreads, row.level == 0,
-                        bool(self.rounding(output.name, at, spreads, slopes)))
+            self.remark(output, told.samples if told else 0, spreads, row.level == 0, rounding[output.name] > 0)
         if KINK <= row.level <= POLE and not sampled:
             self.say("note: a linear model means little where a result is not smooth; try --monte-carlo 100000")
         correlations = {pair: found["corr", pair[0], pair[1:]] for pair in self.pairs}
@@ -111,6 +110,8 @@ class Budgets:
         shares = {":".join(f.along): found[f] if known else math.nan for f in self.figures if f.kind == "share" and f.of == v}
         quadratic = (found["mean", v, ()], found["u2", v, ()]) if self.order > 1 else None
         dof = self.dof(shares, spreads)
+        if u == 0 and sampled and not sampled.u and not (any(s.u for s in spreads.values()) and self.depends(v)):
+            return OutputBudget(v, x, u, {}, None, quadratic, self.interval(x, u, dof), None, sampled)
         return OutputBudget(v, x, u, shares if u else {}, dof if ("dof", v, ()) in self.names else None, quadratic,
                             self.interval(x, u, dof, sampled, rounding),
                             self.interval(*quadratic, dof, sampled, rounding) if quadratic else None, sampled)
@@ -119,15 +120,15 @@ class Budgets:
         """The effective degrees of freedom."""
         return effective_dof(shares, {x: s.dof for x, s in spreads.items()}, evaluations(spreads, self.correlations))
 
-    def interval(self, mean: float, u: float, dof: float | None, sampled: Sampled | None,
-                 rounding: float) -> CoverageInterval | None:
+    def interval(self, mean: float, u: float, dof: float | None, sampled: Sampled | None = None,
+                 rounding: float = 0.0) -> CoverageInterval | None:
         """The coverage interval of a normal distribution, or of a t-distribution where degrees of freedom are known, and how it
         compares with the sampled one."""
         if self.sampling is None:
             return None
         k = coverage_factor(self.sampling.coverage, math.inf if dof is None else dof)
         interval = CoverageInterval(mean, k, k * u)
-        if sampled is None:
+        if sampled is None or math.isnan(k):
             return interval
         from adcli.propagate.monte_carlo import compared
         return replace(interval, agreement=compared(interval.low, interval.high, u, sampled, rounding))
@@ -147,13 +148,11 @@ class Budgets:
             found[column.of or ""][column.wrt[0]] = c
         return found
 
-    def rounding(self, v: str, at: Mapping[str, float], spreads: Mapping[str, Spread],
-                 slopes: Mapping[str, Mapping[str, float]] | None) -> float:
+    @staticmethod
+    def rounding(slopes: Mapping[str, float], spreads: Mapping[str, Spread]) -> float:
         """How far rounding alone may move samples of an output whose contributions cancel; 0 where there are none."""
-        if slopes is None:
-            return 0.0
-        moved = [abs(c) * (abs(at[x]) + 10 * spreads[x].u) for x, c in slopes[v].items() if x in spreads and spreads[x].u]
-        return ROUNDING * math.fsum(moved)
+        return ROUNDING * math.fsum(abs(c) * (abs(spreads[x].x) + 10 * spreads[x].u) for x, c in slopes.items()
+                                    if x in spreads and spreads[x].u)
 
     # ------------------------------------------------------------ Monte Carlo, and what is said
 
@@ -183,6 +182,8 @@ class Budgets:
             self.watch.failed = True
             self.say(f"note: {v} is NaN or infinite for {sampled.bad} of {samples} samples;"
                      " the Monte Carlo figures leave these out")
+        if output.interval and math.isnan(output.interval.k):
+            self.say(f"note: {v} has {output.dof:.2g} effective degrees of freedom: with less than 1 there is no coverage factor")
         if output.u == 0 and uncertain and cancels:
             self.say(f"note: to first order, the contributions to the uncertainty of {v} cancel: it has no shares")
         elif output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):

@@ -325,7 +325,7 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
                 "samples": budget.samples, "seed": budget.sampling.seed,
                 "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
                                 "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
-                                **({"shortest": [json_number(x, number) for x in ends]} if (ends := o.sampled.shortest) else {}),
+                                **({"shortest": [json_number(x, number) for x in shortest]} if (shortest := o.sampled.shortest) else {}),
                                 "bad": o.sampled.bad} for o in outputs if o.sampled},
                 **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
         record["status"] = LEVELS[budget.level]

@@ -64,7 +64,8 @@ def draws(uncertain: Mapping[str, Spread], correlations: Sequence[Correlation]) 
         for name in (x, y):
             if name not in joint:
                 raise AdError(f"--monte-carlo cannot draw {x} and {y} together: {name} is {uncertain[name].label}, and a"
-                              " correlation coefficient says how normal and t-distributed inputs are drawn")
+                              " correlation coefficient says how normal and t-distributed inputs are drawn",
+                              help=f"give values that belong together: --at {x}=@values.csv:{x},{y}=@values.csv:{y}")
     divided = []
     for group in components(joint, pairs):
         dofs = {uncertain[x].dof for x in group}

@@ -84,10 +84,8 @@ class Sampled:
 
     @property
     def stable(self) -> bool:
-        """Whether twice every standard error is within the numerical tolerance (JCGM 101, 7.9.4), and the bands of the ends too,
-        which a verdict needs."""
-        bands = [last - first for first, last in (self.low_band, self.high_band)]
-        return not any(x > tolerance(self.u) for x in (*(2 * error for _, error in self.figures.values()), *bands))
+        """Whether twice every standard error is within the numerical tolerance (JCGM 101, 7.9.4)."""
+        return not any(2 * error > tolerance(self.u) for _, error in self.figures.values())
 
 
 class Told(NamedTuple):

@@ -31,13 +31,15 @@ class Dialect(NamedTuple):
 def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: Shown, several: bool) -> Iterator[str]:
     """A table for every output at every point, and below it what is known of the output. Without `number`, an estimate with its
     standard uncertainty is rounded as in a report, and other figures have three digits."""
+    first = True
     for budget in budgets:
         dialect = DIALECTS[form]([*budget.at, *(o.name for o in budget.outputs)])
         where = f" at {', '.join(f'{dialect.name(x)} = {v:.6g}' for x, v in budget.at.items())}" if several else ""
         for output in budget.outputs:
-            yield "".join([dialect.heading(f"Uncertainty budget of {dialect.name(output.name)}{where}"),
+            yield "".join(["" if first else "\n", dialect.heading(f"Uncertainty budget of {dialect.name(output.name)}{where}"),
                            *dialect.table(*cells(budget, output, number, dialect)),
-                           *map(dialect.sentence, sentences(budget, output, shown)), "\n"])
+                           *map(dialect.sentence, sentences(budget, output, shown))])
+            first = False
 
 
 def cells(budget: Budget, output: OutputBudget, number: Number | None,
@@ -48,13 +50,16 @@ def cells(budget: Budget, output: OutputBudget, number: Number | None,
     def figure(x: float | None) -> str:
         return "" if x is None else to.number(number(x) if number else f"{x:.3g}")
 
+    def degrees(dof: float) -> str:
+        return to.number(number(dof) if number else f"{dof:.4g}")
+
     def estimate(x: float, u: float) -> list[str]:
         if number:
             return [figure(x), figure(u)]
         value, width, exponent = pair(x, u)
         return [to.number(value + exponent), to.number(width + exponent)]
 
-    rows = [[to.name(x), *estimate(budget.at[x], s.u), to.plain(s.label), figure(s.dof), figure(slopes.get(x, 0.0)),
+    rows = [[to.name(x), *estimate(budget.at[x], s.u), to.plain(s.label), degrees(s.dof), figure(slopes.get(x, 0.0) + 0.0),
              figure(abs(slopes.get(x, 0.0)) * s.u), figure(output.shares.get(x))] for x, s in budget.spreads.items()]
     for x, y, r in budget.given_correlations:
         share = output.shares.get(f"{x}:{y}")
@@ -62,7 +67,7 @@ def cells(budget: Budget, output: OutputBudget, number: Number | None,
             rows.append([f"{to.name(x)}, {to.name(y)}", "", "", to.plain(f"r = {r:.4g}"), "", "", "", figure(share)])
     dof = math.inf if output.dof is None else output.dof
     whole = 100.0 if output.shares else None
-    last = [to.name(output.name), *estimate(output.value, output.u), "", figure(dof), "", "", figure(whole)]
+    last = [to.name(output.name), *estimate(output.value, output.u), "", degrees(dof), "", "", figure(whole)]
     table = [[*map(to.plain, HEAD)], *rows, last]
     if all(s.dof == math.inf for s in budget.spreads.values()):
         table = [[cell for i, cell in enumerate(row) if i != DOF] for row in table]
@@ -81,9 +86,10 @@ def sentences(budget: Budget, output: OutputBudget, shown: Shown) -> Iterator[st
         yield f"To second order: {shown(*output.quadratic)}."
     if output.sampled and budget.sampling:
         s = output.sampled
-        ends = f"{budget.sampling.chance} from {s.low:.6g} to {s.high:.6g}"
-        shortest = f", the shortest from {s.shortest[0]:.6g} to {s.shortest[1]:.6g}" if s.shortest else ""
-        yield f"Monte Carlo, {budget.samples} samples: {shown(s.mean, s.u)}; {ends}{shortest}."
+        symmetric, shortest = (f"from {' to '.join(''.join(pair(x, s.u)[::2]) for x in ends)}" if ends else ""
+                               for ends in ((s.low, s.high), s.shortest))
+        yield (f"Monte Carlo, {budget.samples} samples: {shown(s.mean, s.u)}; {budget.sampling.chance} {symmetric}"
+               f"{', the shortest ' if shortest else ''}{shortest}.")
 
 
 # ---------------------------------------------------------------- the two notations

@@ -30,6 +30,8 @@ def _numbers(source: Input, name: str) -> Iterator[float]:
     table = Table("csv" if kind == "parquet" else kind, [Param(Var(name), name)])
     line = 1
     try:
+        if not text.strip():
+            raise Fault("the table is empty")
         if table.separator is not None:
             head, above = next(table.split(text), (b"", 0))
             table.take_header(head, ())

@@ -4,9 +4,11 @@ from __future__ import annotations
 import os
 import random
 
+import click
 import pytest
 from command import adcli
 
+from adcli.command.usage import WholeNumber
 from adcli.main import VERBS
 
 PROGRAM = "v = x * sin(y)\n"
@@ -264,3 +266,23 @@ def test_no_command_line_is_a_defect(folder, seed):
         assert ended.code in (0, 2, 3, 4), (words, ended)
         assert "Traceback" not in ended.err
     assert {0, 2, 3} <= codes
+
+
+@pytest.mark.parametrize("text, number", [
+    ("1e6", 10**6), ("1.5e2", 150), ("2.50e1", 25), ("100", 100), ("1_000", 1000), ("1E+2", 100), ("auto", "auto"),
+    ("1.25e1", None),
+    ("1e-2", None), ("1e99", None), ("1", None), ("2.5", None), ("many", None), ("", None)])
+def test_a_whole_number_may_have_an_exponent(text, number):
+    kind = WholeNumber(2, 10**7, ("auto",))
+    if number is not None:
+        assert kind.convert(text, None, None) == number
+        return
+    with pytest.raises(click.BadParameter):
+        kind.convert(text, None, None)
+
+
+def test_a_wrong_whole_number_is_told():
+    ended = adcli("propagate", "-e", "x", "--at", "x=1±1", "--monte-carlo", "1e99")
+    assert ended.err == "adcli: error: --monte-carlo needs a whole number from 2 to 10000000000, or auto\n"
+    assert "--samples needs a whole number from 1 to" in adcli("check", "-e", "x", "--samples", "1e-1").err
+    assert adcli("check", "-e", "x", "--samples", "2e0").code == 0

@@ -115,7 +115,8 @@ def test_the_statistics_of_a_sample():
 
 
 @pytest.mark.parametrize("text, path, column, kind, u", [
-    ("@v.csv:a", "v.csv", "a", "samples", 1.0), ("@v.csv", "v.csv", "x", "samples", 1.0), ("@v.csv:a~t", "v.csv", "a", "t", 3**-0.5),
+    ("@v.csv:a", "v.csv", "a", "samples", 1.0), ("@v.csv", "v.csv", "x", "samples", 1.0),
+    ("@v.csv:a~t", "v.csv", "a", "t", 3**-0.5),
     ("@~/v.csv", "~/v.csv", "x", "samples", 1.0), ("@~/v.csv ~ t", "~/v.csv", "x", "t", 3**-0.5)])
 def test_values_of_a_file(text, path, column, kind, u):
     asked = []

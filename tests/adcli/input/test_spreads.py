@@ -61,7 +61,8 @@ def test_what_is_written_in_brackets_is_read_again(value, u):
     ("x=2±0.1~t", "t needs a parameter", "~t(N)"), ("x=2±0.1~t(0.5)", "1 or more", None), ("x=2±0.1~t(nan)", "1 or more", None),
     ("x=2±0.1~rect(3)", "rect has no parameter", "~rect"), ("x=2±0.1~", "not a distribution", "normal, rect"),
     ("x=2±0.1~trap(2)", "from 0 to 1", None), ("x=2±0.1~ctrap(0.2)", "from 0 to the spread", None),
-    ("x=2~rect", "has no spread", "x=2±0.1~rect"), ("x=-2~exp", "positive", None), ("x=2±1~exp", "no spread of its own", "x=2~exp"),
+    ("x=2~rect", "has no spread", "x=2±0.1~rect"), ("x=-2~exp", "positive", None),
+    ("x=2±1~exp", "no spread of its own", "x=2~exp"),
     ("x=-2±1~gamma", "positive", None), ("x=2±0.1~t(9", "not a distribution", None), ("x=2±0.1~t(a)", "not a constant", None),
     ("x=1±0.1,x=2±0.1", "given twice", None)])
 def test_a_wrong_distribution_is_refused(spec, message, help):

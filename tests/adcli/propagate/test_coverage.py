@@ -32,7 +32,7 @@ def test_degrees_of_freedom_are_cut_down_to_a_whole_number():
 
 
 def test_welch_and_satterthwaite():
-    """JCGM 100, G.4.1, note: a product of three quantities, relative standard uncertainties 0.25, 0.57 and 0.82 %, n = 10, 5, 15."""
+    """JCGM 100, G.4.1, note: a product of three quantities, 0.25, 0.57 and 0.82 % of relative uncertainty, n = 10, 5, 15."""
     parts = {x: u * u for x, u in zip("abc", (0.25, 0.57, 0.82), strict=True)}
     dofs = dict(zip("abc", (9.0, 4.0, 14.0), strict=True))
     assert effective_dof(parts, dofs, ["a", "b", "c"]) == pytest.approx(19.0, abs=0.05)
@@ -51,8 +51,8 @@ def test_exact_standard_uncertainties_have_no_degrees_of_freedom_to_tell():
 
 def test_correlated_inputs_count_as_one_evaluation():
     """Two inputs of one t-distribution: their sum has its degrees of freedom."""
-    got = numbers(succeeds("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2~t(7)", "--correlation", "a:b=0.5", "--coverage",
-                           "0.95").out)
+    got = numbers(succeeds("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2~t(7)", "--correlation", "a:b=0.5",
+                           "--coverage", "0.95").out)
     assert got["dof_y"] == pytest.approx(7)
     assert got["k_y"] == pytest.approx(stats.t.ppf(0.975, 7))
     independent = numbers(succeeds("propagate", "-e", "y = a + b", "--at", "a=1±1~t(7),b=2±2~t(7)").out)

@@ -107,7 +107,8 @@ HALVES = "x:y=-0.5,x:z=-0.5,y:z=-0.5"
 
 @pytest.mark.parametrize("program, correlation, u", [
     ("v = x + y + z", HALVES, 0), ("v = 3*x + 3*y + 3*z", HALVES, 0), ("v = 0.1*x + 0.1*y + 0.1*z", HALVES, 0),
-    ("v = x + y + z + w", THIRDS, 0), ("v = x/7 + y/7 + z/7 + w/7", THIRDS, 0), ("v = 0.1*x + 0.2*y - 0.3*z", "x:y=1,x:z=1,y:z=1", 0),
+    ("v = x + y + z + w", THIRDS, 0), ("v = x/7 + y/7 + z/7 + w/7", THIRDS, 0),
+    ("v = 0.1*x + 0.2*y - 0.3*z", "x:y=1,x:z=1,y:z=1", 0),
     ("v = x - y", "x:y=0.6", math.sqrt(0.8)), ("v = x - (1 - 1e-9)*y", "x:y=1", 1e-9), ("v = x + y + (1 + 1e-6)*z", HALVES, 1e-6),
     ("v = x + y + z", "x:y=-0.5,x:z=-0.5,y:z=-0.4999999999", math.sqrt(2e-10)), ("v = 1e200*x - 1e200*y", "x:y=1", 0),
     ("v = 1e308*x - 1e308*y", "x:y=0", math.sqrt(2) * 1e308), ("v = 1e-320*x - 1e-320*y", "x:y=1", 0)])
