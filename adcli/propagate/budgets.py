@@ -294,6 +294,9 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
     def pairs(found: Correlations) -> dict[str, object]:
         return {f"{v}:{w}": json_number(r, number) for (v, w), r in found.items()}
 
+    def ordered(found: Iterable[float]) -> list[object]:
+        return [json_number(x, number) for x in found]
+
     def interval(of: CoverageInterval) -> dict[str, object]:
         record: dict[str, object] = numbers({"k": of.k, "U": of.expanded, "low": of.low, "high": of.high})
         if of.agreement:
@@ -325,7 +328,7 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
                 "samples": budget.samples, "seed": budget.sampling.seed,
                 "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
                                 "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
-                                **({"shortest": [json_number(x, number) for x in shortest]} if (shortest := o.sampled.shortest) else {}),
+                                **({} if (both := o.sampled.shortest) is None else {"shortest": ordered(both)}),
                                 "bad": o.sampled.bad} for o in outputs if o.sampled},
                 **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
         record["status"] = LEVELS[budget.level]

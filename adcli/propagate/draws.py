@@ -26,12 +26,13 @@ class Divided(NamedTuple):
 
 class Draws(NamedTuple):
     """How inputs are drawn, `uncertain` by name. `joint` are those that come from normal numbers, `factor` is that of their
-    correlations, `divided` their t-distributed groups."""
+    correlations, `divided` their t-distributed groups. `columns` are values of files, with the file that each is from."""
 
     uncertain: Mapping[str, Spread]
     joint: Sequence[str]
     factor: Factor
     divided: Sequence[Divided]
+    columns: Mapping[str, tuple[str, np.ndarray]]
 
     def block(self, random: np.random.Generator, size: int) -> dict[str, np.ndarray]:
         """So many values of every uncertain input."""
@@ -46,11 +47,11 @@ class Draws(NamedTuple):
         for x, spread in self.uncertain.items():
             if x in deviations:
                 found[x] = spread.x + spread.width * deviations[x]
-            elif spread.kind is SAMPLES and spread.sample:
-                path, values = spread.sample
+            elif x in self.columns:
+                path, values = self.columns[x]
                 if path not in rows:
                     rows[path] = random.integers(0, len(values), size)
-                found[x] = np.array(values)[rows[path]]
+                found[x] = values[rows[path]]
             elif spread.kind.draw:
                 found[x] = spread.kind.draw(random, size, spread.x, spread.width, spread.parameter)
         return found
@@ -74,7 +75,8 @@ def draws(uncertain: Mapping[str, Spread], correlations: Sequence[Correlation]) 
                           help="correlated inputs must all be normal, or all t with the same degrees of freedom")
         if (dof := dofs.pop()) < math.inf:
             divided.append(Divided(group, dof))
-    return Draws(uncertain, joint, cholesky(joint, pairs), divided)
+    columns = {x: (s.sample.path, np.array(s.sample.values)) for x, s in uncertain.items() if s.kind is SAMPLES and s.sample}
+    return Draws(uncertain, joint, cholesky(joint, pairs), divided, columns)
 
 
 def same_rows(uncertain: Mapping[str, Spread], pair: Correlation) -> bool:

@@ -11,7 +11,7 @@ from adcli.lang.lower.frontend import parse
 from command import adcli, numbers, succeeds
 from places import ROOT
 
-from adcli.input.distributions import Spread
+from adcli.input.distributions import DISTRIBUTIONS, SAMPLES, Sample, Spread, T
 from adcli.propagate import monte_carlo
 from adcli.propagate.draws import draws
 from adcli.propagate.monte_carlo import (
@@ -72,7 +72,10 @@ def test_correlated_inputs_are_drawn_with_their_correlation():
 
 
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads():
-    of = experiment("v = x*y\nw = x/y", [1.0, 3.0], {0: 0.1, 1: 0.2})
+    file = Sample("f", (1.0, 2.0, 4.0))
+    of = experiment("v = x*y + a*b\nw = x/y + c*d", [1.0, 3.0, 1.0, 1.0, 2.0, 1.0], {
+        0: 0.1, 1: 0.2, 2: Spread(1.0, 0.1, DISTRIBUTIONS["arcsine"]), 3: Spread(1.0, 0.1, T, 5.0),
+        4: Spread(2.0, 1.5, SAMPLES, sample=file), 5: Spread(1.0, 1.0, DISTRIBUTIONS["exp"])})
     one, two, five = (run(of, 300_001, jobs=jobs) for jobs in (1, 2, 5))
     assert one[0] == two[0] == five[0]
     assert (one[1] == five[1]).all()

@@ -49,3 +49,27 @@ def test_it_is_a_program_that_reads_back():
     program = propagation(parse("v = x*sin(y)\nw = u_x / y\n"), ["x", "y"], 2, [("x", "y", 0.5)])
     assert [p.name for p in program.params] == ["x", "y", "u_x", "u_x_1", "u_y"]
     assert equal(parse(print_program(program)), program)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_second_order_is_exact_for_quadratics_of_any_independent_inputs(seed):
+    """Mean and standard deviation of a quadratic program over every combination of inputs with three possible values each."""
+    r = np.random.default_rng(seed)
+    a = [round(x, 2) for x in r.standard_normal(9).tolist()]
+    text = f"v = {a[0]}*x + {a[1]}*y + {a[2]}*z + {a[3]}*x*x + {a[4]}*y**2 + {a[5]}*z*z + {a[6]}*x*y + {a[7]}*y*z + {a[8]}*x*z\n"
+    program, values, chances = parse(text.replace("+ -", "- ")), r.standard_normal((3, 3)), r.dirichlet([1, 1, 1], 3)
+    mean = (values * chances).sum(axis=1)
+    central = [(chances * (values - mean[:, None]) ** k).sum(axis=1) for k in (2, 3, 4)]
+    u = np.sqrt(central[0])
+    names = [p.name for p in program.params]
+    moments = [(n, float(central[1][i] / u[i] ** 3), float(central[2][i] / u[i] ** 4)) for i, n in enumerate(names)]
+    got = evaluate(check(propagation(program, names, 2, [], moments)), dict(zip(names, mean.tolist(), strict=True))
+                   | {f"u_{n}": float(s) for n, s in zip(names, u, strict=True)})
+    total = square = 0.0
+    for places in itertools.product(range(3), repeat=3):
+        chance = math.prod(float(chances[i, k]) for i, k in enumerate(places))
+        v = evaluate(program, {n: float(values[i, k]) for i, (n, k) in enumerate(zip(names, places, strict=True))})["v"]
+        total, square = total + chance * v, square + chance * v * v
+    assert got["mean_v"] == pytest.approx(total, rel=1e-9, abs=1e-9)
+    assert got["u2_v"] == pytest.approx(math.sqrt(max(square - total**2, 0)), rel=1e-6, abs=1e-7)
