@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from adcli.input.distributions import NORMAL, SAMPLES, Sample, Spread, T, distribution
-from adcli.input.points import value
+from adcli.input.points import SPREAD
+from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, plural
 
 SIGN = re.compile(r"±|\+-|\+/-")
@@ -57,6 +58,8 @@ def written(part: str, name: str, text: str) -> tuple[str, Spread] | None:
     body, tilde, kind = text.partition("~")
     number, *width = (s.strip() for s in SIGN.split(body))
     if not (width or tilde or CONCISE.fullmatch(number) or SIGN.search(part)):
+        if SPREAD.match(number):
+            raise AdError(f"'{part.strip()}' is no number with its uncertainty in parentheses", help="write x=1.23(4)")
         return None
     if len(width) > 1:
         raise AdError(f"'{part.strip()}' has two spreads")
