@@ -12,7 +12,7 @@ from itertools import tee
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.points import several
+from adcli.input.points import joined, several
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
@@ -21,7 +21,7 @@ from adcli.output.columns import commented
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_text, number_format
 from adcli.output.report import csv_text, json_record, text
-from adcli.output.streams import destination, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.task.tasks import Task
 
 FEW_DIGITS = 8.0
@@ -38,8 +38,8 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
     rows = judged(drop_zero_seeds(task.program), found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
-    with destination(options.output) as out:
-        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(options.at)))
+    with packed_destination(options.output) as out:
+        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(joined(task.free, options.at))))
     return watch.conclude(options.strict)
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from adcli.answers.diagnose import described, letter
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, ResultOptions
-from adcli.input.points import located, several
+from adcli.input.points import joined, located, several
 from adcli.input.spreads import widths
 from adcli.lang.analyse.enclosure import Enclosure, FloatBounds, available, enclose
 from adcli.lang.ir import Equation, Param
@@ -25,7 +25,7 @@ from adcli.output.columns import commented
 from adcli.output.layout import Layout
 from adcli.output.numbers import Number, json_number, json_text, number_format, shortest
 from adcli.output.report import csv_text, json_point
-from adcli.output.streams import destination, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.task.tasks import Task
 
 GivenBox = dict[str, FloatBounds]
@@ -40,9 +40,9 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
     options.refuse(["fast_math"], "has no effect on --enclose")
     available()
-    specs, layout, number = options.at, task.layout(False), number_format(None, options.hexadecimal)
+    specs, layout, number = joined(task.free, options.at), task.layout(False), number_format(None, options.hexadecimal)
     rows = enclosed(task, given_boxes(task, specs, watch), watch)
-    with destination(options.output) as out:
+    with packed_destination(options.output) as out:
         match options.form:
             case "json":
                 lines = json_lines(layout, rows, number)

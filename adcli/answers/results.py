@@ -1,80 +1,114 @@
 """Results at points, of any rank, in every format: the one loop that computes, watches and writes."""
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
-from adcli.command.options import ROW_OPTIONS, ResultOptions
-from adcli.input.points import located, require_point, several
+from adcli.command.options import ROW_OPTIONS, TABLE_OPTIONS, ResultOptions
+from adcli.input.points import checked, joined, located, require_point, several
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
-from adcli.output.streams import destination, write_points
+from adcli.output.streams import packed_destination, write_points, write_rows
+from adcli.output.suffixes import ARRAYS
 from adcli.task.tasks import Task
-from adcli.task.verbs import MATRIX_FORMATS
+from adcli.task.verbs import MATRIX_FORMATS, TEXT_FORMATS
 
+BINARY = ("parquet", *ARRAYS)
+"""Formats that have numbers, not text."""
+MANY = 2048
+"""Points that are worth loading NumPy."""
 OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program itself"
 """Where a verb that evaluates takes its numbers beside points."""
 
 
 def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points that --at gives; returns the exit code."""
+    check(task, options)
+    if not task.signature.tensors and (options.form in BINARY or many(task, options)):
+        in_bulk(task, options, watch)
+        return watch.conclude(options.strict)
     rows = evaluated(task, options, watch)
-    with destination(options.output) as out:
-        if kind := binary(task, options):
+    with packed_destination(options.output) as out:
+        if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
-            write_arrays(out, kind, task.layout(False), list(rows))
+            write_arrays(out, options.form, task.layout(False), list(rows))
         else:
             write_points(out, written(task, options, rows, watch))
     return watch.conclude(options.strict)
 
 
+def many(task: Task, options: ResultOptions) -> bool:
+    """Whether there are so many points that arrays pay."""
+    if options.form not in TEXT_FORMATS or not any(c in spec for spec in options.at for c in ":@"):
+        return len(options.at) >= MANY
+    return sum(math.prod(map(len, grid)) for grid in checked(task.free, options.at, lambda _: None)[0]) >= MANY
+
+
+def in_bulk(task: Task, options: ResultOptions, watch: Watch) -> None:
+    """Many points, or files that have all of them."""
+    from adcli.answers import bulk
+    with packed_destination(options.output) as out:
+        if options.form in BINARY:
+            found, words = bulk.arrays(task, options, watch)
+            one = not several(joined(task.free, options.at))
+            bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
+            return
+        number = number_format(options.fmt, options.hexadecimal)
+        for piece in bulk.text(task, options, watch, options.form, number, several(joined(task.free, options.at))):
+            write_rows(out, piece)
+
+
 def evaluated(task: Task, options: ResultOptions, watch: Watch) -> Iterator[Row]:
     """The results at the points, watched. Whatever is wrong with options and points is found before the first."""
-    check_options(task, options)
-    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
+    check(task, options)
     at = located(task.free, options.at, watch.say, task.signature.source)
     return watch.over(evaluate(task, at, options.jobs))
+
+
+def check(task: Task, options: ResultOptions) -> None:
+    """AdError where options make no sense at points, or there is no point."""
+    check_options(task, options)
+    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
 
 
 def check_options(task: Task, options: ResultOptions) -> None:
     """AdError for what points, or programs with tensors, have no meaning for."""
     if not task.signature.tensors:
         options.refuse(ROW_OPTIONS, "needs rows (--data FILE)")
+        if options.form in BINARY:
+            options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.form}, which has numbers, not text")
+        if options.form in ARRAYS:
+            options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return
-    options.refuse(["input_format", "on_error", "missing"], "is about rows, and a program with tensors has points only")
+    options.refuse(TABLE_OPTIONS, "is about rows, and a program with tensors has points only")
     options.refuse(["digits", "enclose", "fast_math"], "needs a program of scalars; this one has tensors")
-    arrays = binary(task, options)
+    arrays = options.form in ARRAYS
     if options.form == "csv" or arrays:
         options.refuse(["status"], "of tensors needs --format text or json")
     options.refuse(["zeros"], "has no effect: Jacobians of tensors are dense")
     if arrays:
-        options.refuse(["form", "fmt", "hexadecimal"], f"has no effect on {options.output}, a file of arrays")
-    if options.form in MATRIX_FORMATS:
+        options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.output}, a file of arrays")
+    if options.form in (*MATRIX_FORMATS, "tsv", "parquet"):
         raise AdError(f"--format {options.form} needs a program of scalars; this one has tensors", help="write --format json")
-
-
-def binary(task: Task, options: ResultOptions) -> str | None:
-    """The format that the suffix of the file asks for, where tensors go to a file as arrays."""
-    path = (options.output or "").lower()
-    return next((kind for kind in ("npz", "npy") if task.signature.tensors and path.endswith(f".{kind}")), None)
 
 
 def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
     """The results in the format that is asked for, a piece a point."""
     number = number_format(options.fmt, options.hexadecimal)
-    layout, headed = task.layout(options.status), several(options.at)
+    layout, headed = task.layout(options.status), several(joined(task.free, options.at))
     if options.form in MATRIX_FORMATS:
         return matrices(task, options.form, rows, number, headed)
     if task.signature.tensors:
         return with_tensors(layout, options, rows, number, watch)
     match options.form:
-        case "csv":
-            return csv_rows(layout, rows, number)
+        case "csv" | "tsv":
+            return csv_rows(layout, rows, number, "\t" if options.form == "tsv" else ",")
         case "json":
             return json_rows(layout, rows, number)
     return text(layout, rows, number, headed)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adcli.command.options import Options
@@ -57,6 +57,16 @@ class Watch:
             for note in not_finite(names, row.results):
                 self.failed = True
                 self.note(kind, note.__str__)
+
+    def over_block(self, at: Mapping[str, Any], results: Sequence[Any], levels: Any) -> None:
+        """The same for many points of scalars, a column for each input and each result."""
+        import numpy as np
+        self.failed |= bool(levels.any()) or not all(np.isfinite(r).all() for r in results)
+        for i in np.flatnonzero(levels).tolist():
+            if self.noting and self.counts[ROUGH] >= self.MOST:
+                self.counts[ROUGH] += int(np.count_nonzero(levels[i:]))
+                return
+            self.rough(Row({n: float(c[i]) for n, c in at.items()}, [float(r[i]) for r in results], int(levels[i])))
 
     def rough(self, row: Row, kind: str = ROUGH) -> None:
         """The note on a result that is not smooth."""

@@ -19,7 +19,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import TRUST, WHERE, WRITTEN, Command, WholeNumber
 from adcli.lang.ir.errors import AdError
-from adcli.output.streams import destination, say
+from adcli.output.streams import packed_destination, say
 
 if TYPE_CHECKING:
     from adcli.check.methods import Check
@@ -105,6 +105,6 @@ def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:
         text = json_report(check, points)
     else:
         text = f"{verdict(check)}\n" if options.quiet else text_report(check, points)
-    with destination(options.output) as stream:
+    with packed_destination(options.output) as stream:
         stream.write(text.encode())
     return 1 if check.failed else 0

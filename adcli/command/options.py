@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option
 from adcli.lang.ir.errors import AdError
+from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ Decorator = Callable[[Decorated], Decorated]
 TARGETS = ("text", "llvm", "asm", "object")
 """The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
-ROW_OPTIONS = ("input_format", "on_error", "missing", "jobs")
+TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
+"""Options about the rows of tables alone."""
+ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
@@ -45,7 +48,8 @@ class TypedOption(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
-    """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help."""
+    """What every verb about a program is told; `typed` is what stands on the command line, in the order of the help. The `form`
+    of the results is `form_known` where --format or the suffix of the file says it."""
 
     verb: str
     typed: tuple[TypedOption, ...] = ()
@@ -55,6 +59,7 @@ class Options:
     of: str | None = None
     at: tuple[str, ...] = ()
     form: str = "text"
+    form_known: bool = False
     output: str | None = None
     quiet: bool = False
 
@@ -99,8 +104,15 @@ class ResultOptions(Options):
     scaled: bool = False
     data: str | None = None
     input_format: str | None = None
-    on_error: str = "stop"
+    delimiter: str | None = None
+    decimal: str = "."
+    no_header: bool = False
+    columns: str | None = None
+    rename: tuple[str, ...] = ()
+    na: str | None = None
     missing: str = "error"
+    on_error: str = "stop"
+    only: bool = False
     jobs: int | None = None
     emit: str | None = None
     style: str | None = None
@@ -124,9 +136,27 @@ def takes(kind: type[Kind]) -> Callable[[Callable[[Kind], int]], Callable[..., i
         @functools.wraps(work)
         def command(**values: Any) -> int:
             context = click.get_current_context()
-            return work(kind(verb=context.info_name or "", typed=tuple(typed(context)), **values))
+            said = tuple(typed(context))
+            form = None if any(t.parameter == "form" for t in said) else form_by_suffix(context, values)
+            if form:
+                values["form"] = form
+            known = form is not None or any(t.parameter == "form" for t in said)
+            return work(kind(verb=context.info_name or "", typed=said, form_known=known, **values))
         return command
     return decorate
+
+
+def form_by_suffix(context: click.Context, values: Mapping[str, Any]) -> str | None:
+    """The format of the results that the name of their file asks for. What is emitted, drawn or explained has none."""
+    formats = next((p.type.words for p in context.command.params if p.name == "form" and isinstance(p.type, OneOf)), None)
+    if formats is None or any(values.get(name) for name in ("emit", "pattern")) or explained_only(values):
+        return None
+    return form_of(values["output"], formats, context.info_name or "", "emit" in values)
+
+
+def explained_only(values: Mapping[str, Any]) -> bool:
+    """Whether --explain writes its text where results would go."""
+    return bool(values.get("explain")) and not (values.get("at") or values.get("data"))
 
 
 def typed(context: click.Context) -> list[TypedOption]:
@@ -229,27 +259,38 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
               " repeatable.",
-        "data": "A table, or - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data if an input has no"
-                " default.",
+        "data": "A table, or - for standard input: CSV, TSV, JSON, Parquet; --at fixes inputs. Piped rows need no --data if an"
+                " input has no default.",
         "jobs": "Threads for rows (default: all).",
         **(helps or {}),
     }
     every = {
         "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
         "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
-        "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "parquet")),
+        "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
                                help="Format of the table (default: by suffix, then by content)."),
-        "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
-                           help="On a bad row: stop, skip it, or mark it in a status column."),
+        "delimiter": option(WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),
+        "decimal": option(WHERE, "--decimal", type=OneOf("decimal mark", (".", ",")), default=".", show_default=True,
+                          help="Decimal mark, read and written; with a comma the delimiter is ; by default."),
+        "no_header": option(WHERE, "--no-header", is_flag=True,
+                            help="The table has no header: its columns are the inputs in order, or --columns."),
+        "columns": option(WHERE, "--columns", metavar="x,…", help="Names of the columns of a table without a header."),
+        "rename": option(WHERE, "--rename", multiple=True, metavar="OLD=NEW",
+                         help="Rename a column: 'my col=x'; repeatable."),
+        "na": option(WHERE, "--na", metavar="TEXT,…", help="Fields that count as empty, such as NA,-999."),
         "missing": option(WHERE, "--missing", type=OneOf("policy", ("error", "nan")), default="error", show_default=True,
                           help="Treat an empty field as an error or as NaN."),
+        "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
+                           help="On a bad row: stop, skip it, or mark it in a status column."),
+        "only": option(WHERE, "--only", is_flag=True, help="Write the results alone, without the columns of the table."),
         "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
         "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
                         help="For the other targets: rows at a time, as vectors; 1, the default, is portable."),
         "form": format_option(
-            formats, "Format of the results; for rows the default is that of the table. Tensors also go to -o FILE.npz."),
+            formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays go"
+                     " to -o FILE.npz."),
         "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g."),
         "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
         "output": output_option,

@@ -8,6 +8,8 @@ NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\
                     rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
 """A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
 HEXADECIMAL = re.compile(rb"[+-]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?", re.IGNORECASE)
+COMMA = bytes.maketrans(b",.", b".!")
+"""A number with a decimal comma as one with a point; what had a point is no number then."""
 CHARACTERS_SHOWN = 40
 """Characters of a field that a message shows."""
 
@@ -20,9 +22,10 @@ class Fault(Exception):
         self.reason, self.help = reason, help
 
 
-def field_number(text: bytes) -> float:
-    """The number in a field. Fault where there is none."""
+def field_number(text: bytes, comma: bool = False) -> float:
+    """The number in a field; with `comma` that is its decimal mark. Fault where there is none."""
     bare = text.strip(b" \t")
+    bare = bare.translate(COMMA) if comma else bare
     if NUMBER.fullmatch(bare):
         value = float(bare)
         if math.isinf(value) and bare[-1:] not in b"fFyY":
@@ -33,7 +36,14 @@ def field_number(text: bytes) -> float:
             return float.fromhex(bare.decode())
         except OverflowError:
             raise Fault(f"{shown(text)} is too large for a double") from None
-    raise Fault(f"{shown(text)} is not a number")
+    raise Fault(f"{shown(text)} is not a number", other_mark(text, comma))
+
+
+def other_mark(text: bytes, comma: bool) -> str | None:
+    """A help where the number has the other decimal mark."""
+    if comma or text.count(b",") != 1:
+        return None
+    return "--decimal , reads decimal commas" if NUMBER.fullmatch(text.strip(b" \t").translate(COMMA)) else None
 
 
 def shown(text: bytes | str) -> str:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
@@ -21,11 +21,17 @@ from adcli.lang.ir.errors import AdError, Note, Source, nearest
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    import numpy as np
+
 Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
 SPREAD = re.compile(r"±|~|^[+-]?[\d.]+\(")
 """What a number with a spread has: x=2±0.1, x=2.0(1), x=2~exp."""
+EXACT = 1 << 53
+"""Whole numbers below this are doubles."""
+WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9]*", re.ASCII), re.compile(r"[0-9]+", re.ASCII)
+"""`x=3` and the 5 behind it, where someone writes decimals with a comma."""
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
@@ -47,11 +53,30 @@ class GridRange(Sequence[Point]):
             return {self.name: self.ends[i == n]}
         return {self.name: (self.low * (n - i) + self.high * i) / self.scale}
 
+    def values(self, index: np.ndarray) -> np.ndarray:
+        """The same at many places: in NumPy where every step of it is exact but the last, which rounds once."""
+        n = max(1, self.length - 1)
+        if max(abs(self.low), abs(self.high)) * n >= EXACT or self.scale >= EXACT:
+            import numpy as np
+            places, where = np.unique(index, return_inverse=True)
+            return np.array([self[i][self.name] for i in places.tolist()])[where]
+        found = (self.low * (n - index) + self.high * index) / float(self.scale)
+        found[index == 0], found[index == self.length - 1] = self.ends
+        return found
+
 
 def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Iterator[Point]:
     """All points that the `--at` options give, complete: defaults are filled in, tensors are arrays of the kind that the program
     declares. Every name is checked before the first point comes out, so a bad point loses no results."""
+    grids, spare = checked(params, specs, remark)
     kinds = ranks(params)
+    return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point))
+            for grid in grids for point in combined(grid))
+
+
+def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> tuple[list[list[Axis]], set[str]]:
+    """The grids that the `--at` options span, all names checked; names that the program does not use, and that are no mistake."""
+    kinds, specs = ranks(params), joined(params, specs) or [""]
     grids = [axes(spec, kinds) for spec in specs]
     spare: set[str] = set()
     for spec, grid in zip(specs, grids, strict=True):
@@ -62,12 +87,9 @@ def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str]
                 raise AdError(f"'{repeated[0]}' is given twice in '{spec}'")
             spare |= components(params, names)
             complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
-    if not specs:
-        return iter([typed(params, kinds, complete(params, {}))])
     for name in sorted(spare):
         remark(f"note: the program does not use {name}")
-    return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point))
-            for grid in grids for point in combined(grid))
+    return grids, spare
 
 
 def ranks(params: Sequence[Param]) -> dict[str, int]:
@@ -96,8 +118,19 @@ def require_point(params: Iterable[Param], specs: Sequence[str], others: str = "
     raise AdError(f"no values for {names}", help=f"give a point: --at {example}{'' if len(missing) <= 3 else ',…'}{others}")
 
 
+def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
+    """The `--at` options; in one where they are parts of one point: each alone lacks an input that is needed, and none is named
+    twice. Spreads may stand in them."""
+    names = [[part.partition("=")[0].strip() for part in parts(spec) if part.strip()] for spec in specs]
+    flat = [name for each in names for name in each]
+    needed = {p.name for p in params if p.default is None}
+    one = all(needed.difference(each) for each in names) and len(flat) == len(set(flat)) and not any(
+        name.startswith("@") for name in flat)
+    return [",".join(specs)] if one and len(specs) > 1 else specs
+
+
 def several(specs: Sequence[str]) -> bool:
-    """Whether the points need a heading each: there may be more than one."""
+    """Whether the points need a heading each: there may be more than one. The options are `joined`."""
     return len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
 
 
@@ -158,11 +191,25 @@ def out_of_range(p: Param, x: float, source: Source | None) -> Note:
 
 def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis]:
     """The axes of one option; `kinds` are the `ranks` of the inputs."""
-    found = [axis(part.strip(), kinds) for part in parts(spec) if part.strip()]
+    pieces = [part.strip() for part in parts(spec) if part.strip()]
+    for before, part in pairwise(pieces):
+        if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
+            raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, kinds.get(start[1].strip(), 0), before, part, option))
+    found = [axis(part, kinds) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
             AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
     return found
+
+
+def other_meaning(spec: str, rank: int, before: str, part: str, option: str) -> str:
+    """What may have been meant by a number behind a comma: a decimal, or a part of a vector."""
+    if rank:
+        name, _, first = before.partition("=")
+        return f"write {option} {name.strip()}=[{first.strip()},{part},…]"
+    fixed = re.sub(r"(=\s*[+-]?[0-9]*)\s*,\s*([0-9]+)(?=\s*(?:,|$))", r"\1.\2", spec)
+    good = all("=" in p or p.strip().startswith("@") for p in parts(fixed))
+    return f"a decimal point, not a comma: write {option} {fixed}" if good else f"write {option} x=2,y=5"
 
 
 def parts(spec: str) -> Iterator[str]:

@@ -45,10 +45,10 @@ def heading(i: int, row: Row, number: Number) -> str:
     return f"# {', '.join([*which, *scalars])}".rstrip()
 
 
-def csv_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[str]:
+def csv_rows(layout: Layout, rows: Iterable[Row], number: Number, separator: str = ",") -> Iterator[str]:
     """The header, then a line a point."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer, lineterminator="\n", delimiter=separator)
     writer.writerow([*layout.inputs, *layout.seeds, *layout.names])
     for row in rows:
         line = [number(v) for v in (*row.at.values(), *row.results)]
@@ -59,10 +59,10 @@ def csv_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[st
     yield buffer.getvalue()
 
 
-def csv_text(*records: Iterable[object]) -> str:
+def csv_text(*records: Iterable[object], separator: str = ",") -> str:
     """Records of RFC 4180, each ended by LF."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(records)
+    csv.writer(buffer, lineterminator="\n", delimiter=separator).writerows(records)
     return buffer.getvalue()
 
 
@@ -72,13 +72,16 @@ def json_rows(layout: Layout, rows: Iterable[Row], number: Number) -> Iterator[s
         yield json_text(json_record(layout, row, number)) + "\n"
 
 
-def json_record(layout: Layout, row: Row, number: Number) -> dict[str, Any]:
-    """One point with its results as an object. A level below 0 is no status."""
-    value: Callable[[Any, Number], object] = json_number
-    if not scalars(row.results) or not scalars(row.at.values()):
-        from adcli.output.tensors import json_tensor, require_text_room
-        require_text_room([*row.at.values(), *row.results])
-        value = json_tensor
+def json_record(layout: Layout, row: Row, number: Number, value: Callable[[Any, Number], object] | None = None,
+                ) -> dict[str, Any]:
+    """One point with its results as an object. A level below 0 is no status; `value` is how numbers are written if not as JSON
+    has them."""
+    if value is None:
+        value = json_number
+        if not scalars(row.results) or not scalars(row.at.values()):
+            from adcli.output.tensors import json_tensor, require_text_room
+            require_text_room([*row.at.values(), *row.results])
+            value = json_tensor
     record = json_point(layout, {name: value(x, number) for name, x in row.at.items()})
     count = len(layout.values)
     if layout.values:

@@ -3,6 +3,7 @@ messages go: standard error."""
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 import stat
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from adcli.lang.ir.errors import AdError
+from adcli.output import suffixes
 
 ATOMIC = 4096
 """Bytes that a pipe takes whole or not at all (PIPE_BUF)."""
@@ -24,6 +26,25 @@ _unfinished: set[str] = set()
 _writing = threading.Lock()
 """Held while a piece that must not be cut is being written."""
 _numbers = itertools.count(1)
+
+
+@contextlib.contextmanager
+def packed_destination(path: str | None) -> Iterator[BinaryIO]:
+    """The same, packed where the name of the file says so: results.csv.gz."""
+    packer = suffixes.packer(suffixes.split(path)[1])
+    with destination(path) as out:
+        if packer is None:
+            yield out
+            return
+        with packer(out) as within, Unnumbered(within) as stream:
+            yield stream
+
+
+class Unnumbered(io.BufferedWriter):
+    """A stream without a file number, by which what is written would go around the packer."""
+
+    def fileno(self) -> int:
+        raise io.UnsupportedOperation("fileno")
 
 
 @contextlib.contextmanager

@@ -27,11 +27,6 @@ CHARACTERS = 100
 """Bytes that writing an element as text takes at most, roughly, with all that is held meanwhile."""
 
 
-def binary(path: str | None) -> str | None:
-    """The format that a name asks for by its suffix, where numbers go to a file as arrays."""
-    return next((kind for kind in ("npz", "npy") if path is not None and path.lower().endswith(f".{kind}")), None)
-
-
 # ---------------------------------------------------------------- text
 
 def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
@@ -123,10 +118,15 @@ def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
 
 def one(layout: Layout, row: Row, what: str) -> tuple[str, Any]:
     """The only result. AdError where there are several."""
-    if len(row.results) != 1:
+    require_one(layout, what)
+    return layout.names[0], row.results[0]
+
+
+def require_one(layout: Layout, what: str) -> None:
+    """AdError where there are several results."""
+    if len(layout.names) != 1:
         raise AdError(f"{what} holds one tensor, but the results are {', '.join(layout.names)}",
                       help="use -o FILE.npz or --format json")
-    return layout.names[0], row.results[0]
 
 
 def require_text_room(values: Iterable[Any]) -> None:

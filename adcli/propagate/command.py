@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.answers.watch import Watch
-from adcli.command.options import ResultOptions, of_option, option, program_options, result_options, takes
+from adcli.command.options import TABLE_OPTIONS, ResultOptions, of_option, option, program_options, result_options, takes
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
-from adcli.input.points import several
+from adcli.input.points import joined, several
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, Source
 from adcli.output.numbers import number_format
-from adcli.output.streams import destination, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
@@ -30,11 +30,14 @@ from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS, VERBS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from adcli.lang.derive.uncertainty_figures import Correlation, Moments
 
 COVERAGE = 0.95
 AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise")
 """Options that only points have."""
+BUDGET_FORMATS = ("text", "json", "csv", *TABLE_FORMATS)
 AUTO = "auto"
 """--monte-carlo without a number: as many samples as make the figures stable."""
 
@@ -95,15 +98,16 @@ def command(options: PropagateOptions) -> int:
         if ":" in name:
             raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
     told = coefficients(options.correlation)
-    if not options.at:
+    if not options.at or (options.data is not None and not options.emit):
         options.refuse(AT_POINTS, "needs points (--at POINT)")
         if options.form in TABLE_FORMATS:
             options.refuse(["form"], f"{options.form} needs points (--at POINT)")
         return in_rows(prepared(options.request(program, options.inputs, told), options), options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
-    options.refuse(["data"], "and --at cannot be used together")
-    options.refuse(["input_format", "on_error", "missing"], "needs rows (--data FILE)")
+    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
+    if options.form not in BUDGET_FORMATS:
+        raise AdError(f"an uncertainty budget is not written as {options.form}", help=f"write --format {', '.join(BUDGET_FORMATS[:-1])} or {BUDGET_FORMATS[-1]}")
     return at_points(program, told, options.sampling, options)
 
 
@@ -153,9 +157,17 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
 
 # ---------------------------------------------------------------- points
 
+def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
+    """What --at says, `joined`; before the derivative is known, which depends on the points."""
+    if len(specs) < 2:
+        return specs
+    from adcli.lang.lower.frontend import parse_source
+    return joined(parse_source(text).params, specs)
+
+
 def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:
     """Write the budgets of all points; returns the exit code."""
-    points = given_points(options.at)
+    points = given_points(together(text, options.at))
     names = uncertain(points)
     if not names:
         raise AdError("no uncertainties", help="give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%")
@@ -171,7 +183,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])
     found = writer.all()
-    with destination(options.output) as out:
+    with packed_destination(options.output) as out:
         match options.form:
             case "json":
                 written = budgets.json_rows(found, number)

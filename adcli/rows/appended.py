@@ -1,7 +1,8 @@
 """Rows on their way out: the row as it came in with the results appended, or written anew in another format.
 
-A row keeps its bytes: results go behind it, after a separator, or inside the closing brace of its JSON object. Where another
-format is asked for, the fields of a delimited row are written in that format; of a JSON object the inputs are.
+A row keeps its bytes where it can: results go behind it, after a separator, or inside the closing brace of its JSON object.
+Where another format is asked for, every field is written in that format: the text of a number as it stands, and what JSON nests
+as JSON.
 """
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the two that find where a value ends
 
-from adcli.input.fields import Fault
+from adcli.command.options import ResultOptions
+from adcli.input.fields import COMMA, Fault
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number
 from adcli.output.report import text
@@ -19,6 +22,8 @@ from adcli.rows.tables import SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
+BLANK = re.compile(r"[ \t\n\r]*")
+VALUE = JSONDecoder().scan_once
 
 Texts = Callable[[Sequence[float]], list[str]]
 """The texts of a column of numbers."""
@@ -26,50 +31,115 @@ Columns = Sequence[Sequence[float]]
 
 
 class RowFormat:
-    """One format for the rows of a table: the header, and the bytes of rows with their results and status words.
+    """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with their results and status words.
 
-    `keeps`: rows keep their bytes; `new` are the names that are appended.
+    `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind csv. `keeps`: rows keep their bytes;
+    `only`: they are left out; `new` are the names that are appended.
     """
 
-    def __init__(self, table: Table, form: str | None, layout: Layout, texts: Texts, number: Number) -> None:
+    def __init__(self, table: Table, options: ResultOptions, layout: Layout, texts: Texts, number: Number) -> None:
         self.table, self.texts, self.number = table, texts, number
         self.layout, self.status, self.new = layout._replace(status=None), layout.status, layout.names
-        self.names = self.layout.names
-        own = "ndjson" if table.kind == "ndjson" else "delimited"
-        self.kind = {None: own, "json": "ndjson", "text": "text", "csv": "delimited"}[form]
-        self.keeps = self.kind == own and not (form == "csv" and table.kind == "tsv")
-        self.separator = (table.separator if self.keeps else None) or SEPARATORS["csv"]
+        self.names, self.only, dialect = self.layout.names, options.only, table.dialect
+        own = {"ndjson": "json"}.get(table.kind, table.kind)
+        form = options.form if options.form_known else own
+        self.kind = {"json": "ndjson", "text": "text", "parquet": "parquet"}.get(form, "delimited")
+        self.separator = SEPARATORS["csv"] if form == "parquet" else SEPARATORS["tsv"] if form == "tsv" else \
+            (dialect.separator if own == "csv" else None) or dialect.other
+        self.keeps = form == own and not self.only
+        self.comma = dialect.comma and self.kind == "delimited"
+        table.utf8 = self.kind in ("ndjson", "parquet") and not self.only
+        table.new = [] if self.only or self.kind == "text" else self.new
+        table.start = None if self.kind == "text" or (self.keeps and not (dialect.renamed and self.kind == "ndjson")) \
+            else self.begun
+
+    @property
+    def closed(self) -> bool:
+        """Whether the members of the first object are the columns that all have."""
+        return self.table.separator is None and self.kind in ("delimited", "parquet") and not self.only
 
     def header(self) -> bytes:
         """The first line, where the format has one."""
-        if self.kind != "delimited":
+        table = self.table
+        if self.kind not in ("delimited", "parquet") or (table.dialect.columns is not None and self.kind == "delimited"):
             return b""
-        new = [quoted(n.encode()) for n in self.new]
-        if self.table.header is None:
-            old = [name.encode() for name in (*self.layout.inputs, *self.layout.seeds)]
+        new = [self.quoted(n.encode()) for n in self.new]
+        return self.separator.join([*([] if self.only else self._old_header()), *new]) + b"\n"
+
+    def _old_header(self) -> list[bytes]:
+        table = self.table
+        if table.header is None:
+            return [self.quoted(name.encode("utf-8", "replace")) for name in table.names]
+        if self.keeps and not table.dialect.renamed:
+            return [table.header]
+        fields = [f.strip(b" \t") for f in table.fields(table.header)]
+        old = raw_fields(table.header, table.separator or b",") if self.keeps else list(map(self.quoted, fields))
+        new = {a.encode(): self.quoted(b.encode()) for a, b in table.dialect.renamed.items()}
+        return [new.get(field, text) for field, text in zip(fields, old, strict=True)]
+
+    def quoted(self, field: bytes) -> bytes:
+        return quoted(field, self.separator)
+
+    # ------------------------------------------------------------ what a row becomes
+
+    def begun(self, row: bytes) -> bytes:
+        """What the results of a row are appended to: the row in the format that is written, for JSON without the last brace."""
+        if self.only:
+            return b""
+        table = self.table
+        if self.kind != "ndjson":
+            fields = self._fields(row) if table.separator is None else table.fields(row)
+            return self.separator.join(map(self.quoted, fields))
+        if table.separator is None:
+            new = table.dialect.renamed
+            pairs = [(new.get(name, name), value) for name, value in slices(row)]
         else:
-            old = [self.table.header] if self.keeps else [quoted(f) for f in self.table.fields(self.table.header)]
-        return self.separator.join(old + new) + b"\n"
+            pairs = [(n, json_field(f, table.dialect.comma)) for n, f in zip(table.names, table.fields(row), strict=True)]
+        return b"{" + encoded("".join(f"{json_string(name)}:{value}," for name, value in pairs))
+
+    def _fields(self, row: bytes) -> list[bytes]:
+        """The values of an object in the order of the columns."""
+        new = self.table.dialect.renamed
+        found = {new.get(name, name): value for name, value in slices(row)}
+        return [self._field(found.get(name, "null")) for name in self.table.names]
+
+    def _field(self, value: str) -> bytes:
+        """A JSON value as a field: strings as their text, null as nothing, all else as it is written."""
+        if value == "null":
+            return b""
+        if self.comma and JSON_NUMBER.fullmatch(value):
+            value = value.replace(".", ",")
+        return encoded(json.loads(value) if value[0] == '"' else value)
+
+    def repaired(self, row: bytes) -> bytes:
+        """The same of a bad row, as far as that can be had."""
+        if self.table.utf8:
+            row = row.decode("utf-8", "replace").encode()
+        row = repaired(self.table, row)
+        try:
+            return self.table.start(row) if self.table.start else row
+        except Fault:
+            return self.begun(b"{}")
+
+    # ------------------------------------------------------------ rows with their results
 
     def rows(self, rows: Sequence[bytes], at: Mapping[str, Sequence[float]], results: Columns,
              words: Sequence[str] | None) -> bytes:
-        """The rows with their results; `at` has the columns of the inputs."""
+        """Rows as they begin with their results; `at` has the columns of the inputs."""
         if not rows:
             return b""
         if self.kind == "text":
             return self._text(at, results, words)
         if self.kind == "ndjson":
             return self._objects(rows, results, words)
-        if self.table.separator is None:
-            columns = [self.texts(c) for c in at.values()]
-            return self._delimited([], columns + [self.texts(c) for c in results], words)
-        old = rows if self.keeps else [self.separator.join(map(quoted, self.table.fields(row))) for row in rows]
-        return self._delimited(old, [self.texts(c) for c in results], words)
+        return self._delimited([] if self.only else rows, [self.texts(c) for c in results], words)
 
     def _delimited(self, old: Sequence[bytes], columns: list[list[str]], words: Sequence[str] | None) -> bytes:
         separator = self.separator.decode()
+        if self.comma:
+            columns = [[t.replace(".", ",") for t in column] for column in columns]
         if words is not None:
-            columns.append([quoted(w.encode()).decode() for w in words])
+            columns.append([self.quoted(w.encode()).decode() for w in words])
         new = map(str.encode, map(separator.join, zip(*columns, strict=True)))
         lines = map(self.separator.join, zip(old, new, strict=True)) if old else new
         return b"\n".join(lines) + b"\n"
@@ -81,16 +151,8 @@ class RowFormat:
         if words is not None:
             columns.append([f"{json_string(self.status or '')}:{json_string(w)}" for w in words])
         members = map(str.encode, map(",".join, zip(*columns, strict=True)))
-        starts = map(self._opened, rows)
+        starts = [b"{"] * len(rows) if self.only else rows if self.table.start else map(opened, rows)
         return b"".join([start + new + b"}\n" for start, new in zip(starts, members, strict=True)])
-
-    def _opened(self, row: bytes) -> bytes:
-        """The row as a JSON object that still lacks its last members and the brace."""
-        if self.table.separator is None:
-            start = row.rstrip(b" \t\r").removesuffix(b"}")
-            return start if start.strip(b" \t") == b"{" else start + b","
-        pairs = zip(self.table.names, self.table.fields(row), strict=True)
-        return ("{" + "".join(f"{json_string(n)}:{json_field(f)}," for n, f in pairs)).encode()
 
     def _text(self, at: Mapping[str, Sequence[float]], results: Columns, words: Sequence[str] | None) -> bytes:
         """As at points, and a comment with the reason where a row is bad."""
@@ -102,11 +164,18 @@ class RowFormat:
         return "\n".join(found).encode()
 
 
+def opened(row: bytes) -> bytes:
+    """A JSON object that lacks its last members and the brace."""
+    start = row.rstrip(b" \t\r").removesuffix(b"}")
+    return start if start.strip(b" \t") == b"{" else start + b","
+
+
 def repaired(table: Table, row: bytes) -> bytes:
     """A bad row so that results can be appended to it: as many fields as the header has, or an object."""
     if table.separator is None:
         try:
-            ok = table.new and isinstance(found := json.loads(row), dict) and not any(n in found for n in table.new)
+            found = json.loads(row)
+            ok = table.new and isinstance(found, dict) and not any(n in found for n in table.new)
         except (ValueError, RecursionError):
             ok = False
         return row if ok else b"{}"
@@ -127,19 +196,42 @@ def raw_fields(row: bytes, separator: bytes) -> list[bytes]:
     return found
 
 
-def quoted(field: bytes) -> bytes:
-    """A field of a CSV or TSV table, in quotes where it needs them."""
-    return b'"' + field.replace(b'"', b'""') + b'"' if QUOTED_IF.search(field) else field
+def quoted(field: bytes, separator: bytes = b",") -> bytes:
+    """A field of a table, in quotes where it needs them."""
+    return b'"' + field.replace(b'"', b'""') + b'"' if QUOTED_IF.search(field) or separator in field else field
+
+
+def slices(row: bytes) -> list[tuple[str, str]]:
+    """The names of the members of a JSON object, and the text of each value as it is written."""
+    words = row.decode()
+    at, found = BLANK.match(words, BLANK.match(words).end() + 1).end(), []  # type: ignore[union-attr]
+    while words[at] != "}":
+        name, at = scanstring(words, at + 1)
+        start = BLANK.match(words, words.index(":", at) + 1).end()  # type: ignore[union-attr]
+        _, end = VALUE(words, start)
+        found.append((name, words[start:end]))
+        at = BLANK.match(words, end).end()  # type: ignore[union-attr]
+        if words[at] == ",":
+            at = BLANK.match(words, at + 1).end()  # type: ignore[union-attr]
+    return found
+
+
+def encoded(words: str) -> bytes:
+    """Text as bytes. Fault where it holds half of a surrogate pair, which JSON can escape and UTF-8 cannot have."""
+    try:
+        return words.encode()
+    except UnicodeEncodeError:
+        raise Fault("a string holds half of a surrogate pair, which no text can", "write JSON: --format json") from None
 
 
 def json_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def json_field(field: bytes) -> str:
-    """A field as a JSON value: numbers as they are written, anything else as a string."""
-    words = field.decode("utf-8", "replace")
-    return words if JSON_NUMBER.fullmatch(words) else json_string(words)
+def json_field(field: bytes, comma: bool) -> str:
+    """A field as a JSON value: numbers as they are written, but with a point, and anything else as a string."""
+    words = (field.translate(COMMA) if comma else field).decode()
+    return words if JSON_NUMBER.fullmatch(words) else json_string(field.decode())
 
 
 def json_text(x: float, shown: str) -> str:

@@ -17,7 +17,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import LEVELS
 from adcli.output.numbers import number_format, shortest
-from adcli.rows.appended import RowFormat, repaired
+from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
 from adcli.task.tasks import Task
 
@@ -41,18 +41,15 @@ class Done:
 class Work:
     """From the bytes of rows to the bytes of rows with results."""
 
-    def __init__(self, task: Task, table: Table, options: ResultOptions) -> None:
-        self.task, self.table = task, table
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
+        self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
         self.kernel = task.kernel
         self.policy, self.strict = options.on_error, options.strict
         self.words = options.status or self.policy == "mark"
         number = number_format(options.fmt, options.hexadecimal)
         self.shortest = number is shortest
-        form = options.form if options.given("form") else None
-        self.form = RowFormat(table, form, task.layout(self.words), self.texts, number)
-        self.new = self.form.new if self.form.kind != "text" else []
-        table.new = self.new if self.form.kind == "ndjson" else []
-        self.ranges = {p.name: (p.low, p.high) for p in table.inputs if p.low is not None and p.high is not None}
+        self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
+        self.ranges = {p.name: (p.low, p.high) for p in task.free if p.low is not None and p.high is not None}
 
     @cached_property
     def _fast(self) -> Any:
@@ -68,12 +65,15 @@ class Work:
 
     def __call__(self, block: bytes) -> Done:
         fast = self.fast(len(block))
-        lines = fast.read(self.table, block) if fast else None
+        form = self.form
+        objects = form.kind == "ndjson" and not form.only
+        lines = fast.read(self.table, block, objects) if fast else None
         if lines is None:
             return self._listed(self.table.plain(block) or self.table.careful(block))
-        if self.shortest and self.form.keeps:
+        if self.shortest and (form.keeps or form.only or objects) and form.kind != "text":
             return self._in_arrays(lines)
         texts = [text.encode() for text in lines.texts.to_list()]
+        texts = list(map(self.table.start, texts)) if self.table.start else texts
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)))
 
     # ------------------------------------------------------------ rows without a fault, in arrays from end to end
@@ -91,8 +91,7 @@ class Work:
             beyond = np.flatnonzero(~((columns[name] >= low) & (columns[name] <= high)))
             if len(beyond):
                 outside[name] = float(columns[name][beyond[0]])
-        assert self.table.separator is not None
-        data = self._fast.write(lines, results, self.table.separator.decode(), LEVELS if self.words else None, levels)
+        data = self._fast.write(lines, self.form, results, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], failed, outside)
 
     # ------------------------------------------------------------ any rows
@@ -104,7 +103,7 @@ class Work:
         elif faults and self.policy == "skip":
             rows = rows.only([i for i in range(len(rows.texts)) if i not in rows.faults])
         for i in rows.faults:
-            rows.texts[i] = repaired(self.table, rows.texts[i])
+            rows.texts[i] = self.form.repaired(rows.texts[i])
         columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
         *results, levels = run(self.kernel, [array("d", c) for c in columns.values()], len(rows.texts))
         for i in rows.faults:
@@ -117,8 +116,8 @@ class Work:
 
     def _with_seeds(self, columns: Sequence[Any], constant: Any) -> dict[str, Any]:
         """The columns of all parameters by name, in order."""
-        given, seeds = iter(columns), self.task.seeds
-        return {p.name: constant(seeds[p.name]) if p.name in seeds else next(given) for p in self.task.signature.inputs}
+        given, known = iter(columns), self.constant
+        return {p.name: constant(known[p.name]) if p.name in known else next(given) for p in self.task.signature.inputs}
 
     @staticmethod
     def _words(levels: Sequence[float], faults: Mapping[int, Fault]) -> list[str]:

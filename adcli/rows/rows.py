@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from adcli.input.fields import Fault, field_number, shown
+from adcli.input.fields import COMMA, Fault, field_number, shown
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
 from adcli.output.numbers import NON_FINITE
-from adcli.rows.tables import SEPARATORS, field_pattern, row_pattern
+from adcli.rows.dialect import Dialect
+from adcli.rows.tables import field_pattern, row_pattern
 
 UNUSUAL = re.compile(rb'["\r_\x0b\x0c\x1c-\x1f]|\n\n')
 """What the plain reader leaves to the careful one: quotes, stray carriage returns, blank lines, what float() takes otherwise."""
@@ -39,34 +40,90 @@ class Rows:
 
 
 class Table:
-    """How rows of a table become inputs of a program: `places` has the column of every input, None for its default;
-    `new` are the members about to be appended to JSON objects."""
+    """How rows of a table become inputs of a program: `places` has the column of every input, None for its default.
 
-    def __init__(self, kind: str, inputs: Sequence[Param], missing: str = "error") -> None:
-        self.kind, self.inputs, self.nan = kind, inputs, missing == "nan"
-        self.separator = SEPARATORS.get(kind)
+    `fixed` are the inputs that have a value without it. What is written decides the rest: `new` are the names about to be
+    appended to each row, `start` makes of a row what its results are appended to (None: the row as it is), and `utf8` says
+    that all of it must be text.
+    """
+
+    def __init__(self, dialect: Dialect, inputs: Sequence[Param], fixed: Collection[str] = ()) -> None:
+        self.dialect, self.inputs, self.fixed = dialect, inputs, fixed
+        self.kind, self.separator = dialect.kind, dialect.separator
         self.header: bytes | None = None
         self.new: Sequence[str] = ()
+        self.start: Callable[[bytes], bytes] | None = None
+        self.utf8 = self.closed = False
         self.names: list[str] = []
         self.places: list[int | None] = []
 
-    def take_header(self, text: bytes, new: Sequence[str]) -> None:
-        """Find the inputs in the first row, without its line end; `new` names are about to be appended to it."""
-        self.header = text
-        self.names = [field.decode("utf-8", "replace").strip(" \t") for field in self.fields(text)]
-        self.places = [self._place(p) for p in self.inputs]
-        for name in new:
-            if name in self.names:
-                raise Fault(f"the table already has a column '{name}'", "rename it: a result of this name is appended")
+    def take_first(self, text: bytes) -> bool:
+        """Find the inputs in the first row, without its line end; whether it is a header."""
+        fields = [field.strip(b" \t") for field in self.fields(text)]
+        columns = self.dialect.columns
+        if columns is None:
+            self.header = text
+            self._take_names([self._word(field) for field in fields])
+            return True
+        wanted = list(columns) or [p.name for p in self.inputs][:len(fields)]
+        if len(wanted) != len(fields):
+            raise Fault(f"{plural(len(fields), 'column')}, but --columns names {len(columns)}" if columns else
+                        f"{plural(len(fields), 'column')}, but {plural(len(wanted), 'input')}: {', '.join(wanted)}",
+                        None if columns else "name the columns: --columns id,x,y")
+        self._take_names(wanted)
+        return False
+
+    def take_object(self, text: bytes) -> None:
+        """Take the members of the first object as the columns that all rows have."""
+        self._take_names(list(renamed(members(text), self.dialect)), placed=False)
+        self.closed = True
+
+    def _word(self, field: bytes) -> str:
+        try:
+            return field.decode()
+        except UnicodeDecodeError:
+            if self.utf8:
+                raise not_text("the header") from None
+            return field.decode("utf-8", "replace")
+
+    def _take_names(self, found: list[str], placed: bool = True) -> None:
+        for old in self.dialect.renamed if placed else ():
+            if old not in found:
+                raise Fault(f"no column '{old}', which --rename names", nearest(old, found))
+        self.names = [self.dialect.renamed.get(name, name) for name in found]
+        for name in self.names:
+            if (name in self.dialect.renamed.values() or self.utf8) and self.names.count(name) > 1:
+                raise Fault(f"column '{name}' occurs {self.names.count(name)} times", f"--rename '{name}=other' renames one")
+        self.refuse_names(self.names, "the table")
+        if placed:
+            self.places = [self._place(p) for p in self.inputs]
+
+    def refuse_names(self, names: Collection[str], what: str) -> None:
+        """Fault where a table or an object has what --at gives or what is about to be appended."""
+        for name in self.fixed:
+            if name in names:
+                raise Fault(f"{what} has '{name}', which --at fixes", f"leave out --at {name}=…, or --rename {name}=other")
+        for name in self.new:
+            if name in names:
+                column = "a column " if what == "the table" else ""
+                raise Fault(f"{what} already has {column}'{name}'",
+                            f"a result of this name is appended: --rename {name}=other, or --only")
 
     def _place(self, p: Param) -> int | None:
         found = [i for i, name in enumerate(self.names) if name == p.name]
         if len(found) > 1:
             raise Fault(f"column '{p.name}' occurs {len(found)} times")
         if not found and p.default is None:
-            known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
-            raise Fault(f"no column '{p.name}'", nearest(p.name, self.names) or f"the columns are {known}")
+            raise Fault(f"no column '{p.name}'", self._instead(p.name))
         return found[0] if found else None
+
+    def _instead(self, name: str) -> str:
+        """What may have been meant where a table has no column of this name."""
+        for other in ";|\t,":
+            if len(self.names) == 1 and name in map(str.strip, self.names[0].split(other)):
+                return f"--delimiter {other!r} separates columns there" if other != "\t" else "--input-format tsv"
+        known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
+        return nearest(name, self.names) or f"the columns are {known}"
 
     # ------------------------------------------------------------ row by row
 
@@ -76,6 +133,7 @@ class Table:
         for text, line in self.split(block):
             try:
                 values = self._object(text) if self.separator is None else self._values(text)
+                text = self.start(text) if self.start else text
             except Fault as fault:
                 rows.places[len(rows.texts)], rows.faults[len(rows.texts)] = line, fault
                 values = [math.nan] * len(self.inputs)
@@ -119,6 +177,8 @@ class Table:
             at += 1
 
     def _values(self, text: bytes) -> list[float]:
+        if self.utf8 and not is_text(text):
+            raise not_text("the row")
         fields = self.fields(text)
         if len(fields) != len(self.names):
             raise Fault(f"{plural(len(fields), 'field')}, header has {len(self.names)}")
@@ -128,29 +188,34 @@ class Table:
         if place is None:
             assert p.default is not None
             return p.default
-        if not fields[place].strip(b" \t"):
+        if self.dialect.is_empty(fields[place]):
             return self._nothing(f"column '{p.name}' is empty")
         try:
-            return field_number(fields[place])
+            return field_number(fields[place], self.dialect.comma)
         except Fault as fault:
-            raise Fault(f"column '{p.name}': {fault.reason}") from None
+            raise Fault(f"column '{p.name}': {fault.reason}", fault.help) from None
 
     def _nothing(self, reason: str) -> float:
-        if self.nan:
+        if self.dialect.nan:
             return math.nan
         raise Fault(reason, "--missing nan reads missing values as nan")
 
     def _object(self, text: bytes) -> list[float]:
-        found = members(text)
-        for name in self.new:
-            if name in found:
-                raise Fault(f"the object already has '{name}'", "rename it: a result of this name is appended")
+        found = renamed(members(text, self.closed, Written if self.dialect.empty else float), self.dialect)
+        self.refuse_names(found, "the object")
+        if self.closed:
+            more = [name for name in found if name not in self.names]
+            if more:
+                raise Fault(f"the first object has no {shown(more[0])}, so there is no column for it",
+                            "write JSON, --format json, or --only results; or give the first object every member")
         return [self._member(found, p) for p in self.inputs]
 
     def _member(self, found: dict[str, object], p: Param) -> float:
         if p.name not in found and p.default is not None:
             return p.default
         value = found.get(p.name)
+        if self.dialect.empty and str(value).encode("utf-8", "surrogatepass") in self.dialect.empty:
+            value = None
         if value is None:
             close = None if p.name in found else nearest(p.name, found)
             try:
@@ -172,15 +237,21 @@ class Table:
         text = block.replace(b"\r\n", b"\n")
         if self.separator is None or text.startswith(b"\n") or UNUSUAL.search(text):
             return None
+        if any(word in text for word in self.dialect.empty) or (self.utf8 and not is_text(text)):
+            return None
         texts = text[:-1].split(b"\n")
         rows = [row.split(self.separator) for row in texts]
         if set(map(len, rows)) != {len(self.names)}:
             return None
+        if self.dialect.comma:
+            rows = [[field.translate(COMMA) for field in row] for row in rows]
         try:
             columns = [self._column(rows, p, place) for p, place in zip(self.inputs, self.places, strict=True)]
         except ValueError:
             return None
-        return Rows(texts, columns, {}, {}, len(texts)) if all(math.isfinite(sum(c)) for c in columns) else None
+        if not all(math.isfinite(sum(c)) for c in columns):
+            return None
+        return Rows(list(map(self.start, texts)) if self.start else texts, columns, {}, {}, len(texts))
 
     @staticmethod
     def _column(rows: list[list[bytes]], p: Param, place: int | None) -> list[float]:
@@ -199,12 +270,27 @@ def unquoted(field: bytes, number: int) -> bytes:
     return field[1:-1].replace(b'""', b'"')
 
 
-def members(text: bytes) -> dict[str, object]:
-    """The members of a JSON object, all numbers as floats."""
+class Written(float):
+    """A number of JSON, which says how it is written."""
+
+    def __new__(cls, text: str) -> Written:
+        found = super().__new__(cls, text)
+        found.text = text
+        return found
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def members(text: bytes, unique: bool = False, number: type[float] = float) -> dict[str, object]:
+    """The members of a JSON object, all numbers as doubles of a type. Fault where it is `unique` that a name is there twice."""
     try:
-        found = json.loads(text.decode(), parse_int=float, parse_constant=_no_constant)
+        found = json.loads(text.decode(), parse_int=number, parse_float=number, parse_constant=_no_constant,
+                           object_pairs_hook=_distinct if unique else None)
     except UnicodeDecodeError:
-        raise Fault("not UTF-8") from None
+        raise not_text("the object") from None
     except RecursionError:
         raise Fault("not JSON: nested too deeply") from None
     except ValueError as error:
@@ -214,5 +300,35 @@ def members(text: bytes) -> dict[str, object]:
     return found
 
 
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Fault(f"{shown(next(n for i, (n, _) in enumerate(pairs) if n in dict(pairs[:i])))} is given twice")
+    return found
+
+
 def _no_constant(word: str) -> float:
     raise ValueError(f'write "{word}", in quotes')
+
+
+def renamed(found: dict[str, object], dialect: Dialect) -> dict[str, object]:
+    """The members by their new names."""
+    if not dialect.renamed:
+        return found
+    new = {dialect.renamed.get(name, name): value for name, value in found.items()}
+    if len(new) < len(found):
+        twice = next(n for n in dialect.renamed.values() if n in found and n not in dialect.renamed)
+        raise Fault(f"--rename: two members would be called '{twice}'")
+    return new
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def not_text(what: str) -> Fault:
+    return Fault(f"{what} is not UTF-8", "iconv -f LATIN1 -t UTF-8 FILE | adcli … --data -")

@@ -8,22 +8,26 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections import deque
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.util import find_spec
+from contextlib import suppress
+from itertools import chain
 from typing import Any, BinaryIO
 
+from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
-from adcli.input.points import out_of_range
+from adcli.input.points import axes, out_of_range, unknown_name
+from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.progress import Progress
-from adcli.output.streams import destination, say, write_rows
-from adcli.rows.blocks import Done, Work, fast_tables
-from adcli.rows.rows import Table
-from adcli.rows.tables import BadTable, Input, blocks, kind_of, without_mark
+from adcli.output.streams import packed_destination, say, write_rows
+from adcli.output.suffixes import ARRAYS
+from adcli.rows.blocks import Work, fast_tables
+from adcli.rows.dialect import dialect
+from adcli.rows.rows import Table, members
+from adcli.rows.tables import BadTable, Input, blocks, json_items, kind_of, without_mark
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
@@ -36,7 +40,6 @@ def source(task: Task, options: ResultOptions) -> Input | None:
     """
     if options.data is not None:
         refuse(task, options)
-        options.refuse(["at"], "and --data cannot be used together")
         if options.data == "-" == options.program:
             raise AdError("the program and --data cannot both be standard input")
         return Input(options.data)
@@ -60,9 +63,13 @@ def piped() -> bool:
 def stream(task: Task, table: Input, options: ResultOptions, watch: Watch) -> int:
     """Write the results for the rows of a table; returns the exit code."""
     refuse(task, options)
-    run = TableRun(task, table, options, watch)
     try:
-        with destination(options.output) as out:
+        run = TableRun(task, table, options, watch)
+    except BadTable as fault:
+        say(fault)
+        return 5
+    try:
+        with packed_destination(options.output) as out:
             run.write(out)
     except BadTable as fault:
         run.progress.clear()
@@ -82,6 +89,38 @@ def refuse(task: Task, options: ResultOptions) -> None:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")
     options.refuse(["digits"], "needs points (--at POINT)")
+    if options.form in ARRAYS:
+        raise AdError(f"-o {options.output}: rows are not written as arrays", help="use .parquet, .csv, .tsv or .json")
+    if options.form == "text" and options.form_known:
+        options.refuse(["only"], "has no effect on --format text")
+    if options.form == "parquet":
+        options.refuse(["fmt", "hexadecimal"], "has no effect on Parquet, which has numbers, not text")
+        if options.output is None and sys.stdout.isatty():
+            raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
+        if fast_tables() is None:
+            raise AdError("Parquet needs polars", help="pip install 'adcli[data]'")
+
+
+def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
+    """The inputs to which --at gives the same value in every row; a spread is the value of the input that stands for it."""
+    spread_of = {p.seed: p.name for p in task.free if p.seed}
+    given: list[Mapping[str, float]] = []
+    for spec in options.at:
+        plain, spreads = split(spec) if spread_of else (spec, {})
+        for axis in axes(plain, {}):
+            if len(axis) != 1:
+                raise AdError("with --data, --at gives inputs one value for all rows", help="write --at k=3")
+            given.append(axis[0])
+        given += [{spread_of.get(name, name): u} for name, u in spreads.items()]
+    found: dict[str, float] = {}
+    known = [p.name for p in task.free]
+    for name, x in (pair for point in given for pair in point.items()):
+        if name not in known:
+            raise unknown_name("input", name, known)
+        if name in found:
+            raise AdError(f"'{name}' is given twice")
+        found[name] = x
+    return found
 
 
 class TableRun:
@@ -92,12 +131,15 @@ class TableRun:
         self.progress = Progress(source.size, shown=not options.quiet and not sys.stdout.isatty())
         self.policy = options.on_error
         self.rows = self.bad = 0
-        kind = kind_of(source.path, options.input_format, source.head)
-        self.line = 0 if kind == "parquet" else 1
         self.beyond: set[str] = set()
-        self.pieces = self._parquet() if kind == "parquet" else without_mark(source.pieces(), source.name)
-        self._look(options.input_format, kind)
-        self.table = Table(self.kind, task.free, options.missing)
+        self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
+        self.line, self.place = int(not self.parquet), f"{source.name}:"
+        self.pieces: Iterator[bytes | None] = iter(())
+        known = fixed(task, options)
+        self.table = Table(dialect(self._kind(), options, self.parquet), [p for p in task.free if p.name not in known], known)
+        if self.parquet:
+            self.pieces = self._parquet()
+        self.work = Work(task, self.table, options, known)
 
     def _parquet(self) -> Iterator[bytes | None]:
         if self.source.path == "-":
@@ -105,28 +147,48 @@ class TableRun:
         fast = fast_tables()
         if fast is None:
             raise AdError(f"{self.source.name}: Parquet needs polars", help="pip install 'adcli[data]'")
-        return iter(fast.parquet(self.source.path))
+        assert self.table.separator is not None
+        return iter(fast.parquet(self.source.path, self.table.separator.decode()))
 
-    def _look(self, asked: str | None, kind: str) -> None:
-        """What unpacked text starts with can tell another kind than the packed bytes did."""
-        start = next((p for p in self.pieces if p), b"")
-        self.pieces = _after(start, self.pieces)
-        self.kind = "csv" if kind == "parquet" else kind_of(self.source.path, asked, start)
+    def _kind(self) -> str:
+        """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
+        written in lines is put into lines."""
+        if self.parquet:
+            return "csv"
+        pieces = without_mark(self.source.pieces(), self.source.name)
+        start = next((p for p in pieces if p), b"")
+        self.pieces = _after(start, pieces)
+        kind = kind_of(self.source.path, self.options.input_format, start)
+        if kind != "json":
+            return kind
+        self.place, self.pieces = f"{self.source.name}: item ", json_items(self.pieces, self.source.name)
+        return "ndjson"
 
     def write(self, out: BinaryIO) -> None:
         """Everything, in order."""
+        if self.work.form.kind != "parquet":
+            self._write(lambda data: write_rows(out, data))
+            return
+        fast = fast_tables()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "wb") as rows:
+                self._write(rows.write)
+            fast.write_parquet(path, out, self.work.form, fast.parquet_types(self.source.path) if self.parquet else {})
+
+    def _write(self, put: Callable[[bytes], object]) -> None:
         found = blocks(self.pieces, self.table.separator, self.source.name)
-        work = Work(self.task, self.table, self.options)
         if self.table.separator is not None:
-            found = self._header(found, work)
-        head = work.form.header()
-        if head:
-            write_rows(out, head)
-        for done in overlapped(work, found, self.threads):
-            if work.form.kind == "text" and self.rows and done.data:
+            found = self._first_row(found)
+        elif self.work.form.closed:
+            found = self._first_object(found)
+        if head := self.work.form.header():
+            put(head)
+        for done in overlapped(self.work, found, threads(self.options.jobs)):
+            if self.work.form.kind == "text" and self.rows and done.data:
                 done.data = b"\n" + done.data
             if done.data:
-                write_rows(out, done.data)
+                put(done.data)
             self.rows += done.rows
             self.watch.failed |= done.failed
             self._remark(done.outside)
@@ -136,22 +198,32 @@ class TableRun:
             self.progress.update(self.rows, self.source.taken)
         self._sum_up()
 
-    @property
-    def threads(self) -> int:
-        """The interpreter's lock makes more than one useless without polars."""
-        return max(1, self.options.jobs or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
-
-    def _header(self, found: Iterator[bytes | None], work: Work) -> Iterator[bytes | None]:
-        """Take the first row that is not blank as the header; the blocks of the rows after it."""
+    def _first_row(self, found: Iterator[bytes | None]) -> Iterator[bytes | None]:
+        """Find the columns in the first row that is not blank; the blocks of the rows that are left."""
         for block in filter(None, found):
             for text, line in self.table.split(block):
                 try:
-                    self.table.take_header(text, work.new)
+                    header = self.table.take_first(text)
                 except Fault as fault:
                     raise BadTable(f"{self.source.name}:{self.line + line}: {fault.reason}", fault.help) from None
-                return _after(self._rest(block, line), found)
+                return _after(self._rest(block, line) if header else block, found)
             self.line += block.count(b"\n")
-        raise BadTable(f"{self.source.name}:1: the table is empty: no header")
+        raise BadTable(f"{self.source.name}:1: the table is empty" + ": no header" * (self.table.dialect.columns is None))
+
+    def _first_object(self, found: Iterator[bytes | None]) -> Iterator[bytes | None]:
+        """Find the columns in the first row that is an object; all blocks."""
+        seen = []
+        for block in found:
+            seen.append(block)
+            for text, line in self.table.split(block or b""):
+                with suppress(Fault):
+                    members(text)
+                    try:
+                        self.table.take_object(text)
+                    except Fault as fault:
+                        raise BadTable(f"{self.place}{self.line + line}: {fault.reason}", fault.help) from None
+                    return chain(seen, found)
+        return iter(seen)
 
     def _rest(self, block: bytes, line: int) -> bytes:
         """The block after the header, which stands at this line."""
@@ -165,7 +237,7 @@ class TableRun:
 
     def _tell(self, line: int, fault: Fault) -> None:
         """What a bad row means: the end, or a message and a count."""
-        message = f"{self.source.name}:{line}: {fault.reason}"
+        message = f"{self.place}{line}: {fault.reason}"
         if self.policy == "stop":
             help = f"\nhelp: {fault.help}" if fault.help else ""
             raise BadTable(f"{message}{help}\n{self.source.name}: 1 bad row, after {plural(self.rows, 'good row')};"
@@ -177,7 +249,7 @@ class TableRun:
 
     def _remark(self, outside: Mapping[str, float]) -> None:
         """Say once of each input that it leaves the range it was declared with."""
-        for p in self.table.inputs:
+        for p in self.task.free:
             if p.name in outside and p.name not in self.beyond:
                 self.beyond.add(p.name)
                 self.watch.say(out_of_range(p, outside[p.name], self.task.signature.source))
@@ -188,22 +260,6 @@ class TableRun:
             total = self.rows + (self.bad if self.policy == "skip" else 0)
             how = "skipped" if self.policy == "skip" else "marked"
             self.watch.say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
-
-
-def overlapped(work: Callable[[bytes], Done], found: Iterator[bytes | None], threads: int) -> Iterator[Done]:
-    """The blocks worked on, in order, a few at a time. All that is under way comes out before the input is waited for."""
-    pool = ThreadPoolExecutor(threads)
-    pending: deque[Future[Done]] = deque()
-    try:
-        for block in found:
-            if block is not None:
-                pending.append(pool.submit(work, block))
-            while pending and (block is None or len(pending) > threads):
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _after(one: Any, rest: Iterator[Any]) -> Iterator[Any]:

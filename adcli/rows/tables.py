@@ -7,7 +7,9 @@ expression that later splits them. Lines end with LF or CRLF.
 """
 from __future__ import annotations
 
+import codecs
 import io
+import json
 import os
 import re
 import select
@@ -16,6 +18,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import BinaryIO
 
 from adcli.lang.ir.errors import AdError
@@ -31,8 +34,11 @@ BLOCK_WAIT = 0.02
 """Seconds after which what is there is worked on, although it is less than a block."""
 
 SEPARATORS = {"csv": b",", "tsv": b"\t"}
-SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".parquet": "parquet"}
+SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json",
+            ".parquet": "parquet", ".pq": "parquet"}
 PACKED = (".gz", ".zst")
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 
 Pieces = Iterator[bytes | None]
 """Bytes as they arrive; None says that there is nothing more for a moment."""
@@ -147,7 +153,7 @@ def unzstd(pieces: Pieces, name: str) -> Pieces:
 
 
 def kind_of(path: str, asked: str | None, start: bytes) -> str:
-    """csv, tsv, ndjson or parquet: as asked for, by the suffix, or by what the text starts with."""
+    """csv, tsv, ndjson, json or parquet: as asked for, by the suffix, or by what the text starts with."""
     if asked:
         return asked
     stem, suffix = os.path.splitext(path.lower())
@@ -157,9 +163,9 @@ def kind_of(path: str, asked: str | None, start: bytes) -> str:
         return SUFFIXES[suffix]
     if start.startswith(b"PAR1"):
         return "parquet"
-    text = start.lstrip()
+    text = start.removeprefix(MARK).lstrip()
     if text[:1] in (b"{", b"["):
-        return "ndjson"
+        return "ndjson" if text[:1] == b"{" else "json"
     header = text.partition(b"\n")[0]
     return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
 
@@ -231,5 +237,88 @@ def without_mark(pieces: Pieces, name: str) -> Pieces:
             yield None
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AdError(f"{name}: this is UTF-16", help="iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
-    yield start.removeprefix(b"\xef\xbb\xbf")
+    yield start.removeprefix(MARK)
     yield from pieces
+
+
+# ---------------------------------------------------------------- JSON that is not written in lines
+
+GAP = re.compile(r"[ \t\n\r]*")
+SCAN = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it tells where a value ends
+
+
+def json_items(pieces: Pieces, name: str) -> Pieces:
+    """The items of a JSON array, or JSON values one after the other, each on a line of its own however it is written."""
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+    text, items = "", JsonItems()
+    for piece in chain(pieces, [b""]):   # the last one says that there is no more
+        if piece is None:
+            yield None
+            continue
+        lines, text = items.taken(text + decode(piece, not piece), last=not piece)
+        yield "".join(lines).encode("utf-8", "surrogateescape")
+        if items.fault:
+            yield None   # what was read goes its way first
+            raise BadTable(f"{name}: item {items.count + 1}: not JSON: {items.fault}")
+
+
+class JsonItems:
+    """What has been seen of a JSON text: `state` is start, first (after the bracket), item, after (an item) or end; `array`:
+    items stand in one; how many there were; what is wrong with the next one."""
+
+    def __init__(self) -> None:
+        self.state, self.array, self.count = "start", False, 0
+        self.fault: str | None = None
+
+    def taken(self, text: str, last: bool) -> tuple[list[str], str]:
+        """The whole items of a text as lines, and the rest of it. Nothing follows the `last` one."""
+        lines, at = [], after_gap(text, 0)
+        while at < len(text):
+            end: int | None = at + 1
+            if not self._mark(text[at]):
+                end = self._item_end(text, at, last)
+                if end is None:
+                    break
+                lines.append(text[at:end].replace("\n", " ").replace("\r", " ") + "\n")
+                self.state, self.count = "after" if self.array else "item", self.count + 1
+            at = after_gap(text, end)
+        if last and self.array and self.state != "end":
+            self.fault = self.fault or "the array is not closed"
+        return lines, text[at:]
+
+    def _mark(self, mark: str) -> bool:
+        """Whether this is no item but a bracket of the array or a comma in it."""
+        if self.state == "start":
+            self.array = mark == "["
+            self.state = "first" if self.array else "item"
+            return self.array
+        if self.state in ("first", "after") and self.array and mark == "]":
+            self.state = "end"
+            return True
+        if self.state == "after" and mark == ",":
+            self.state = "item"
+            return True
+        return False
+
+    def _item_end(self, text: str, at: int, last: bool) -> int | None:
+        """The end of an item; None where more of it is to come, or it is none."""
+        if self.state in ("after", "end"):
+            self.fault = "text after the array" if self.state == "end" else "Expecting ',' delimiter"
+            return None
+        try:
+            _, end = SCAN(text, at)
+        except RecursionError:
+            self.fault = "nested too deeply"
+            return None
+        except (StopIteration, json.JSONDecodeError) as error:
+            if last or len(text) - at > LONGEST_ROW:
+                self.fault = getattr(error, "msg", "Expecting value")
+            return None
+        return end if last or end < len(text) or text[at] in '{["' else None   # a number may go on
+
+
+def after_gap(text: str, at: int) -> int:
+    """Where the blanks at a place end."""
+    found = GAP.match(text, at)
+    assert found is not None
+    return found.end()

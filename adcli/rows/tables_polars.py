@@ -1,22 +1,30 @@
 """What polars, the `data` extra, does for tables: plain blocks read and written several times faster, and Parquet.
 
 Nothing here decides what a table means. A block is read only where it is certain that every row has the right number of
-fields and every number is one that `rows.number` takes; numbers are written by polars only in the range where it writes
-what `repr` writes, and by `repr` outside it. So the bytes are those of the standard library's reader.
+fields and every number is one that `fields.field_number` takes. So the bytes are those of the standard library's reader.
 """
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from typing import Any
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
-from adcli.input.fields import Fault, field_number
+from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
-from adcli.rows.rows import Table
+from adcli.output.numbers import non_finite
+from adcli.output.texts_polars import filled, number_texts, separated, texts
+from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
+from adcli.rows.dialect import Dialect
+from adcli.rows.rows import Table, is_text
 from adcli.rows.tables import Pieces
+
+__all__ = ["number_texts", "parquet", "parquet_types", "read", "write", "write_parquet"]
 
 NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
@@ -24,29 +32,37 @@ PARQUET_ROWS = 1 << 16
 
 
 class Lines:
-    """Rows as they were written and their inputs, in polars' and NumPy's memory."""
+    """Rows as they were written and their inputs, in polars' and NumPy's memory; all fields as text where they are wanted."""
 
-    def __init__(self, texts: pl.Series, columns: list[np.ndarray]) -> None:
-        self.texts, self.columns = texts, columns
+    def __init__(self, texts: pl.Series, columns: list[np.ndarray], fields: pl.DataFrame | None) -> None:
+        self.texts, self.columns, self.fields = texts, columns, fields
 
     def __len__(self) -> int:
         return len(self.texts)
 
 
-def read(table: Table, block: bytes) -> Lines | None:
-    """The rows of a plain block; None where the careful reader has to look at it."""
+def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
+    """The rows of a plain block; None where the careful reader has to look at it. With `objects` every field is wanted, and is
+    text that JSON can hold."""
     text = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     rows = regular(text, table.separator, len(table.names)) if table.separator else 0
-    if not rows or table.separator is None:
+    if not rows or table.separator is None or (table.utf8 and not is_text(text)):
         return None
+    controls = rows * (1 if table.separator != b"\t" else len(table.names))
+    if objects and np.count_nonzero(np.frombuffer(text, np.uint8) < 32) != controls:   # one that JSON has to escape
+        return None
+    separator, quote = table.separator.decode(), '"' if b'"' in text else None
+    names = [f"column_{i + 1}" for i in range(len(table.names))]
+    places = sorted({p for p in table.places if p is not None})
     try:
         texts = parsed(text, NO_SEPARATOR, {"column_1": pl.String}, [0], None).to_series()
-        places = [p for p in table.places if p is not None]
-        types = {f"column_{i + 1}": pl.Float64 if i in places else pl.String for i in range(len(table.names))}
-        found = parsed(text, table.separator.decode(), types, sorted(set(places)), '"' if b'"' in text else None)
+        fields = parsed(text, separator, dict.fromkeys(names, pl.String), None, quote).fill_null("") if objects else None
+        numbers = text.translate(COMMA) if table.dialect.comma else text
+        found = parsed(numbers, separator, {name: pl.Float64 if i in places else pl.String for i, name in enumerate(names)},
+                       places, quote)
     except pl.exceptions.PolarsError:
         return None
-    if len(texts) != rows or (places and len(found) != rows):
+    if len(texts) != rows or (places and len(found) != rows) or (fields is not None and len(fields) != rows):
         return None
     columns = []
     for p, place in zip(table.inputs, table.places, strict=True):
@@ -54,7 +70,7 @@ def read(table: Table, block: bytes) -> Lines | None:
         if column is None:
             return None
         columns.append(column)
-    return Lines(texts, columns)
+    return Lines(texts, columns, fields)
 
 
 def regular(text: bytes, separator: bytes, fields: int) -> int:
@@ -92,8 +108,7 @@ def set_quoted_apart(data: np.ndarray, ends: np.ndarray, delimiters: np.ndarray)
     return True
 
 
-def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int],
-           quote: str | None) -> pl.DataFrame:
+def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int] | None, quote: str | None) -> pl.DataFrame:
     return pl.read_csv(text, has_header=False, separator=separator, quote_char=quote, schema=types, columns=columns,
                        ignore_errors=True)
 
@@ -101,55 +116,137 @@ def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int
 def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.ndarray | None:
     """A column where what polars gives no finite number for has been read again by the rule; None where that fails."""
     values = found.fill_null(np.nan).to_numpy()
-    doubtful = np.flatnonzero(~np.isfinite(values))
+    doubtful = np.flatnonzero(~np.isfinite(values) | np.isin(values, numbers_in(table.dialect)))
     if not len(doubtful):
         return values
     values = values.copy()
     for i in doubtful.tolist():
         field = table.fields(texts[i].encode())[place]
-        if not field.strip(b" \t") and table.nan:
+        if table.dialect.is_empty(field):
+            if not table.dialect.nan:
+                return None
+            values[i] = np.nan
             continue
         try:
-            values[i] = field_number(field)
+            values[i] = field_number(field, table.dialect.comma)
         except Fault:
             return None
     return values
 
 
-def write(lines: Lines, results: Sequence[np.ndarray], separator: str, words: Sequence[str] | None,
+def numbers_in(dialect: Dialect) -> list[float]:
+    """The numbers among the fields that count as empty."""
+    found = []
+    for word in dialect.empty:
+        with suppress(Fault):
+            found.append(field_number(word, dialect.comma))
+    return found
+
+
+def write(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], words: Sequence[str] | None,
           levels: np.ndarray) -> bytes:
     """The rows with the results appended, and the word for each level where there are words."""
-    columns = [lines.texts.alias("row"), *[texts(r).alias(f"r{i}") for i, r in enumerate(results)]]
-    if words is not None:
-        columns.append(pl.Series("status", list(words)).gather(levels.astype(np.uint32)).alias("status"))
-    stream = io.BytesIO()
-    pl.DataFrame(columns).write_csv(stream, include_header=False, quote_style="never", separator=separator)
-    return stream.getvalue()
+    status = pl.Series(list(words)).gather(levels.astype(np.uint32)) if words is not None else None
+    if form.kind == "ndjson":
+        return objects(lines, form, results, status)
+    columns = [] if form.only else [lines.texts]
+    found = [texts(r) for r in results]
+    columns += [c.cast(pl.String).str.replace(".", ",", literal=True) for c in found] if form.comma else found
+    columns += [status] if status is not None else []
+    return separated(columns, form.separator.decode())
 
 
-def texts(values: np.ndarray) -> pl.Series:
-    """The numbers, or their texts where polars would not write all of them as `repr` does."""
-    size = np.abs(values)
-    other = np.flatnonzero(((size < 1e-4) & (size > 0)) | ~(size < 1e16))
-    column = pl.Series(values)
-    if not len(other):
-        return column
-    own = pl.Series(list(map(repr, values[other].tolist())), dtype=pl.String)
-    return column.cast(pl.String).scatter(other, own)
+def objects(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], status: pl.Series | None) -> bytes:
+    """Fields and results as the members of objects."""
+    fields = [] if lines.fields is None else lines.fields.get_columns()
+    columns = [json_fields(c, form.table.dialect.comma) for c in fields] + [texts(r, json_float) for r in results]
+    columns += [] if status is None else ['"' + status + '"']
+    names = [*(form.table.names if fields else ()), *form.new]
+    heads = [f"{json_string(name)}:" for name in names]
+    return filled(["{" + heads[0], *("," + head for head in heads[1:]), "}"], columns)
 
 
-def number_texts(values: Sequence[float]) -> list[str]:
-    """`repr` of every number."""
-    return texts(np.asarray(values, np.float64)).cast(pl.String).to_list()
+def json_fields(column: pl.Series, comma: bool) -> pl.Series:
+    """Fields as JSON values: numbers as they are written, anything else as a string."""
+    number = column.str.contains(f"^(?:{number_pattern(comma)})$")
+    words = column.str.replace(",", ".", literal=True) if comma else column
+    if number.all():
+        return words
+    plain = column.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True)
+    return pl.select(pl.when(number).then(words).otherwise('"' + plain + '"')).to_series()
 
 
-def parquet(path: str) -> Pieces:
+def number_pattern(comma: bool) -> str:
+    """What a field is that is a number in JSON."""
+    return JSON_NUMBER.pattern.replace(r"\.", ",") if comma else JSON_NUMBER.pattern
+
+
+def json_float(x: float) -> str:
+    return repr(x) if np.isfinite(x) else f'"{non_finite(x)}"'
+
+
+# ---------------------------------------------------------------- Parquet
+
+def parquet(path: str, separator: str) -> Pieces:
     """A Parquet file as the text of a CSV table."""
     try:
         frame = pl.scan_parquet(path)
+        schema = frame.collect_schema()
+        for name, kind in schema.items():
+            if kind.is_nested() or kind in (pl.Binary, pl.Object):
+                raise AdError(f"{path}: column '{name}' is of type {kind}, which no field of a row holds",
+                              help="keep the columns of numbers and text, as with polars: frame.drop(…)")
         rows = frame.select(pl.len()).collect().item()
-        yield pl.DataFrame(schema=frame.collect_schema()).write_csv().encode()
+        yield pl.DataFrame(schema=schema).write_csv(separator=separator).encode()
         for start in range(0, rows, PARQUET_ROWS):
-            yield frame.slice(start, PARQUET_ROWS).collect().write_csv(include_header=False).encode()
+            yield frame.slice(start, PARQUET_ROWS).collect().write_csv(include_header=False, separator=separator).encode()
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def parquet_types(path: str) -> dict[str, pl.DataType]:
+    """The types of the columns of a Parquet file."""
+    return dict(pl.scan_parquet(path).collect_schema())
+
+
+def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType]) -> None:
+    """A CSV table as a Parquet file. Results are numbers; other columns have the types that are `known`, else those that every
+    one of their fields has: whole numbers, numbers, or text. Memory does not depend on the number of rows."""
+    results, comma = form.names, form.table.dialect.comma
+    known = {form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}
+    with open(rows, "rb") as file:
+        names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
+    if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
+        schema = {n: known.get(n, pl.Float64 if n in results else pl.String) for n in names}
+        pl.DataFrame(schema=schema).write_parquet(out)
+        return
+    frame = pl.scan_csv(rows, infer_schema=False)
+    others = [n for n in names if n not in results and n not in known]
+    integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", f"^(?:{number_pattern(comma)})$"
+    fits = frame.select(*(pl.col(n).str.contains(p).all().alias(f"{k}{n}") for n in others for k, p in
+                          (("i", integer), ("f", number)))).collect(engine="streaming") if others else pl.DataFrame()
+    columns = []
+    for name in names:
+        column = pl.col(name)
+        if name in results:
+            columns.append(column.cast(pl.Float64))
+        elif name in known:
+            columns.append(as_type(column, known[name]))
+        elif fits[f"i{name}"][0]:
+            columns.append(column.cast(pl.Int64))
+        elif fits[f"f{name}"][0]:
+            columns.append((column.str.replace(",", ".", literal=True) if comma else column).cast(pl.Float64))
+        else:
+            columns.append(column)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "rows.parquet")
+        frame.select(columns).sink_parquet(path)
+        with open(path, "rb") as made:
+            shutil.copyfileobj(made, out)
+
+
+def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    """Text as polars writes a column of a type, as that type again."""
+    if kind == pl.Boolean:
+        return pl.when(column.is_null()).then(None).otherwise(column == "true")
+    return column.str.strptime(kind) if kind.is_temporal() and kind != pl.Duration else column.cast(kind)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from adcli.task.signature import Signature
 
 MatrixKind = Literal["jacobian", "hessian"]
-TEXT_FORMATS = ("text", "json", "csv")
+TEXT_FORMATS = ("text", "json", "csv", "tsv", "parquet")
 MATRIX_FORMATS = ("coo", "mtx")
 """Formats that write the entries of a matrix, those that are not zero by construction."""
 TABLE_FORMATS = ("markdown", "latex")

@@ -28,7 +28,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WRITTEN, Command, OneOf
-from adcli.input.points import located, require_point, several
+from adcli.input.points import joined, located, require_point, several
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
@@ -38,7 +38,7 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
-from adcli.output.streams import destination, write_points
+from adcli.output.streams import packed_destination, write_points
 from adcli.task.request import Request
 from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task, made
@@ -86,8 +86,8 @@ def command(options: TraceOptions) -> int:
     require_point(params, options.at)
     watch.begin()
     found = located(params, options.at, watch.say, tables.primal.source)
-    with destination(options.output) as stream:
-        write_points(stream, tables.written(found, several(options.at)))
+    with packed_destination(options.output) as stream:
+        write_points(stream, tables.written(found, several(joined(params, options.at))))
     for each in tables.watches:
         each.conclude()
     return 0

@@ -19,7 +19,7 @@ import click
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command, WholeNumber
 from adcli.lang.ir.errors import plural
-from adcli.output.streams import destination
+from adcli.output.streams import packed_destination
 
 if TYPE_CHECKING:
     from adcli.api.function import Function
@@ -59,7 +59,7 @@ def command(options: BenchOptions) -> int:
     Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
     """
     figures = measured(options.source, options.inputs, options.outputs, options.rows, options.seconds)
-    with destination(options.output) as out:
+    with packed_destination(options.output) as out:
         out.write((json.dumps(figures) + "\n" if options.form == "json" else table(figures)).encode())
     return 0
 

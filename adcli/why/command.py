@@ -19,7 +19,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, Command, OneOf
-from adcli.input.points import located, require_point, several
+from adcli.input.points import joined, located, require_point, several
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
@@ -27,7 +27,7 @@ from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import excerpt
 from adcli.output.numbers import json_number, json_text, shortest
-from adcli.output.streams import destination, say, write_points
+from adcli.output.streams import packed_destination, say, write_points
 from adcli.task.derive import opened
 from adcli.why.causes import Words
 
@@ -76,8 +76,8 @@ def command(options: WhyOptions) -> int:
     require_point(primal.params, options.at)
     at = located(primal.params, options.at, remark, primal.source)
     asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
-    headed = several(options.at)
-    with destination(options.output) as stream:
+    headed = several(joined(primal.params, options.at))
+    with packed_destination(options.output) as stream:
         write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
     return 0
 

@@ -30,7 +30,7 @@ def grad(*options, data=b"", program=XY):
     (b"n,x,y\n007,3,1\n", ["--format", "json"], b'{"n":"007","x":3,"y":1,"v":3.0,"dv_dx":1.0,"dv_dy":3.0}\n'),
     (b'{"y":2,"x":1.50 }\r\n\n {"x":"NaN","y":1}', [],
      b'{"y":2,"x":1.50 ,"v":3.0,"dv_dx":2.0,"dv_dy":1.5}\n {"x":"NaN","y":1,"v":"NaN","dv_dx":1.0,"dv_dy":"NaN"}\n'),
-    (b'{"y":2,"x":1,"n":[]}', ["--format", "csv"], b"x,y,v,dv_dx,dv_dy\n1.0,2.0,2.0,2.0,1.0\n"),
+    (b'{"y":2,"x":1,"n":[]}', ["--format", "csv"], b"y,x,n,v,dv_dx,dv_dy\n2,1,[],2.0,2.0,1.0\n"),
 ], ids=lambda x: repr(x)[:40])
 def test_rows(data, options, want):
     assert grad("--data", "-", *options, data=data).data == want
@@ -57,14 +57,14 @@ def test_defaults_and_seeds():
     (b"X,y\n1,2\n", "<stdin>:1: no column 'x'\nhelp: did you mean 'X'?"),
     (b"a,b\n1,2\n", "<stdin>:1: no column 'x'\nhelp: the columns are a, b"),
     (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' occurs 2 times"),
-    (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\nhelp: rename it: a result of this name is appended"),
+    (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\nhelp: a result of this name is appended: --rename v=other, or --only"),
     (b"\n\n", "<stdin>:1: the table is empty: no header"),
     (b'{"x":1}\n', "<stdin>:1: no 'y'"),
     (b'{"x":1,"y":2}\n\n{"x":1,"y":true}\n', "<stdin>:3: 'y': 'true' is not a number"),
     (b'{"x":1,"y":null}\n', "<stdin>:1: 'y' is null"),
     (b'{"x":1,"y":1e999}\n', "<stdin>:1: 'y' is too large for a double"),
     (b'{"x":1,"y":2,"v":3}\n', "<stdin>:1: the object already has 'v'"),
-    (b'[1]\n', "<stdin>:1: not a JSON object"),
+    (b'[1]\n', "<stdin>: item 1: not a JSON object"),
     (b'{"x":NaN}\n', "<stdin>:1: not JSON: write \"NaN\", in quotes"),
 ], ids=lambda x: repr(x)[:30])
 def test_bad_tables(data, said):
@@ -174,7 +174,7 @@ def test_parquet(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    (["--at", "x=1,y=1", "--data", "-"], "--at and --data cannot be used together"),
+    (["--at", "x=1:2:3", "--data", "-"], "with --data, --at gives inputs one value for all rows"),
     (["--at", "x=1,y=1", "--missing", "nan"], "--missing needs rows"),
     (["--data", "-", "--emit", "text"], "--data cannot be used with --emit"),
 ])

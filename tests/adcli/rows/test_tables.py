@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from adcli.input.fields import Fault, field_number
 from adcli.rows import blocks as work
 from adcli.rows import stream, tables_polars
+from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table
 from adcli.rows.tables import end_of_rows
 
@@ -110,8 +111,8 @@ def test_quoted_tables(rows, strays):
 
 
 def test_polars_reads_quoted_tables():
-    table = Table("csv", [])
-    table.take_header(b"a,b", [])
+    table = Table(Dialect("csv", b","), [])
+    table.take_first(b"a,b")
     data = b'"x, ""y""",1\nz,"2"\n"",""\n'
     assert tables_polars.read(table, data).texts.to_list() == data.decode().splitlines()
     for odd in (b'a"b,1\n', b'"a"b,1\n', b'"a,1\n', b'"a\nb",1\n', b'a,1\n"",2"\n', b' "a",1\n', b'"a" ,1\n', b'a,b,c\nd\n'):
@@ -188,7 +189,7 @@ def test_rows_end_where_they_are_split(text):
     """Cutting at the end of the last whole row splits no row."""
     data = text.encode() + b"\n"
     end = end_of_rows(data, b",")
-    table = Table("csv", [])
+    table = Table(Dialect("csv", b","), [])
     whole = [row for row, _ in table.split(data)]
     parts = [row for part in (data[:end], data[end:]) if part for row, _ in table.split(part)]
     assert parts == whole

@@ -1,0 +1,136 @@
+"""Many points of scalars: grids made, computed and written in arrays, block by block. The bytes are those of the way that goes
+point by point (`adcli.output.report`), which is the definition; this one may only be faster."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from adcli.answers.overlap import overlapped, threads
+from adcli.answers.watch import Watch
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.command.options import ResultOptions
+from adcli.input.points import Axis, GridRange, checked, combined, complete, out_of_range, shapes
+from adcli.lang.ir import LEVELS, Param
+from adcli.output.layout import Layout
+from adcli.output.lines import Lines, lines
+from adcli.output.numbers import Number
+from adcli.task.tasks import Task
+
+BLOCK = 1 << 15
+"""Points of a block."""
+
+Columns = dict[str, np.ndarray]
+
+
+class Computed(NamedTuple):
+    """A block of points with its results, a column each: all inputs in order, then all results; the levels of status; the text
+    that is to be written, if it is text."""
+
+    at: Columns
+    results: Sequence[np.ndarray]
+    levels: np.ndarray
+    text: bytes
+
+
+def computed(task: Task, options: ResultOptions, watch: Watch, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
+    """The blocks, in order, with the text that `write` makes of each; watched when they have been used."""
+    order, kernel = [p.name for p in task.signature.inputs], task.kernel
+
+    def work(at: Columns) -> Computed:
+        rows = len(next(iter(at.values()))) if at else 1
+        full = {name: at[name] if name in at else np.full(rows, task.seeds[name]) for name in order}
+        *results, levels = run_arrays(kernel, list(full.values()), rows)
+        found = Computed(full, results, levels.astype(np.int64), b"")
+        return found._replace(text=write(found))
+
+    bounded = [(p, p.low, p.high) for p in task.free if p.low is not None and p.high is not None]
+    for found in overlapped(work, blocks(task.free, options.at, watch), threads(None)):
+        for each in list(bounded):
+            p, low, high = each
+            beyond = np.flatnonzero(~((found.at[p.name] >= low) & (found.at[p.name] <= high)))
+            if len(beyond):
+                watch.say(out_of_range(p, float(found.at[p.name][beyond[0]]), task.signature.source))
+                bounded.remove(each)
+        yield found
+        watch.over_block(found.at, found.results, found.levels)
+
+
+def blocks(params: Sequence[Param], specs: Sequence[str], watch: Watch) -> Iterator[Columns]:
+    """The columns of all inputs, block by block."""
+    grids, spare = checked(params, specs, watch.say)
+    for grid in grids:
+        for columns in columns_of(grid):
+            rows = len(next(iter(columns.values()))) if columns else 1
+            whole = complete(params, {name: c for name, c in columns.items() if name not in spare})
+            yield {name: x if isinstance(x, np.ndarray) else np.full(rows, x) for name, x in whole.items()}
+
+
+def columns_of(grid: Sequence[Axis]) -> Iterator[Columns]:
+    """The points of a grid, those of a file that do not all name the same inputs one by one."""
+    total = math.prod(map(len, grid))
+    if any(len(shapes(axis)) > 1 for axis in grid):
+        points = combined(grid)
+        while block := list(islice(points, 1)):
+            yield {name: np.array([x]) for name, x in block[0].items()}
+        return
+    for start in range(0, total, BLOCK):
+        number, columns = np.arange(start, min(total, start + BLOCK)), {}
+        for axis in reversed(grid):
+            number, index = np.divmod(number, len(axis))
+            columns.update(values(axis, index))
+        yield columns
+
+
+def values(axis: Axis, index: np.ndarray) -> Columns:
+    """The values along one axis at these places."""
+    if isinstance(axis, GridRange):
+        return {axis.name: axis.values(index)}
+    return {name: np.array([point[name] for point in axis])[index] for name in axis[0]}
+
+
+# ---------------------------------------------------------------- what is written
+
+def text(task: Task, options: ResultOptions, watch: Watch, form: str, number: Number, headed: bool) -> Iterator[bytes]:
+    """The blocks as text, JSON, CSV or TSV."""
+    shape = lines(task.layout(options.status), form, number, headed)
+    yield shape.header
+    first = len(shape.between)
+    for found in computed(task, options, watch, lambda block: piece(shape, block)):
+        yield found.text[first:]
+        first = 0
+
+
+def piece(shape: Lines, block: Computed) -> bytes:
+    words = [LEVELS[i] for i in block.levels.tolist()] if shape.status else None
+    return shape.filled([*block.at.values(), *block.results], words)
+
+
+def arrays(task: Task, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:
+    """All inputs and results by name, and the words of the status where it is shown."""
+    found = list(computed(task, options, watch, lambda block: b""))
+    layout = task.layout(options.status)
+    names = [*layout.inputs, *layout.seeds, *layout.results]
+    columns = [[*block.at.values(), *block.results] for block in found]
+    whole = {name: np.concatenate(parts) for name, parts in zip(names, zip(*columns, strict=True), strict=True)} if found else \
+        {name: np.empty(0) for name in names}
+    words = [LEVELS[i] for block in found for i in block.levels.tolist()] if options.status else None
+    return whole, words
+
+
+def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, Any], words: list[str] | None, one: bool) -> None:
+    """Inputs and results as a Parquet file or as arrays; of `one` point the arrays are numbers."""
+    if form == "parquet":
+        from adcli.output.texts_polars import write_frame
+        write_frame(out, {**found, **({layout.status: words} if layout.status else {})})
+        return
+    from adcli.output.tensors import require_one, write_npy, write_npz
+    given = {name: x.reshape(()) if one else x for name, x in found.items()}
+    if form == "npy":
+        require_one(layout, "an .npy file")
+        write_npy(out, given[layout.names[0]])
+    else:
+        write_npz(out, given)

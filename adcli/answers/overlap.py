@@ -1,0 +1,34 @@
+"""Blocks of points or rows worked on in threads: results leave in order, and few blocks are under way at a time."""
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import TypeVar
+
+Block = TypeVar("Block")
+Done = TypeVar("Done")
+
+
+def threads(jobs: int | None) -> int:
+    """How many threads pay. The interpreter's lock makes more than one useless without polars."""
+    return max(1, jobs or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
+
+
+def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], threads: int) -> Iterator[Done]:
+    """The blocks worked on, in order, a few at a time. All that is under way comes out before the input is waited for, which it
+    says by None."""
+    pool = ThreadPoolExecutor(threads)
+    pending: deque[Future[Done]] = deque()
+    try:
+        for block in found:
+            if block is not None:
+                pending.append(pool.submit(work, block))
+            while pending and (block is None or len(pending) > threads):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

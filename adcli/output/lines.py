@@ -1,0 +1,81 @@
+"""Many points of scalars as text, JSON, CSV or TSV: every point is the same text with other numbers in it.
+
+The text is made once, by the code that writes one point (`adcli.output.report`), with marks where the numbers are.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from adcli.lang.ir import LEVELS
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number, json_text, shortest
+from adcli.output.report import csv_text, json_record
+
+MARK = re.compile(r"<(\d+)>")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """`pieces` stand around the numbers of a point, which `spelled` writes, and the word of the status, if there is one;
+    `between` stands before every point but the first."""
+
+    header: bytes
+    between: str
+    pieces: tuple[str, ...]
+    spelled: Callable[[float], str]
+    plain: bool
+    status: bool
+
+    @cached_property
+    def fast(self) -> Any:
+        """polars' way, where it is installed and writes numbers as they are wanted."""
+        if not self.plain or find_spec("polars") is None:
+            return None
+        from adcli.output import texts_polars
+        return texts_polars
+
+    def filled(self, columns: Sequence[np.ndarray], words: Sequence[str] | None) -> bytes:
+        """The text of many points, the last line ended."""
+        pieces = (self.between + self.pieces[0], *self.pieces[1:])
+        if self.fast:
+            found = [self.fast.texts(c, self.spelled) for c in columns]
+            return bytes(self.fast.filled(pieces, found if words is None else [*found, self.fast.words(words)]))
+        template = "%s".join(p.replace("%", "%%") for p in pieces) + "\n"
+        texts: list[Sequence[str]] = [list(map(self.spelled, c.tolist())) for c in columns]
+        return "".join(map(template.__mod__, zip(*texts, *([words] if words is not None else []), strict=True))).encode()
+
+
+def lines(layout: Layout, form: str, number: Number, headed: bool) -> Lines:
+    """How points are written in a form: text (with `headed` each with a comment that says which it is), json, csv or tsv."""
+    inputs = [*layout.inputs, *layout.seeds]
+    marks = [f"<{i}>" for i in range(len(inputs) + len(layout.results) + 1)]
+    at, results, word = dict(zip(inputs, marks, strict=False)), marks[len(inputs):-1], marks[-1]
+    plain = number is shortest
+    status = bool(layout.status) or form == "json"
+    if form == "json":
+        record = json_record(layout, Row(at, results, -1), number, lambda x, _: x) | {"status": word}
+        pieces = MARK.split(json_text(record).replace('"<', "<").replace('>"', ">"))[::2]
+        pieces[-2:] = [pieces[-2] + '"', '"' + pieces[-1]]
+        return Lines(b"", "", tuple(pieces), json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
+    if form in ("csv", "tsv"):
+        separator = "," if form == "csv" else "\t"
+        header = csv_text([*inputs, *layout.names], separator=separator).encode()
+        return Lines(header, "", ("", *[separator] * (len(marks) - 2 + status), ""), number, plain, status)
+    head = "# " + ", ".join(f"{name} = {at[name]}" for name in inputs) if headed else ""
+    body = [f"{name} = {mark}" for name, mark in zip(layout.results, results, strict=True)]
+    body += [f"{layout.status} = {word}"] if status else []
+    pieces = MARK.split("\n".join([*([head.rstrip()] if headed else []), *body]))[::2]
+    return Lines(b"", "\n" if headed else "", tuple(pieces), number, plain, status)
+
+
+def json_float(x: float) -> str:
+    """A number as JSON has it, or as the string that stands for it."""
+    return json.dumps(json_number(x))

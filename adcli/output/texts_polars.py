@@ -1,0 +1,56 @@
+"""Many numbers as text, by polars, the `data` extra: the bytes that `repr` gives, ten times as fast.
+
+Numbers are written by polars only in the range where it writes what `repr` writes, and by `repr` outside it.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import BinaryIO
+
+import numpy as np
+import polars as pl
+
+from adcli.output.numbers import shortest
+
+
+def texts(values: np.ndarray, other: Callable[[float], str] = shortest) -> pl.Series:
+    """The numbers, or their texts where polars would not write all of them as `repr` does: `other` writes those."""
+    size = np.abs(values)
+    odd = np.flatnonzero(((size < 1e-4) & (size > 0)) | ~(size < 1e16))
+    column = pl.Series(values)
+    if not len(odd):
+        return column
+    own = pl.Series(list(map(other, values[odd].tolist())), dtype=pl.String)
+    return column.cast(pl.String).scatter(odd, own)
+
+
+def number_texts(values: Sequence[float]) -> list[str]:
+    """`repr` of every number."""
+    return texts(np.asarray(values, np.float64)).cast(pl.String).to_list()
+
+
+def separated(columns: Sequence[pl.Series], separator: str) -> bytes:
+    """Columns side by side, a line for each row. Nothing is quoted."""
+    stream = io.BytesIO()
+    frame = pl.DataFrame([c.alias(str(i)) for i, c in enumerate(columns)])
+    frame.write_csv(stream, include_header=False, quote_style="never", separator=separator)
+    return stream.getvalue()
+
+
+def filled(pieces: Sequence[str], columns: Sequence[pl.Series]) -> bytes:
+    """For each row the pieces with the columns between them, and a line end."""
+    frame = pl.DataFrame([c.alias(str(i)) for i, c in enumerate(columns)])
+    parts: list[pl.Expr] = [pl.lit(pieces[0])]
+    for i, piece in enumerate(pieces[1:]):
+        parts += [pl.col(str(i)), pl.lit(piece)]
+    return separated([frame.select(pl.concat_str(parts)).to_series()], ",")
+
+
+def words(values: Sequence[str]) -> pl.Series:
+    return pl.Series(values, dtype=pl.String)
+
+
+def write_frame(out: BinaryIO, columns: Mapping[str, np.ndarray | list[str]]) -> None:
+    """Columns as a Parquet file."""
+    pl.DataFrame(columns).write_parquet(out)

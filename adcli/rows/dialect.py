@@ -1,0 +1,93 @@
+"""How a table is written down, as far as its kind does not say: what separates fields, the decimal mark, names, and what counts
+as empty."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adcli.command.options import ResultOptions, names
+from adcli.lang.ir.errors import AdError
+from adcli.rows.tables import SEPARATORS
+
+SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+"""Delimiters that are hard to type."""
+NO_DELIMITER = re.compile(r'[^\x20-\x7e\t]|[\w."+\-]', re.ASCII)
+"""What a delimiter cannot be: what numbers, names and quotes are made of."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """`kind` is csv, tsv or ndjson. `separator` stands between fields where rows have any, `other` in CSV that is made of rows that
+    have none or another one; `comma`: numbers have a decimal comma. `columns` are the names where the table has no header, None
+    where it has one, empty for the inputs in order. `renamed` gives columns other names; fields that are in `empty` are empty,
+    and with `nan` that is NaN."""
+
+    kind: str
+    separator: bytes | None
+    other: bytes = b","
+    comma: bool = False
+    columns: tuple[str, ...] | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    empty: frozenset[bytes] = frozenset()
+    nan: bool = False
+
+    def is_empty(self, text: bytes) -> bool:
+        """Whether a field holds nothing."""
+        bare = text.strip(b" \t")
+        return not bare or bare in self.empty
+
+
+def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect:
+    """What the options say of a table of this kind. AdError where they contradict each other or have no meaning."""
+    comma = options.decimal == ","
+    rows, delimited = ("Parquet" if parquet else "JSON"), kind != "ndjson" and not parquet
+    if not delimited:
+        options.refuse(["no_header", "columns"], f"is about CSV and TSV; a table of {rows} has names")
+        options.refuse(["decimal"], f"is about CSV and TSV; numbers of {rows} have a point")
+        if options.form not in ("csv", "tsv"):
+            options.refuse(["delimiter"], f"is about CSV, and the table is {rows}")
+    if kind == "tsv" and options.given("input_format"):
+        options.refuse(["delimiter"], "and --input-format tsv cannot be used together")
+    if not options.no_header:
+        options.refuse(["columns"], "names the columns of a table without a header: add --no-header")
+    given = delimiter(options.delimiter, comma)
+    other = given or (b";" if comma else b",")
+    separator = given if given and kind != "ndjson" else other if kind == "csv" else SEPARATORS.get(kind)
+    columns = tuple(names(options.columns, "--columns") or ()) if options.no_header else None
+    for name in columns or ():
+        if columns is not None and columns.count(name) > 1:
+            raise AdError(f"--columns names '{name}' twice")
+    empty = frozenset(word.strip().encode() for word in (options.na or "").split(",") if word.strip())
+    if options.na is not None and not empty:
+        raise AdError("--na names nothing", help="write --na NA,-999")
+    kind = kind if separator is None else "tsv" if separator == b"\t" else "csv"
+    return Dialect(kind, separator, other, comma, columns, renamed(options.rename), empty,
+                   options.missing == "nan")
+
+
+def delimiter(text: str | None, comma: bool) -> bytes | None:
+    """The character that --delimiter gives."""
+    if text is None:
+        return None
+    found = SPELLINGS.get(text, text)
+    if len(found) != 1 or NO_DELIMITER.search(found):
+        raise AdError(f"--delimiter '{text}' is not a delimiter", help="write one character, such as --delimiter ';' or '|'; or tab")
+    if comma and found == ",":
+        raise AdError("--decimal , and --delimiter , cannot be used together", help="leave out --delimiter: it is ; then")
+    return found.encode()
+
+
+def renamed(pairs: tuple[str, ...]) -> dict[str, str]:
+    """The new names of columns by their old ones."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        old, equals, new = (part.strip() for part in pair.rpartition("="))
+        if not (old and equals and new):
+            raise AdError(f"--rename '{pair}' is not OLD=NEW", help="write --rename 'my column=x'")
+        if old in found:
+            raise AdError(f"--rename: '{old}' is renamed twice")
+        if new in found.values():
+            raise AdError(f"--rename: two columns would be called '{new}'")
+        found[old] = new
+    return found
