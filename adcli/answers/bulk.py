@@ -13,7 +13,7 @@ from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.command.options import ResultOptions
-from adcli.input.points import Axis, GridRange, checked, combined, complete, out_of_range, shapes
+from adcli.input.points import Axis, GridRange, Grids, combined, complete, out_of_range, shapes
 from adcli.lang.ir import LEVELS, Param
 from adcli.output.layout import Layout
 from adcli.output.lines import Lines, lines
@@ -36,7 +36,7 @@ class Computed(NamedTuple):
     text: bytes
 
 
-def computed(task: Task, options: ResultOptions, watch: Watch, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
+def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
     """The blocks, in order, with the text that `write` makes of each; watched when they have been used."""
     order, kernel = [p.name for p in task.signature.inputs], task.kernel
 
@@ -48,7 +48,7 @@ def computed(task: Task, options: ResultOptions, watch: Watch, write: Callable[[
         return found._replace(text=write(found))
 
     bounded = [(p, p.low, p.high) for p in task.free if p.low is not None and p.high is not None]
-    for found in overlapped(work, blocks(task.free, options.at, watch), threads(None)):
+    for found in overlapped(work, blocks(task.free, points), threads(None)):
         for each in list(bounded):
             p, low, high = each
             beyond = np.flatnonzero(~((found.at[p.name] >= low) & (found.at[p.name] <= high)))
@@ -59,13 +59,12 @@ def computed(task: Task, options: ResultOptions, watch: Watch, write: Callable[[
         watch.over_block(found.at, found.results, found.levels)
 
 
-def blocks(params: Sequence[Param], specs: Sequence[str], watch: Watch) -> Iterator[Columns]:
+def blocks(params: Sequence[Param], points: Grids) -> Iterator[Columns]:
     """The columns of all inputs, block by block."""
-    grids, spare = checked(params, specs, watch.say)
-    for grid in grids:
+    for grid in points.grids:
         for columns in columns_of(grid):
             rows = len(next(iter(columns.values()))) if columns else 1
-            whole = complete(params, {name: c for name, c in columns.items() if name not in spare})
+            whole = complete(params, {name: c for name, c in columns.items() if name not in points.spare})
             yield {name: x if isinstance(x, np.ndarray) else np.full(rows, x) for name, x in whole.items()}
 
 
@@ -94,12 +93,12 @@ def values(axis: Axis, index: np.ndarray) -> Columns:
 
 # ---------------------------------------------------------------- what is written
 
-def text(task: Task, options: ResultOptions, watch: Watch, form: str, number: Number, headed: bool) -> Iterator[bytes]:
+def text(task: Task, points: Grids, options: ResultOptions, watch: Watch, number: Number, headed: bool) -> Iterator[bytes]:
     """The blocks as text, JSON, CSV or TSV."""
-    shape = lines(task.layout(options.status), form, number, headed)
+    shape = lines(task.layout(options.status), options.form, number, headed)
     yield shape.header
     first = len(shape.between)
-    for found in computed(task, options, watch, lambda block: piece(shape, block)):
+    for found in computed(task, points, watch, lambda block: piece(shape, block)):
         yield found.text[first:]
         first = 0
 
@@ -109,9 +108,9 @@ def piece(shape: Lines, block: Computed) -> bytes:
     return shape.filled([*block.at.values(), *block.results], words)
 
 
-def arrays(task: Task, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:
+def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:
     """All inputs and results by name, and the words of the status where it is shown."""
-    found = list(computed(task, options, watch, lambda block: b""))
+    found = list(computed(task, points, watch, lambda block: b""))
     layout = task.layout(options.status)
     names = [*layout.inputs, *layout.seeds, *layout.results]
     columns = [[*block.at.values(), *block.results] for block in found]
@@ -125,7 +124,7 @@ def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, A
     """Inputs and results as a Parquet file or as arrays; of `one` point the arrays are numbers."""
     if form == "parquet":
         from adcli.output.texts_polars import write_frame
-        write_frame(out, {**found, **({layout.status: words} if layout.status else {})})
+        write_frame(out, {**found, **({layout.status: words} if layout.status and words is not None else {})})
         return
     from adcli.output.tensors import require_one, write_npy, write_npz
     given = {name: x.reshape(()) if one else x for name, x in found.items()}

@@ -39,7 +39,8 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     rows = judged(drop_zero_seeds(task.program), found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
     with packed_destination(options.output) as out:
-        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, several(joined(task.free, options.at))))
+        headed = several(joined(task.free, options.at))
+        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, headed))
     return watch.conclude(options.strict)
 
 

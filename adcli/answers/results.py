@@ -1,7 +1,6 @@
 """Results at points, of any rank, in every format: the one loop that computes, watches and writes."""
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -9,7 +8,7 @@ from itertools import chain, islice
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, TABLE_OPTIONS, ResultOptions
-from adcli.input.points import checked, joined, located, require_point, several
+from adcli.input.points import Grids, checked, joined, points_of, require_point, several, within
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
@@ -30,10 +29,11 @@ OTHER_SOURCES = "; rows: --data FILE, or a pipe; or --emit text for the program 
 def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     """Write the results at the points that --at gives; returns the exit code."""
     check(task, options)
-    if not task.signature.tensors and (options.form in BINARY or many(task, options)):
-        in_bulk(task, options, watch)
+    at = checked(task.free, options.at, watch.say)
+    if not task.signature.tensors and (options.form in BINARY or (options.form in TEXT_FORMATS and at.points >= MANY)):
+        in_bulk(task, at, options, watch)
         return watch.conclude(options.strict)
-    rows = evaluated(task, options, watch)
+    rows = rows_at(task, at, options, watch)
     with packed_destination(options.output) as out:
         if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
@@ -43,32 +43,30 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     return watch.conclude(options.strict)
 
 
-def many(task: Task, options: ResultOptions) -> bool:
-    """Whether there are so many points that arrays pay."""
-    if options.form not in TEXT_FORMATS or not any(c in spec for spec in options.at for c in ":@"):
-        return len(options.at) >= MANY
-    return sum(math.prod(map(len, grid)) for grid in checked(task.free, options.at, lambda _: None)[0]) >= MANY
-
-
-def in_bulk(task: Task, options: ResultOptions, watch: Watch) -> None:
+def in_bulk(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> None:
     """Many points, or files that have all of them."""
     from adcli.answers import bulk
     with packed_destination(options.output) as out:
         if options.form in BINARY:
-            found, words = bulk.arrays(task, options, watch)
+            found, words = bulk.arrays(task, at, options, watch)
             one = not several(joined(task.free, options.at))
             bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
             return
         number = number_format(options.fmt, options.hexadecimal)
-        for piece in bulk.text(task, options, watch, options.form, number, several(joined(task.free, options.at))):
+        for piece in bulk.text(task, at, options, watch, number, several(joined(task.free, options.at))):
             write_rows(out, piece)
 
 
 def evaluated(task: Task, options: ResultOptions, watch: Watch) -> Iterator[Row]:
     """The results at the points, watched. Whatever is wrong with options and points is found before the first."""
     check(task, options)
-    at = located(task.free, options.at, watch.say, task.signature.source)
-    return watch.over(evaluate(task, at, options.jobs))
+    return rows_at(task, checked(task.free, options.at, watch.say), options, watch)
+
+
+def rows_at(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> Iterator[Row]:
+    """The results at these points, watched."""
+    points = within(task.free, points_of(task.free, at), watch.say, task.signature.source)
+    return watch.over(evaluate(task, points, options.jobs))
 
 
 def check(task: Task, options: ResultOptions) -> None:

@@ -6,7 +6,6 @@ line. Nothing behind it asks click anything.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -15,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option
+from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
 from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
@@ -289,8 +289,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
                         help="For the other targets: rows at a time, as vectors; 1, the default, is portable."),
         "form": format_option(
-            formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays go"
-                     " to -o FILE.npz."),
+            formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
+                     " go to -o FILE.npz."),
         "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g."),
         "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
         "output": output_option,
@@ -342,9 +342,7 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
     if program is None:
         raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
     if program == "-":
-        if sys.stdin is None:
-            raise AdError("standard input is closed")
-        return decode(sys.stdin.buffer.read(), "<stdin>")
+        return decode(standard_input("the program").read(), "<stdin>")
     with open(program, "rb") as file:
         return decode(file.read(), program)
 

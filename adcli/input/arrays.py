@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from adcli.input.fields import Fault, field_number
+from adcli.input.standard import opened
 from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, nearest, plural
@@ -198,13 +199,14 @@ def read_tensor(name: str, path: str, rank: int) -> Array:
     if not path:
         raise AdError(f"{name}=@ needs a file name", help=f"write {name}=@matrix.npy")
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             start = file.peek(len(NPY))
             if start.startswith(NPY):
                 return read_npy(file, path)
             if start.startswith(ZIP):
-                return member(name, path, read_npz(path))
-            require_room(path, BYTES_PER_CHARACTER * os.fstat(file.fileno()).st_size)
+                return member(name, path, read_npz(path, file))
+            if path != "-":
+                require_room(path, BYTES_PER_CHARACTER * os.fstat(file.fileno()).st_size)
             text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
@@ -227,19 +229,19 @@ def json_lists(path: str, text: str) -> list[Any]:
         raise malformed(path, error.lineno, error) from None
 
 
-def read_npz(path: str) -> dict[str, Array]:
-    """All arrays of an archive by name."""
+def read_npz(path: str, file: IO[bytes] | None = None) -> dict[str, Array]:
+    """All arrays of an archive by name; `file` where it is open already."""
     found: dict[str, Array] = {}
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file or path) as archive:
             for entry in archive.infolist():
                 name, dot, suffix = entry.filename.rpartition(".")
                 if suffix != "npy" or not dot or entry.compress_type not in COMPRESSED:
                     raise AdError(f"{path}: {entry.filename} is not an array that NumPy wrote")
                 if name in found:
                     raise AdError(f"{path}: '{name}' occurs twice")
-                with archive.open(entry) as file:
-                    found[name] = read_npy(file, f"{path}: {entry.filename}")
+                with archive.open(entry) as inner:
+                    found[name] = read_npy(inner, f"{path}: {entry.filename}")
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise AdError(f"{path}: not an .npz archive: {error}") from None
     except OSError as error:

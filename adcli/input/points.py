@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
@@ -65,17 +66,33 @@ class GridRange(Sequence[Point]):
         return found
 
 
+class Grids(NamedTuple):
+    """Axes, those of a grid in one list; `spare` are names that the program does not use and that are no mistake."""
+
+    grids: list[list[Axis]]
+    spare: set[str]
+
+    @property
+    def points(self) -> int:
+        """How many there are."""
+        return sum(math.prod(map(len, grid)) for grid in self.grids)
+
+
 def points(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Iterator[Point]:
     """All points that the `--at` options give, complete: defaults are filled in, tensors are arrays of the kind that the program
     declares. Every name is checked before the first point comes out, so a bad point loses no results."""
-    grids, spare = checked(params, specs, remark)
-    kinds = ranks(params)
+    return points_of(params, checked(params, specs, remark))
+
+
+def points_of(params: Sequence[Param], found: Grids) -> Iterator[Point]:
+    """The points of grids, made one by one."""
+    kinds, (grids, spare) = ranks(params), found
     return (typed(params, kinds, complete(params, {n: x for n, x in point.items() if n not in spare} if spare else point))
             for grid in grids for point in combined(grid))
 
 
-def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> tuple[list[list[Axis]], set[str]]:
-    """The grids that the `--at` options span, all names checked; names that the program does not use, and that are no mistake."""
+def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Grids:
+    """The grids that the `--at` options span, with all names checked."""
     kinds, specs = ranks(params), joined(params, specs) or [""]
     grids = [axes(spec, kinds) for spec in specs]
     spare: set[str] = set()
@@ -89,7 +106,7 @@ def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str
             complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
     for name in sorted(spare):
         remark(f"note: the program does not use {name}")
-    return grids, spare
+    return Grids(grids, spare)
 
 
 def ranks(params: Sequence[Param]) -> dict[str, int]:
@@ -194,7 +211,8 @@ def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis
     pieces = [part.strip() for part in parts(spec) if part.strip()]
     for before, part in pairwise(pieces):
         if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
-            raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, kinds.get(start[1].strip(), 0), before, part, option))
+            rank = kinds.get(start[1].strip(), 0)
+            raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, part, option))
     found = [axis(part, kinds) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
@@ -237,6 +255,8 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
         from adcli.input import arrays
         written = text[0] == "["
         return [{name: arrays.text_array(name, text) if written else arrays.read_tensor(name, text[1:], kinds.get(name, 2))}]
+    if text[:1] == "@":
+        return [{name: file_number(name, text[1:])}]
     if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
                       help="spreads are for propagate and --enclose")
@@ -279,13 +299,30 @@ def file_points(path: str, tensors: bool) -> list[Point]:
     if path.lower().endswith((".npy", ".npz")):
         raise AdError(f"{path}: an array needs the name of an input", help=f"write A=@{path}")
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+        with opened(path) as file:
+            text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
     return [object_point(path, i, o, tensors) for i, o in enumerate(objects(path, text), 1)]
+
+
+def file_number(name: str, path: str) -> float:
+    """The one number that a file holds, or standard input."""
+    if not path:
+        raise AdError(f"{name}=@ needs a file name", help=f"write {name}=@number.txt, or {name}=@- for standard input")
+    try:
+        with opened(path) as file:
+            words = file.read().decode("utf-8-sig").split()
+    except OSError as error:
+        raise AdError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise AdError(f"{name}=@{path}: expected a number, not a tensor") from None
+    if len(words) != 1:
+        raise AdError(f"{name}=@{path}: '{name}' is one number, and there are {len(words)} words",
+                      help="rows of numbers go to --data" if words else None)
+    return value(name, words[0])
 
 
 def objects(path: str, text: str) -> list[object]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from adcli.lang.ir import LEVELS
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text, shortest
 from adcli.output.report import csv_text, json_record
@@ -25,11 +24,12 @@ MARK = re.compile(r"<(\d+)>")
 @dataclass(frozen=True)
 class Lines:
     """`pieces` stand around the numbers of a point, which `spelled` writes, and the word of the status, if there is one;
-    `between` stands before every point but the first."""
+    `numbers` are the places of these among inputs and results; `between` stands before every point but the first."""
 
     header: bytes
     between: str
     pieces: tuple[str, ...]
+    numbers: tuple[int, ...]
     spelled: Callable[[float], str]
     plain: bool
     status: bool
@@ -43,7 +43,8 @@ class Lines:
         return texts_polars
 
     def filled(self, columns: Sequence[np.ndarray], words: Sequence[str] | None) -> bytes:
-        """The text of many points, the last line ended."""
+        """The text of many points, the last line ended; `columns` are the inputs and the results."""
+        columns = [columns[i] for i in self.numbers]
         pieces = (self.between + self.pieces[0], *self.pieces[1:])
         if self.fast:
             found = [self.fast.texts(c, self.spelled) for c in columns]
@@ -62,18 +63,25 @@ def lines(layout: Layout, form: str, number: Number, headed: bool) -> Lines:
     status = bool(layout.status) or form == "json"
     if form == "json":
         record = json_record(layout, Row(at, results, -1), number, lambda x, _: x) | {"status": word}
-        pieces = MARK.split(json_text(record).replace('"<', "<").replace('>"', ">"))[::2]
+        pieces, numbers = cut(json_text(record).replace('"<', "<").replace('>"', ">"), len(marks) - 1)
         pieces[-2:] = [pieces[-2] + '"', '"' + pieces[-1]]
-        return Lines(b"", "", tuple(pieces), json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
+        return Lines(b"", "", tuple(pieces), numbers, json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
     if form in ("csv", "tsv"):
         separator = "," if form == "csv" else "\t"
         header = csv_text([*inputs, *layout.names], separator=separator).encode()
-        return Lines(header, "", ("", *[separator] * (len(marks) - 2 + status), ""), number, plain, status)
+        pieces, numbers = cut(separator.join(marks if status else marks[:-1]), len(marks) - 1)
+        return Lines(header, "", tuple(pieces), numbers, number, plain, status)
     head = "# " + ", ".join(f"{name} = {at[name]}" for name in inputs) if headed else ""
     body = [f"{name} = {mark}" for name, mark in zip(layout.results, results, strict=True)]
     body += [f"{layout.status} = {word}"] if status else []
-    pieces = MARK.split("\n".join([*([head.rstrip()] if headed else []), *body]))[::2]
-    return Lines(b"", "\n" if headed else "", tuple(pieces), number, plain, status)
+    pieces, numbers = cut("\n".join([*([head.rstrip()] if headed else []), *body]), len(marks) - 1)
+    return Lines(b"", "\n" if headed else "", tuple(pieces), numbers, number, plain, status)
+
+
+def cut(text: str, word: int) -> tuple[list[str], tuple[int, ...]]:
+    """What stands around the marks, and which numbers these stand for; `word` is the mark of the status."""
+    found = MARK.split(text)
+    return found[::2], tuple(int(i) for i in found[1::2] if int(i) != word)
 
 
 def json_float(x: float) -> str:

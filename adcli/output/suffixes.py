@@ -13,10 +13,12 @@ FORMATS = {
     ".pq": "parquet", ".npz": "npz", ".npy": "npy", ".mtx": "mtx", ".md": "markdown", ".markdown": "markdown", ".tex": "latex",
 }
 """The format that a suffix asks for."""
-FOREIGN = frozenset(
-    ".xlsx .xls .xlsm .ods .numbers .feather .arrow .ipc .orc .avro .h5 .hdf5 .hdf .mat .nc .rds .rdata .dta .sav .sas7bdat .pkl"
-    " .pickle .msgpack .bson .sqlite .sqlite3 .db .duckdb .yaml .yml .toml .xml .html .htm .pdf .docx .png .svg .zip .tar .7z .rar"
-    .split())
+FOREIGN = frozenset((
+    ".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".hdf",
+    ".mat", ".nc", ".rds", ".rdata", ".dta", ".sav", ".sas7bdat", ".pkl", ".pickle", ".msgpack", ".bson", ".sqlite",
+    ".sqlite3", ".db", ".duckdb", ".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".pdf", ".docx", ".png", ".svg",
+    ".zip", ".tar", ".7z", ".rar",
+))
 """Suffixes of kinds of files that nothing here writes."""
 ARRAYS = ("npz", "npy")
 """Formats of arrays. They are asked for by a suffix alone."""
@@ -70,6 +72,6 @@ def packer(packing: str) -> Callable[[BinaryIO], Any] | None:
             try:
                 from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
             except ImportError:
-                raise AdError("this Python cannot write .zst files (3.14 can)", help="use .gz, or -o - | zstd > FILE.zst") from None
+                raise AdError("this Python cannot write .zst files (3.14 can)", help="use .gz") from None
             return lambda out: zstd.ZstdFile(out, "wb")
     return None

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the two that find where a value ends
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # they find where a value ends
 
 from adcli.command.options import ResultOptions
 from adcli.input.fields import COMMA, Fault
@@ -23,7 +23,7 @@ from adcli.rows.tables import SEPARATORS, field_pattern
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
 BLANK = re.compile(r"[ \t\n\r]*")
-VALUE = JSONDecoder().scan_once
+VALUE = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 Texts = Callable[[Sequence[float]], list[str]]
 """The texts of a column of numbers."""
@@ -31,7 +31,7 @@ Columns = Sequence[Sequence[float]]
 
 
 class RowFormat:
-    """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with their results and status words.
+    """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with results and status words.
 
     `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind csv. `keeps`: rows keep their bytes;
     `only`: they are left out; `new` are the names that are appended.

@@ -18,10 +18,10 @@ NO_DELIMITER = re.compile(r'[^\x20-\x7e\t]|[\w."+\-]', re.ASCII)
 
 @dataclass(frozen=True)
 class Dialect:
-    """`kind` is csv, tsv or ndjson. `separator` stands between fields where rows have any, `other` in CSV that is made of rows that
-    have none or another one; `comma`: numbers have a decimal comma. `columns` are the names where the table has no header, None
-    where it has one, empty for the inputs in order. `renamed` gives columns other names; fields that are in `empty` are empty,
-    and with `nan` that is NaN."""
+    """`kind` is csv, tsv or ndjson. `separator` stands between fields where rows have any, `other` in CSV that is made of rows
+    that have none or another one; `comma`: numbers have a decimal comma. `columns` are the names where the table has no header,
+    None where it has one, empty for the inputs in order. `renamed` gives columns other names; fields that are in `empty` are
+    empty, and with `nan` that is NaN."""
 
     kind: str
     separator: bytes | None
@@ -72,7 +72,7 @@ def delimiter(text: str | None, comma: bool) -> bytes | None:
         return None
     found = SPELLINGS.get(text, text)
     if len(found) != 1 or NO_DELIMITER.search(found):
-        raise AdError(f"--delimiter '{text}' is not a delimiter", help="write one character, such as --delimiter ';' or '|'; or tab")
+        raise AdError(f"--delimiter '{text}' is not a delimiter", help="write one character: --delimiter ';', '|' or tab")
     if comma and found == ",":
         raise AdError("--decimal , and --delimiter , cannot be used together", help="leave out --delimiter: it is ; then")
     return found.encode()

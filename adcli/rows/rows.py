@@ -121,7 +121,7 @@ class Table:
         """What may have been meant where a table has no column of this name."""
         for other in ";|\t,":
             if len(self.names) == 1 and name in map(str.strip, self.names[0].split(other)):
-                return f"--delimiter {other!r} separates columns there" if other != "\t" else "--input-format tsv"
+                return "add " + (f"--delimiter {other!r}" if other != "\t" else "--input-format tsv")
         known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
         return nearest(name, self.names) or f"the columns are {known}"
 

@@ -40,8 +40,6 @@ def source(task: Task, options: ResultOptions) -> Input | None:
     """
     if options.data is not None:
         refuse(task, options)
-        if options.data == "-" == options.program:
-            raise AdError("the program and --data cannot both be standard input")
         return Input(options.data)
     if options.program == "-" or not piped():
         return None

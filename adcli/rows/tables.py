@@ -13,7 +13,6 @@ import json
 import os
 import re
 import select
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +20,7 @@ from functools import cache
 from itertools import chain
 from typing import BinaryIO
 
+from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
 
 PIECE = 2 << 20
@@ -57,7 +57,7 @@ class Input:
     def __init__(self, path: str) -> None:
         self.name = "<stdin>" if path == "-" else path
         self.path, self.taken = path, 0
-        self.file: BinaryIO = standard_input() if path == "-" else io.FileIO(path)
+        self.file: BinaryIO = unbuffered_input() if path == "-" else io.FileIO(path)
         self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
         self.head = self._first()
 
@@ -99,11 +99,10 @@ class Input:
         return True
 
 
-def standard_input() -> BinaryIO:
+def unbuffered_input() -> BinaryIO:
     """Standard input without a buffer, so that rows are there as soon as they have been sent."""
-    if sys.stdin is None:
-        raise AdError("standard input is closed")
-    return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    found = standard_input("--data")
+    return getattr(found, "raw", found)
 
 
 def gunzip(pieces: Pieces, name: str) -> Pieces:
@@ -274,11 +273,12 @@ class JsonItems:
         """The whole items of a text as lines, and the rest of it. Nothing follows the `last` one."""
         lines, at = [], after_gap(text, 0)
         while at < len(text):
-            end: int | None = at + 1
+            end = at + 1
             if not self._mark(text[at]):
-                end = self._item_end(text, at, last)
-                if end is None:
+                found = self._item_end(text, at, last)
+                if found is None:
                     break
+                end = found
                 lines.append(text[at:end].replace("\n", " ").replace("\r", " ") + "\n")
                 self.state, self.count = "after" if self.array else "item", self.count + 1
             at = after_gap(text, end)
@@ -314,7 +314,7 @@ class JsonItems:
             if last or len(text) - at > LONGEST_ROW:
                 self.fault = getattr(error, "msg", "Expecting value")
             return None
-        return end if last or end < len(text) or text[at] in '{["' else None   # a number may go on
+        return int(end) if last or end < len(text) or text[at] in '{["' else None   # a number may go on
 
 
 def after_gap(text: str, at: int) -> int:

@@ -193,7 +193,7 @@ def parquet(path: str, separator: str) -> Pieces:
         frame = pl.scan_parquet(path)
         schema = frame.collect_schema()
         for name, kind in schema.items():
-            if kind.is_nested() or kind in (pl.Binary, pl.Object):
+            if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
                 raise AdError(f"{path}: column '{name}' is of type {kind}, which no field of a row holds",
                               help="keep the columns of numbers and text, as with polars: frame.drop(…)")
         rows = frame.select(pl.len()).collect().item()
@@ -231,7 +231,7 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
         if name in results:
             columns.append(column.cast(pl.Float64))
         elif name in known:
-            columns.append(as_type(column, known[name]))
+            columns.append(as_type(column, known[name]).alias(name))
         elif fits[f"i{name}"][0]:
             columns.append(column.cast(pl.Int64))
         elif fits[f"f{name}"][0]:
@@ -249,4 +249,6 @@ def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
     """Text as polars writes a column of a type, as that type again."""
     if kind == pl.Boolean:
         return pl.when(column.is_null()).then(None).otherwise(column == "true")
-    return column.str.strptime(kind) if kind.is_temporal() and kind != pl.Duration else column.cast(kind)
+    if kind.is_temporal():
+        return column.str.strptime(kind)  # type: ignore[arg-type]  # temporal, as has been asked
+    return column.cast(kind)

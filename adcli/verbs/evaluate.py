@@ -14,6 +14,7 @@ from adcli.command.usage import Command
 from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import destination, say
+from adcli.output.suffixes import ARRAYS
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import MATRIX_FORMATS, Verb
@@ -77,6 +78,8 @@ def carry_out(task: Task, options: ResultOptions) -> int:
     options.refuse(["style", "lanes"], "needs --emit TARGET")
     if options.form in MATRIX_FORMATS:
         options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
+    if options.form in ("tsv", "parquet", *ARRAYS):
+        options.refuse(["digits", "enclose"], "needs --format text, csv or json")
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)

@@ -199,7 +199,7 @@ def test_an_expression_that_is_not_utf8():
 def test_a_defect_is_told_from_a_fault(monkeypatch):
     def broken(*args: object) -> None:
         raise AssertionError("two and two")
-    monkeypatch.setattr("adcli.answers.results.located", broken)
+    monkeypatch.setattr("adcli.answers.results.checked", broken)
     ended = adcli("eval", "-e", "x", "--at", "x=1")
     assert ended.code == 70
     assert ended.err.startswith("adcli 0.1.0: internal error: AssertionError: two and two\nhelp: this is a defect of adcli")
@@ -210,7 +210,7 @@ def test_a_defect_is_told_from_a_fault(monkeypatch):
 def test_memory_is_a_clean_fault(monkeypatch):
     def large(*args: object) -> None:
         raise MemoryError
-    monkeypatch.setattr("adcli.answers.results.located", large)
+    monkeypatch.setattr("adcli.answers.results.checked", large)
     assert adcli("eval", "-e", "x", "--at", "x=1")[:3] == (2, "", "adcli: error: not enough memory for this program\n")
 
 

@@ -57,7 +57,8 @@ def test_defaults_and_seeds():
     (b"X,y\n1,2\n", "<stdin>:1: no column 'x'\nhelp: did you mean 'X'?"),
     (b"a,b\n1,2\n", "<stdin>:1: no column 'x'\nhelp: the columns are a, b"),
     (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' occurs 2 times"),
-    (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\nhelp: a result of this name is appended: --rename v=other, or --only"),
+    (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\n"
+                        "help: a result of this name is appended: --rename v=other, or --only"),
     (b"\n\n", "<stdin>:1: the table is empty: no header"),
     (b'{"x":1}\n', "<stdin>:1: no 'y'"),
     (b'{"x":1,"y":2}\n\n{"x":1,"y":true}\n', "<stdin>:3: 'y': 'true' is not a number"),

@@ -5,59 +5,23 @@ spaces, numbers that are none or too large, rows of the wrong length, CRLF, byte
 """
 from __future__ import annotations
 
-import contextlib
 import math
 import random
 import struct
-from unittest import mock
 
 import pytest
 from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import READERS, outcomes, reader, same
 
 from adcli.input.fields import Fault, field_number
-from adcli.rows import blocks as work
-from adcli.rows import stream, tables_polars
+from adcli.rows import tables_polars
 from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table
 from adcli.rows.tables import end_of_rows
 
 PROGRAM = "v = x*y + sqrt(x)"
-READERS = ("careful", "plain", "polars")
-
-
-@contextlib.contextmanager
-def reader(name, cut=False):
-    """adcli with this reader alone, and with blocks that end wherever they can."""
-    with contextlib.ExitStack() as patches:
-        patches.enter_context(mock.patch.object(work, "fast_tables", lambda: tables_polars if name == "polars" else None))
-        patches.enter_context(mock.patch.object(stream, "fast_tables", work.fast_tables))
-        patches.enter_context(mock.patch.object(work, "LARGE", 0))
-        if name == "careful":
-            patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
-        if cut:
-            patches.enter_context(mock.patch("adcli.rows.tables.BLOCK", 24))
-            patches.enter_context(mock.patch("adcli.rows.tables.PIECE", 7))
-        yield
-
-
-def outcomes(data, *options, cut=False):
-    """What each reader makes of a table."""
-    found = {}
-    for name in READERS:
-        with reader(name, cut):
-            ended = adcli("grad", "-e", PROGRAM, "--data", "-", *options, stdin=data)
-            found[name] = (ended.code, ended.data, ended.err)
-    return found
-
-
-def same(found):
-    assert found["plain"] == found["careful"]
-    assert found["polars"] == found["careful"]
-    assert found["careful"][0] in (0, 2, 5), found["careful"]
-
-
 ODD = ["", " ", "1_000", "1__0", "_1", "0x1p3", "0x1.8", "1e999", "-1e999", "1e-999", "0x1p9999", "nan", "NaN", "-nan", "inf",
        "-Inf", "+Infinity", "infinit", "1e", "e1", ".", "-", "+.5", "5.", "١", "²", "1\x0b", "\x0c1", "1\x00", "\x1c1", "\xa01",
        "true", "null", "1d5", "1,5", "#1", "1.7976931348623159e308", "4.9e-324", "2.4703282292062327e-324", "9007199254740993",
@@ -86,7 +50,7 @@ def test_csv(table, policy, missing, status, cut):
     start, rows, end, last = table
     text = start + end.join(["x,n,y", *rows]) + (end if last else "")
     options = ["--on-error", policy, "--missing", missing, *(["--status"] if status else [])]
-    same(outcomes(text.encode(), *options, cut=cut))
+    same(outcomes(text.encode(), PROGRAM, *options, cut=cut))
 
 
 @settings(max_examples=60, deadline=None)
@@ -94,7 +58,7 @@ def test_csv(table, policy, missing, status, cut):
 def test_numbers_in_plain_tables(rows, crlf):
     """Rows of the right length without quotes reach the fast readers with any field at all."""
     lines = ["y\tx", *[f"{x}\t{y}".replace('"', "'") for x, y in rows if "\t" not in x + y and "\r" not in x + y], ""]
-    same(outcomes(("\r\n" if crlf else "\n").join(lines).encode(), "--on-error", "mark", "--missing", "nan"))
+    same(outcomes(("\r\n" if crlf else "\n").join(lines).encode(), PROGRAM, "--on-error", "mark", "--missing", "nan"))
 
 
 @settings(max_examples=100, deadline=None)
@@ -107,7 +71,7 @@ def test_quoted_tables(rows, strays):
         field = other if strays and "," not in other else written(other)
         lines.append(f'{written(name)},{written(repr(x)) if not quoted else chr(34) + repr(x) + chr(34)},1,{field}')
     data = "\n".join([*lines, ""]).encode()
-    same(outcomes(data, "--on-error", "mark"))
+    same(outcomes(data, PROGRAM, "--on-error", "mark"))
 
 
 def test_polars_reads_quoted_tables():
@@ -131,7 +95,7 @@ JSON = st.recursive(VALUES, lambda inner: st.lists(inner, max_size=2), max_leave
 def test_ndjson(rows, policy, cut):
     import json
     text = "\n".join(['{"x":1,"y":2}', *map(json.dumps, rows)])
-    same(outcomes(text.encode(), "--on-error", policy, cut=cut))
+    same(outcomes(text.encode(), PROGRAM, "--on-error", policy, cut=cut))
 
 
 @pytest.mark.parametrize("data", [
@@ -145,7 +109,7 @@ def test_ndjson(rows, policy, cut):
 @pytest.mark.parametrize("cut", [False, True])
 def test_awkward_tables(data, cut):
     for policy in ("stop", "skip", "mark"):
-        same(outcomes(data, "--on-error", policy, cut=cut))
+        same(outcomes(data, PROGRAM, "--on-error", policy, cut=cut))
 
 
 def test_cuts_change_nothing():

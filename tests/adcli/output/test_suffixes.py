@@ -1,0 +1,106 @@
+"""The suffix of -o says how results are written, in every verb that writes numbers; --format overrules it."""
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+from importlib.util import find_spec
+
+import numpy as np
+import polars
+import pytest
+from command import adcli, succeeds
+
+XY = "v = x*y"
+AT = ["--at", "x=1:2:3,y=2"]
+CSV, TEXT = "x,y,v\n1.0,2.0,2.0\n1.5,2.0,3.0\n2.0,2.0,4.0\n", "# x = 1.0, y = 2.0\nv = 2.0\n"
+
+
+def written(path, *options, verb="eval"):
+    assert succeeds(verb, "-e", XY, *options, "-o", path).out == ""
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("name", "begins"), [
+    ("out.csv", CSV), ("OUT.CSV", CSV), ("out.tsv", CSV.replace(",", "\t")), ("out.tab", CSV.replace(",", "\t")),
+    ("out.json", '{"at":'), ("out.ndjson", '{"at":'), ("out.jsonl", '{"at":'), ("out.parquet", "PAR1"), ("out.npz", "PK"),
+    ("out.npy", "\x93NUMPY"), ("out", TEXT), ("out.txt", TEXT), ("out.ad", TEXT), ("out.dat", TEXT), ("out.csv.old", TEXT)])
+def test_points(tmp_path, name, begins):
+    options = ["--of", "v"]
+    assert written(tmp_path / name, *AT, *options).startswith(begins.encode("latin1"))
+    if name not in ("out.npz", "out.npy"):
+        assert written(tmp_path / name, *AT, "--format", "json").startswith(b'{"at":'), "--format overrules"
+
+
+@pytest.mark.parametrize(("name", "want"), [
+    ("out.csv", b"y,x,v\n2,1,2.0\n"), ("out.tsv", b"y\tx\tv\n2\t1\t2.0\n"), ("out.json", b'{"y":2,"x":1,"v":2.0}\n'),
+    ("out", b"y\tx\tv\n2\t1\t2.0\n"), ("out.txt", b"y\tx\tv\n2\t1\t2.0\n")])
+def test_rows(tmp_path, name, want):
+    (tmp_path / "in.tsv").write_text("y\tx\n2\t1\n")
+    assert written(tmp_path / name, "--data", tmp_path / "in.tsv") == want
+    packed = [written(tmp_path / f"{name}.gz", "--data", tmp_path / "in.tsv") for _ in range(2)]
+    assert (gzip.decompress(packed[0]), packed[0]) == (want, packed[1])
+
+
+@pytest.mark.parametrize(("suffix", "unpack"), [(".gz", gzip.decompress), (".bz2", bz2.decompress), (".xz", lzma.decompress)])
+def test_packed(tmp_path, suffix, unpack):
+    for points in (AT, ["--at", "x=0:1:5000,y=2"]):
+        plain = written(tmp_path / "out.csv", *points)
+        packed = written(tmp_path / f"out.csv{suffix}", *points)
+        assert unpack(packed) == plain
+        assert len(packed) < len(plain) or len(plain) < 100
+    assert unpack(written(tmp_path / f"out{suffix}", *AT)).startswith(TEXT.encode())
+    assert written(tmp_path / f"t.ad{suffix}", "--emit", "text", verb="grad").startswith(b"# adcli"), "what is emitted is not touched"
+
+
+def test_what_is_emitted_drawn_or_explained_is_not_touched(tmp_path):
+    assert written(tmp_path / "out.csv", "--emit", "text", verb="grad").startswith(b"# adcli")
+    assert written(tmp_path / "out.xlsx", "--pattern", verb="jacobian")
+    assert written(tmp_path / "out.json", "--explain", verb="jacobian")[:1] != b"{"
+    os.mkfifo(tmp_path / "pipe.json")
+    reader = os.open(tmp_path / "pipe.json", os.O_RDONLY | os.O_NONBLOCK)
+    succeeds("eval", "-e", XY, *AT, "-o", tmp_path / "pipe.json")
+    assert os.read(reader, 1000).startswith(TEXT.encode())
+    os.close(reader)
+
+
+@pytest.mark.parametrize(("verb", "name", "options", "begins"), [
+    ("jacobian", "out.mtx", ["--at", "x=1,y=2"], "%%MatrixMarket"), ("trace", "out.md", ["--at", "x=1,y=2"], "|"),
+    ("trace", "out.tex", ["--at", "x=1,y=2"], "\\begin"), ("trace", "out.json", ["--at", "x=1,y=2"], "{"),
+    ("why", "out.json", ["--at", "x=0,y=2"], "{"), ("check", "out.json", ["--at", "x=1,y=2"], "{"),
+    ("propagate", "out.csv", ["--at", "x=1±0.1,y=2"], "x,y,u_x"),
+    ("grad", "out.json", [*AT, "--enclose"], '{"at"'), ("grad", "out.csv", [*AT, "--digits"], "x,y,v,v_digits")])
+def test_every_verb(tmp_path, verb, name, options, begins):
+    assert written(tmp_path / name, *options, verb=verb).startswith(begins.encode())
+    assert gzip.decompress(written(tmp_path / f"{name}.gz", *options, verb=verb)).startswith(begins.encode())
+
+
+@pytest.mark.parametrize(("verb", "name", "options", "said"), [
+    ("eval", "out.xlsx", AT, "eval does not write .xlsx files\nhelp: use .json,"), ("eval", "out.mtx", AT, "does not write .mtx"),
+    ("check", "out.csv", [], "check does not write .csv files\nhelp: use .json"), ("trace", "out.npz", ["--at", "x=1,y=2"], ".npz"),
+    ("eval", "out.npy", ["--at", "x=1,y=2", "--status"], "--status needs --format"),
+    ("grad", "out.npy", AT, "an .npy file holds one tensor"), ("eval", "out.parquet", [*AT, "--fmt", "%.3g"], "--fmt has no effect"),
+    ("grad", "out.parquet", [*AT, "--digits"], "--digits needs --format text, csv or json"),
+    ("grad", "out.npz", [*AT, "--enclose"], "--enclose needs --format text, csv or json"),
+    ("propagate", "out.parquet", ["--at", "x=1±0.1,y=2"], "an uncertainty budget is not written as parquet"),
+    ("eval", "out.zst", AT, "cannot write .zst")])
+def test_refusals(tmp_path, verb, name, options, said):
+    if name.endswith(".zst") and find_spec("compression"):
+        pytest.skip("this Python has zstd")
+    ended = adcli(verb, "-e", XY, *options, "-o", tmp_path / name)
+    assert (ended.code, said in ended.err, os.listdir(tmp_path)) == (2, True, []), ended.err
+
+
+def test_files_of_numbers_hold_inputs_and_results(tmp_path):
+    frame = polars.read_parquet(written(tmp_path / "a.parquet", *AT, "--status"))
+    assert frame.write_csv() == "x,y,v,status\n1.0,2.0,2.0,smooth\n1.5,2.0,3.0,smooth\n2.0,2.0,4.0,smooth\n"
+    written(tmp_path / "a.npz", *AT)
+    with np.load(tmp_path / "a.npz") as found:
+        assert {n: found[n].tolist() for n in found} == {"x": [1.0, 1.5, 2.0], "y": [2.0] * 3, "v": [2.0, 3.0, 4.0]}
+    written(tmp_path / "a.npz", "--at", "x=1,y=2")
+    with np.load(tmp_path / "a.npz") as found:
+        assert {n: found[n].tolist() for n in found} == {"x": 1.0, "y": 2.0, "v": 2.0}
+    (tmp_path / "p.json").write_text(json.dumps([{"x": 1, "y": 2}, {"y": 3, "x": 5}]))
+    assert polars.read_parquet(written(tmp_path / "a.parquet", "--at", f"@{tmp_path}/p.json"))["v"].to_list() == [2.0, 15.0]

@@ -1,0 +1,220 @@
+"""What a table is written as: every column survives from every format to every other, in every dialect, whichever reader read it."""
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import polars
+import pytest
+from command import adcli, succeeds
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from readers import outcomes, reader, same
+
+from adcli.rows.tables import JsonItems
+
+XY = "v = x*y"
+ROWS = [{"id": "007", "n": "1.50", "x": "1", "t": 'a, "b"\n;|\tc', "y": "2.50", "é": "", "b": "1e400"},
+        {"id": "8", "n": "-0", "x": "3.0", "t": "", "y": "4", "é": "\\u00e9", "b": "nan"},
+        {"id": "", "n": "12345678901234567890", "x": "5e0", "t": "'q' ", "y": "6", "é": "ÿ", "b": "x\x7f"}]
+"""Fields that a careless writer changes: leading zeros, trailing ones, long numbers, what looks like a number, quotes, line ends."""
+NAMES = list(ROWS[0])
+NUMBERS = ("n", "x", "y")
+
+
+def table(kind):
+    """The rows as a table."""
+    if kind == "parquet":
+        stream = io.BytesIO()
+        polars.DataFrame([{n: x if n not in NUMBERS[1:] else float(x) for n, x in row.items()} for row in ROWS]).write_parquet(stream)
+        return stream.getvalue()
+    if kind in ("csv", "tsv"):
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n", delimiter="," if kind == "csv" else "\t")
+        writer.writerows([NAMES, *[row.values() for row in ROWS]])
+        return stream.getvalue().encode()
+    members = [",".join(f"{json.dumps(n)}: {x if n in NUMBERS else json.dumps(x)}" for n, x in row.items()) for row in ROWS]
+    return ("\n".join(f"{{{m}}}" for m in members) if kind == "ndjson" else f"[{{{'},{'.join(members)}}}]").encode()
+
+
+def read(form, data):
+    """The fields of what has been written, as text."""
+    if form == "parquet":
+        rows = polars.read_parquet(io.BytesIO(data)).rows(named=True)
+        return [{n: "" if x is None else str(x) for n, x in row.items()} for row in rows]
+    if form == "json":
+        return [json.loads(line, parse_int=str, parse_float=str) for line in data.decode().splitlines()]
+    return list(csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter="," if form == "csv" else "\t"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "ndjson", "json", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "parquet"])
+def test_every_column_survives(kind, form, tmp_path):
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(table(kind))
+    for name in ("careful", "polars"):
+        with reader(name):
+            out = tmp_path / f"{name}.{form}"
+            assert succeeds("grad", "-e", XY, "--data", path, "-o", out).data == b""
+        found = read(form, out.read_bytes())
+        assert [list(row) for row in found] == [[*NAMES, "v", "dv_dx", "dv_dy"]] * len(ROWS)
+        typed = {"n", "x", "y"} if form == "parquet" else {"x", "y"} if kind == "parquet" else set()
+        for row, want in zip(found, ROWS, strict=True):
+            assert {n: row[n] for n in NAMES if n not in typed} == {n: want[n] for n in NAMES if n not in typed}
+            assert all(float(row[n]) == float(want[n]) for n in typed)
+            assert float(row["v"]) == float(want["x"]) * float(want["y"])
+
+
+def test_what_json_nests_is_json_in_a_field():
+    data = b'{"x":1,"y":2,"n":[1.50, {"a": "b"}],"t":true,"z":null,"s":"\\u00e9"}\n{"y":1,"x":2}\n'
+    assert succeeds("eval", "-e", XY, "--format", "csv", stdin=data).data.decode().splitlines() == [
+        "x,y,n,t,z,s,v", '1,2,"[1.50, {""a"": ""b""}]",true,,é,2.0', "2,1,,,,,2.0"]
+
+
+@pytest.mark.parametrize(("data", "form", "said"), [
+    (b'{"x":1,"y":2}\n{"x":1,"y":2,"z":3}\n', "csv", "<stdin>:2: the first object has no 'z', so there is no column for it"),
+    (b'{"x":1,"y":2}\n{"x":1,"y":2,"x":3}\n', "csv", "<stdin>:2: 'x' is given twice"),
+    (b'{"x":1,"y":2,"s":"\\ud800"}\n', "tsv", "<stdin>:1: a string holds half of a surrogate pair"),
+    (b'[{"x":1,"y":2},\n{"x":1,"y":2,"z":3}]', "csv", "<stdin>: item 2: the first object has no 'z'"),
+    (b'x,y,n,n\n1,2,3,4\n', "json", "<stdin>:1: column 'n' occurs 2 times"),
+    (b'x,y,n\n1,2,\xff\n', "json", "<stdin>:2: the row is not UTF-8"),
+    (b'x,y,\xff\n1,2,3\n', "json", "<stdin>:1: the header is not UTF-8"),
+], ids=lambda x: repr(x)[:40])
+def test_what_a_format_cannot_hold_is_a_fault(data, form, said):
+    ended = same(outcomes(data, XY, "--format", form))
+    assert (ended.code, ended.err.startswith(said)) == (5, True), ended.err
+    marked = same(outcomes(data, XY, "--format", form, "--on-error", "mark"))
+    assert marked.code == (5 if ":1: column" in said or "header" in said else 0)
+
+
+# ---------------------------------------------------------------- dialects
+
+@pytest.mark.parametrize(("data", "options", "want"), [
+    (b"x;y\n1;2\n", ["--delimiter", ";"], b"x;y;v\n1;2;2.0\n"),
+    (b'x|"n|m"|y\n1|"a|b"|2\n', ["--delimiter", "|"], b'x|"n|m"|y|v\n1|"a|b"|2|2.0\n'),
+    (b"x\ty\n1\t2\n", ["--delimiter", "tab"], b"x\ty\tv\n1\t2\t2.0\n"),
+    (b"x;y\n1;2\n", ["--delimiter", ";", "--format", "tsv"], b"x\ty\tv\n1\t2\t2.0\n"),
+    (b'{"x":1,"y":2}', ["--delimiter", ";", "--format", "csv"], b"x;y;v\n1;2;2.0\n"),
+    (b"x;y\n1,5;2\n", ["--decimal", ","], b"x;y;v\n1,5;2;3,0\n"),
+    (b"x;y;n\n1,5;2;1.000,0\n", ["--decimal", ",", "--format", "json"], b'{"x":1.5,"y":2,"n":"1.000,0","v":3.0}\n'),
+    (b"x\ty\n1,5\t2e-1\n", ["--decimal", ","], b"x\ty\tv\n1,5\t2e-1\t0,30000000000000004\n"),
+    (b"1,2\n3,4\n", ["--no-header"], b"1,2,2.0\n3,4,12.0\n"),
+    (b"a,2,1\n", ["--no-header", "--columns", "id,y,x"], b"a,2,1,2.0\n"),
+    (b"a,2,1\n", ["--no-header", "--columns", "id,y,x", "--format", "json"], b'{"id":"a","y":2,"x":1,"v":2.0}\n'),
+    (b'my col,y\n1,2\n', ["--rename", "my col=x"], b"x,y,v\n1,2,2.0\n"),
+    (b'"a=b",x,y,v\n1,2,3,4\n', ["--rename", "a=b=c", "--rename", "v=old, v"], b'c,x,y,"old, v",v\n1,2,3,4,6.0\n'),
+    (b"x,y\n1,2\n", ["--rename", "x=y", "--rename", "y=x"], b"y,x,v\n1,2,2.0\n"),
+    (b'{"my x":1.50, "y":2}', ["--rename", "my x=x"], b'{"x":1.50,"y":2,"v":3.0}\n'),
+    (b"x,y\nNA,2\n-999,3\n-999.0,1\n", ["--na", "NA,-999", "--missing", "nan"],
+     b"x,y,v\nNA,2,nan\n-999,3,nan\n-999.0,1,-999.0\n"),
+    (b'{"x":-999,"y":2}\n{"x":"NA","y":2}\n', ["--na", "NA, -999", "--missing", "nan"],
+     b'{"x":-999,"y":2,"v":"NaN"}\n{"x":"NA","y":2,"v":"NaN"}\n'),
+    (b"x,v,y\n1,2,3\n", ["--only"], b"v\n3.0\n"),
+    (b"x,v,y\n1,2,3\n", ["--only", "--status", "--format", "json"], b'{"v":3.0,"status":"smooth"}\n'),
+    (b"1,2\n", ["--only", "--no-header"], b"2.0\n"),
+    (b'[\n {"x": 1,\n  "y": 2},\n {"x": 3, "y": 4}\n]\n', [], b'{"x": 1,   "y": 2,"v":2.0}\n{"x": 3, "y": 4,"v":12.0}\n'),
+    (b'[]', [], b""),
+    (b'[]', ["--format", "csv"], b"v\n"),
+], ids=lambda x: repr(x)[:50])
+def test_dialects(data, options, want):
+    for cut in (False, True):
+        ended = same(outcomes(data, XY, *options, verb="eval", cut=cut))
+        assert (ended.code, ended.err, ended.data) == (0, "", want)
+
+
+@pytest.mark.parametrize(("data", "options", "code", "said"), [
+    (b"x;y\n1;2\n", [], 5, "help: add --delimiter ';'"),
+    (b"x,y\n1,2\n", ["--delimiter", "ab"], 2, "--delimiter 'ab' is not a delimiter"),
+    (b"x,y\n1,2\n", ["--delimiter", "."], 2, "--delimiter '.' is not a delimiter"),
+    (b"x,y\n1,2\n", ["--delimiter", "x"], 2, "is not a delimiter"),
+    (b"x,y\n1,2\n", ["--delimiter", ",", "--decimal", ","], 2, "cannot be used together"),
+    (b'{"x":1,"y":2}\n', ["--decimal", ","], 2, "--decimal is about CSV and TSV"),
+    (b'{"x":1,"y":2}\n', ["--no-header"], 2, "--no-header is about CSV and TSV"),
+    (b'{"x":1,"y":2}\n', ["--delimiter", ";"], 2, "--delimiter is about CSV"),
+    (b"1,2,3\n", ["--no-header"], 5, "3 columns, but 2 inputs: x, y\nhelp: name the columns: --columns id,x,y"),
+    (b"1\n", ["--no-header"], 5, "no column 'y'"),
+    (b"1,2\n", ["--no-header", "--columns", "x,y,z"], 5, "2 columns, but --columns names 3"),
+    (b"x,y\n1,2\n", ["--columns", "x,y"], 2, "add --no-header"),
+    (b"", ["--no-header"], 5, "the table is empty\n"),
+    (b"x,y\n1,2\n", ["--rename", "xx=x"], 5, "no column 'xx', which --rename names\nhelp: did you mean 'x'?"),
+    (b"x,y\n1,2\n", ["--rename", "x"], 2, "--rename 'x' is not OLD=NEW"),
+    (b"a,x,y\n1,1,2\n", ["--rename", "a=x"], 5, "column 'x' occurs 2 times"),
+    (b"x,y\nNA,2\n", ["--na", "NA"], 5, "column 'x' is empty\nhelp: --missing nan"),
+    (b"x,y\n1,2\n", ["--na", ","], 2, "--na names nothing"),
+    (b"x;y\n1.5;2\n", ["--decimal", ","], 5, "'1.5' is not a number"),
+    (b'x,y\n"1,5",2\n', [], 5, "help: --decimal , reads decimal commas"),
+    (b"x,y\n1,2\n", ["--only", "--format", "text"], 2, "--only has no effect on --format text"),
+    (b"x,y\n1,2\n", ["--format", "parquet", "--hex"], 2, "--hex has no effect on Parquet"),
+    (b"x,y\n1,2\n", ["-o", "rows.npz"], 2, "rows are not written as arrays"),
+    (b'[{"x":1,"y":2},{"x":1,"y":2]', [], 5, "<stdin>: item 2: not JSON: Expecting ',' delimiter"),
+    (b'[{"x":1,"y":2},', [], 5, "<stdin>: item 2: not JSON: the array is not closed"),
+    (b'[{"x":1,"y":2} {"x":1,"y":2}]', [], 5, "<stdin>: item 2: not JSON: Expecting ',' delimiter"),
+    (b'[{"x":1,"y":2}] 3', [], 5, "<stdin>: item 2: not JSON: text after the array"),
+    (b'[{"x":1,"y":2},]', [], 5, "<stdin>: item 2: not JSON: Expecting value"),
+], ids=lambda x: repr(x)[:50])
+def test_faults_of_dialects(data, options, code, said):
+    ended = same(outcomes(data, XY, *options))
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    if data.startswith(b"[") and code == 5:
+        assert ended.data == b'{"x":1,"y":2,"v":2.0,"dv_dx":2.0,"dv_dy":1.0}\n', "what was read goes its way first"
+
+
+FIELD = st.sampled_from(["1", "2,5", "2.5", "-999", "NA", "", " 3 ", '"1;5"', '"a""b"', "nan", "0x1p3", "1e400", "é\\", "x\ty", "-0,0"])
+DIALECTS = st.sampled_from([[], ["--decimal", ","], ["--na", "NA,-999", "--missing", "nan"], ["--only"], ["--no-header"],
+                            ["--rename", "n=m"], ["--decimal", ",", "--na", "2,5", "--missing", "nan"]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(FIELD, min_size=3, max_size=3), min_size=1, max_size=6), DIALECTS,
+       st.sampled_from([[], ["--format", "json"], ["--format", "tsv"], ["--format", "csv"]]),
+       st.sampled_from(["skip", "mark"]), st.booleans())
+def test_dialects_in_every_reader(rows, dialect, form, policy, cut):
+    header = [] if "--no-header" in dialect else ["x;n;y"]
+    columns = [] if header else ["--columns", "x,n,y"]
+    text = "\n".join([*header, *map(";".join, rows), ""])
+    ended = same(outcomes(text.encode(), XY, "--delimiter", ";", *dialect, *columns, *form, "--on-error", policy, cut=cut))
+    assert ended.code == 0
+    if form == ["--format", "json"]:
+        assert all(math.isfinite(r["v"]) or r["v"] for r in ended.records if not isinstance(r["v"], str))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=3)), lambda x: st.lists(x, max_size=3) | st.dictionaries(
+    st.text(max_size=2), x, max_size=3), max_leaves=8).map(lambda x: x if isinstance(x, list) else [x]),
+       st.integers(1, 9), st.sampled_from([None, 2]))
+def test_an_array_is_cut_anywhere(value, size, indent):
+    text, items, found, rest = json.dumps(value, indent=indent), JsonItems(), [], ""
+    for start in range(0, len(text), size):
+        lines, rest = items.taken(rest + text[start:start + size], last=False)
+        found += lines
+    lines, rest = items.taken(rest, last=True)
+    assert (items.fault, items.state, rest, items.count) == (None, "end", "", len(value))
+    assert [json.loads(line) for line in found + lines] == value
+
+
+# ---------------------------------------------------------------- inputs that --at fixes
+
+@pytest.mark.parametrize(("verb", "options", "want"), [
+    ("eval", ["--at", "y=2"], "x,v\n1,2.0\n3,6.0\n"),
+    ("grad", ["--at", "y=@-"], None),
+    ("eval", ["--at", "y=2", "--format", "json"], '{"x":1,"v":2.0}\n{"x":3,"v":6.0}\n'),
+    ("propagate", ["--at", "y=2±0.5", "--at", "u_x=0"], "x,v,u_v,share_v_x,share_v_y\n1,2.0,0.5,0.0,100.0\n3,6.0,1.5,0.0,100.0\n"),
+])
+def test_fixed_inputs(verb, options, want, tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1\n3\n")
+    ended = adcli(verb, "-e", XY, "--data", tmp_path / "x.csv", *options, stdin=b"4\n")
+    assert (ended.code, ended.err, ended.out) == (0, "", want or "x,v,dv_dx,dv_dy\n1,4.0,4.0,1.0\n3,12.0,4.0,3.0\n")
+
+
+@pytest.mark.parametrize(("options", "code", "said"), [
+    (["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
+    (["--at", "z=1"], 2, "no input 'z'"),
+    (["--at", "y=1,y=2"], 2, "'y' is given twice"),
+    (["--at", "x=1"], 5, "the table has 'x', which --at fixes\nhelp: leave out --at x=…, or --rename x=other"),
+])
+def test_faults_of_fixed_inputs(options, code, said, tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    ended = adcli("eval", "-e", XY, "--data", tmp_path / "x.csv", *options)
+    assert (ended.code, said in ended.err) == (code, True), ended.err

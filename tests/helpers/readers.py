@@ -1,0 +1,45 @@
+"""The three readers of tables: row by row, the plain one, and polars. Any of them alone, and blocks that end in odd places."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from unittest import mock
+
+from command import Ended, adcli
+
+from adcli.rows import blocks, stream, tables_polars
+from adcli.rows.rows import Table
+
+READERS = ("careful", "plain", "polars")
+
+
+@contextlib.contextmanager
+def reader(name: str, cut: bool = False) -> Iterator[None]:
+    """adcli with this reader alone, and with blocks that end wherever they can."""
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda: tables_polars if name == "polars" else None))
+        patches.enter_context(mock.patch.object(stream, "fast_tables", lambda: tables_polars))
+        patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
+        if name == "careful":
+            patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
+        if cut:
+            patches.enter_context(mock.patch("adcli.rows.tables.BLOCK", 24))
+            patches.enter_context(mock.patch("adcli.rows.tables.PIECE", 7))
+        yield
+
+
+def outcomes(data: bytes, program: str, *options: object, verb: str = "grad", cut: bool = False) -> dict[str, Ended]:
+    """What each reader makes of a table."""
+    found = {}
+    for name in READERS:
+        with reader(name, cut):
+            found[name] = adcli(verb, "-e", program, "--data", "-", *options, stdin=data)
+    return found
+
+
+def same(found: dict[str, Ended]) -> Ended:
+    """The one outcome; exit codes are those of good and bad tables and options."""
+    assert found["plain"] == found["careful"]
+    assert found["polars"] == found["careful"]
+    assert found["careful"].code in (0, 2, 5), found["careful"]
+    return found["careful"]
