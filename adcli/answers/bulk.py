@@ -16,7 +16,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.points import Axis, GridRange, Grids, combined, complete, out_of_range, shapes
 from adcli.lang.ir import LEVELS, Param
 from adcli.output.layout import Layout
-from adcli.output.lines import Lines, lines
+from adcli.output.lines import PointTemplate, lines
 from adcli.output.numbers import Number
 from adcli.task.tasks import Task
 
@@ -103,7 +103,7 @@ def text(task: Task, points: Grids, options: ResultOptions, watch: Watch, number
         first = 0
 
 
-def piece(shape: Lines, block: Computed) -> bytes:
+def piece(shape: PointTemplate, block: Computed) -> bytes:
     words = [LEVELS[i] for i in block.levels.tolist()] if shape.status else None
     return shape.filled([*block.at.values(), *block.results], words)
 

@@ -22,7 +22,7 @@ MARK = re.compile(r"<(\d+)>")
 
 
 @dataclass(frozen=True)
-class Lines:
+class PointTemplate:
     """`pieces` stand around the numbers of a point, which `spelled` writes, and the word of the status, if there is one;
     `numbers` are the places of these among inputs and results; `between` stands before every point but the first."""
 
@@ -54,7 +54,7 @@ class Lines:
         return "".join(map(template.__mod__, zip(*texts, *([words] if words is not None else []), strict=True))).encode()
 
 
-def lines(layout: Layout, form: str, number: Number, headed: bool) -> Lines:
+def lines(layout: Layout, form: str, number: Number, headed: bool) -> PointTemplate:
     """How points are written in a form: text (with `headed` each with a comment that says which it is), json, csv or tsv."""
     inputs = [*layout.inputs, *layout.seeds]
     marks = [f"<{i}>" for i in range(len(inputs) + len(layout.results) + 1)]
@@ -65,17 +65,17 @@ def lines(layout: Layout, form: str, number: Number, headed: bool) -> Lines:
         record = json_record(layout, Row(at, results, -1), number, lambda x, _: x) | {"status": word}
         pieces, numbers = cut(json_text(record).replace('"<', "<").replace('>"', ">"), len(marks) - 1)
         pieces[-2:] = [pieces[-2] + '"', '"' + pieces[-1]]
-        return Lines(b"", "", tuple(pieces), numbers, json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
+        return PointTemplate(b"", "", tuple(pieces), numbers, json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
     if form in ("csv", "tsv"):
         separator = "," if form == "csv" else "\t"
         header = csv_text([*inputs, *layout.names], separator=separator).encode()
         pieces, numbers = cut(separator.join(marks if status else marks[:-1]), len(marks) - 1)
-        return Lines(header, "", tuple(pieces), numbers, number, plain, status)
+        return PointTemplate(header, "", tuple(pieces), numbers, number, plain, status)
     head = "# " + ", ".join(f"{name} = {at[name]}" for name in inputs) if headed else ""
     body = [f"{name} = {mark}" for name, mark in zip(layout.results, results, strict=True)]
     body += [f"{layout.status} = {word}"] if status else []
     pieces, numbers = cut("\n".join([*([head.rstrip()] if headed else []), *body]), len(marks) - 1)
-    return Lines(b"", "\n" if headed else "", tuple(pieces), numbers, number, plain, status)
+    return PointTemplate(b"", "\n" if headed else "", tuple(pieces), numbers, number, plain, status)
 
 
 def cut(text: str, word: int) -> tuple[list[str], tuple[int, ...]]:
