@@ -65,7 +65,8 @@ def lines(layout: Layout, form: str, number: Number, headed: bool) -> PointTempl
         record = json_record(layout, Row(at, results, -1), number, lambda x, _: x) | {"status": word}
         pieces, numbers = cut(json_text(record).replace('"<', "<").replace('>"', ">"), len(marks) - 1)
         pieces[-2:] = [pieces[-2] + '"', '"' + pieces[-1]]
-        return PointTemplate(b"", "", tuple(pieces), numbers, json_float if plain else (lambda x: json_text(json_number(x, number))), plain, True)
+        spelled = json_float if plain else lambda x: json_text(json_number(x, number))
+        return PointTemplate(b"", "", tuple(pieces), numbers, spelled, plain, True)
     if form in ("csv", "tsv"):
         separator = "," if form == "csv" else "\t"
         header = csv_text([*inputs, *layout.names], separator=separator).encode()

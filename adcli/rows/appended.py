@@ -69,7 +69,8 @@ class RowFormat:
     def _old_header(self) -> list[bytes]:
         table = self.table
         if table.header is None:
-            return [self.quoted(name.encode("utf-8", "replace")) for name in table.names]
+            names = table.names or [p.name for p in table.inputs]   # no object ever came
+            return [self.quoted(name.encode("utf-8", "replace")) for name in names]
         if self.keeps and not table.dialect.renamed:
             return [table.header]
         fields = [f.strip(b" \t") for f in table.fields(table.header)]

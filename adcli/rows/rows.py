@@ -294,7 +294,9 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
     except RecursionError:
         raise Fault("not JSON: nested too deeply") from None
     except ValueError as error:
-        raise Fault(f"not JSON: {getattr(error, 'msg', error)}") from None
+        begun = text.lstrip().startswith(b"{") and not text.rstrip().endswith(b"}")
+        raise Fault(f"not JSON: {getattr(error, 'msg', error)}",
+                    "--input-format json reads objects written over lines" if begun else None) from None
     if not isinstance(found, dict):
         raise Fault("not a JSON object", "write one object per line: {\"x\": 2}")
     return found

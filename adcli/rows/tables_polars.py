@@ -116,7 +116,10 @@ def parsed(text: bytes, separator: str, types: dict[str, Any], columns: list[int
 def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.ndarray | None:
     """A column where what polars gives no finite number for has been read again by the rule; None where that fails."""
     values = found.fill_null(np.nan).to_numpy()
-    doubtful = np.flatnonzero(~np.isfinite(values) | np.isin(values, numbers_in(table.dialect)))
+    odd = ~np.isfinite(values)
+    if table.dialect.empty:
+        odd |= np.isin(values, numbers_in(table.dialect))
+    doubtful = np.flatnonzero(odd)
     if not len(doubtful):
         return values
     values = values.copy()

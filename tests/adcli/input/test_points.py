@@ -75,7 +75,8 @@ def test_one_point_in_parts_has_no_heading():
     ("x + y + z", ["x=3", "y=1"], "no value for z"),
     ("x + y", ["x=3,5,y=2"], "'5' is not name=value\nhelp: a decimal point, not a comma: write --at x=3.5,y=2"),
     ("x + y", ["x=-3,5,y=2,25"], "write --at x=-3.5,y=2.25"), ("x + y", ["x=,5,y=1"], "write --at x=.5,y=1"),
-    ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: write --at x=2,y=5"), ("x + y", ["x=1,five"], "'five' is not name=value"),
+    ("x + y", ["x=3,5,7,y=1"], "'5' is not name=value\nhelp: write --at x=2,y=5"),
+    ("x + y", ["x=1,five"], "'five' is not name=value"),
     ("input x(N)\ns *=! x(i)", ["x=3,5"], "write --at x=[3,5,…]"),
 ])
 def test_points_that_are_none(program, at, said):
@@ -87,7 +88,8 @@ def test_points_that_are_none(program, at, said):
 def test_defaults_leave_points_apart():
     """Each of these is a whole point."""
     program = ["-e", "input x = 1, y = 2", "-e", "v = x + y"]
-    assert succeeds("eval", *program, "--at", "x=3", "--at", "y=5").out == "# x = 3.0, y = 2.0\nv = 5.0\n\n# x = 1.0, y = 5.0\nv = 6.0\n"
+    assert succeeds("eval", *program, "--at", "x=3", "--at", "y=5").out == (
+        "# x = 3.0, y = 2.0\nv = 5.0\n\n# x = 1.0, y = 5.0\nv = 6.0\n")
 
 
 @pytest.mark.parametrize(("at", "given", "want"), [
@@ -119,7 +121,8 @@ def npy(numbers):
     (["-", "--data", "-"], b"v = x", "the program and --data cannot both be standard input"),
     (["-e", "x", "--at", "x=@-"], b"1 2\n", "'x' is one number, and there are 2 words\nhelp: rows of numbers go to --data"),
     (["-e", "x", "--at", "x=@-"], b"", "there are 0 words"), (["-e", "x", "--at", "x=@-"], b"abc", "x=abc: not a constant"),
-    (["-e", "x", "--at", "x=@-"], b"\xff\xfe", "x=@-: expected a number, not a tensor"), (["-e", "x", "--at", "x=@none"], b"", "none: No such file"),
+    (["-e", "x", "--at", "x=@-"], b"\xff\xfe", "x=@-: expected a number, not a tensor"),
+    (["-e", "x", "--at", "x=@none"], b"", "none: No such file"),
     (["-e", "x", "--at", "x=@"], b"", "x=@ needs a file name"),
 ])
 def test_what_standard_input_cannot_be(args, given, said):

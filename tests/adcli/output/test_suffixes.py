@@ -52,7 +52,7 @@ def test_packed(tmp_path, suffix, unpack):
         assert unpack(packed) == plain
         assert len(packed) < len(plain) or len(plain) < 100
     assert unpack(written(tmp_path / f"out{suffix}", *AT)).startswith(TEXT.encode())
-    assert written(tmp_path / f"t.ad{suffix}", "--emit", "text", verb="grad").startswith(b"# adcli"), "what is emitted is not touched"
+    assert written(tmp_path / f"t.ad{suffix}", "--emit", "text", verb="grad").startswith(b"# adcli")
 
 
 def test_what_is_emitted_drawn_or_explained_is_not_touched(tmp_path):
@@ -79,9 +79,11 @@ def test_every_verb(tmp_path, verb, name, options, begins):
 
 @pytest.mark.parametrize(("verb", "name", "options", "said"), [
     ("eval", "out.xlsx", AT, "eval does not write .xlsx files\nhelp: use .json,"), ("eval", "out.mtx", AT, "does not write .mtx"),
-    ("check", "out.csv", [], "check does not write .csv files\nhelp: use .json"), ("trace", "out.npz", ["--at", "x=1,y=2"], ".npz"),
+    ("check", "out.csv", [], "check does not write .csv files\nhelp: use .json"),
+    ("trace", "out.npz", ["--at", "x=1,y=2"], ".npz"),
     ("eval", "out.npy", ["--at", "x=1,y=2", "--status"], "--status needs --format"),
-    ("grad", "out.npy", AT, "an .npy file holds one tensor"), ("eval", "out.parquet", [*AT, "--fmt", "%.3g"], "--fmt has no effect"),
+    ("grad", "out.npy", AT, "an .npy file holds one tensor"),
+    ("eval", "out.parquet", [*AT, "--fmt", "%.3g"], "--fmt has no effect"),
     ("grad", "out.parquet", [*AT, "--digits"], "--digits needs --format text, csv or json"),
     ("grad", "out.npz", [*AT, "--enclose"], "--enclose needs --format text, csv or json"),
     ("propagate", "out.parquet", ["--at", "x=1±0.1,y=2"], "an uncertainty budget is not written as parquet"),
