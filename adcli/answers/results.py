@@ -13,7 +13,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
 from adcli.output.report import csv_rows, json_rows, text
-from adcli.output.streams import packed_destination, write_points, write_rows
+from adcli.output.streams import packed_destination, require_parquet, write_points, write_rows
 from adcli.output.suffixes import ARRAYS
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS, TEXT_FORMATS
@@ -81,6 +81,8 @@ def check_options(task: Task, options: ResultOptions) -> None:
         options.refuse(ROW_OPTIONS, "needs rows (--data FILE)")
         if options.form in BINARY:
             options.refuse(["fmt", "hexadecimal"], f"has no effect on {options.form}, which has numbers, not text")
+        if options.form == "parquet":
+            require_parquet(options.output)
         if options.form in ARRAYS:
             options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return

@@ -10,6 +10,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import BinaryIO
 
 from adcli.lang.ir.errors import AdError
@@ -38,6 +39,14 @@ def packed_destination(path: str | None) -> Iterator[BinaryIO]:
             return
         with packer(out) as within, Unnumbered(within) as stream:
             yield stream
+
+
+def require_parquet(path: str | None) -> None:
+    """AdError where Parquet cannot be written: without polars, or to a terminal."""
+    if find_spec("polars") is None:
+        raise AdError("Parquet needs polars", help="pip install 'adcli[data]'")
+    if path in (None, *STANDARD) and sys.stdout.isatty():
+        raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
 
 
 class Unnumbered(io.BufferedWriter):

@@ -22,7 +22,7 @@ from adcli.input.points import axes, out_of_range, unknown_name
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.progress import Progress
-from adcli.output.streams import packed_destination, say, write_rows
+from adcli.output.streams import packed_destination, require_parquet, say, write_rows
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Work, fast_tables
 from adcli.rows.dialect import dialect
@@ -93,10 +93,7 @@ def refuse(task: Task, options: ResultOptions) -> None:
         options.refuse(["only"], "has no effect on --format text")
     if options.form == "parquet":
         options.refuse(["fmt", "hexadecimal"], "has no effect on Parquet, which has numbers, not text")
-        if options.output is None and sys.stdout.isatty():
-            raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
-        if fast_tables() is None:
-            raise AdError("Parquet needs polars", help="pip install 'adcli[data]'")
+        require_parquet(options.output)
 
 
 def fixed(task: Task, options: ResultOptions) -> dict[str, float]:

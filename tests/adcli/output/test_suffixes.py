@@ -3,15 +3,19 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
 from importlib.util import find_spec
+from unittest import mock
 
 import numpy as np
 import polars
 import pytest
 from command import adcli, succeeds
+
+from adcli.output import streams
 
 XY = "v = x*y"
 AT = ["--at", "x=1:2:3,y=2"]
@@ -106,3 +110,16 @@ def test_files_of_numbers_hold_inputs_and_results(tmp_path):
         assert {n: found[n].tolist() for n in found} == {"x": 1.0, "y": 2.0, "v": 2.0}
     (tmp_path / "p.json").write_text(json.dumps([{"x": 1, "y": 2}, {"y": 3, "x": 5}]))
     assert polars.read_parquet(written(tmp_path / "a.parquet", "--at", f"@{tmp_path}/p.json"))["v"].to_list() == [2.0, 15.0]
+
+
+@pytest.mark.parametrize("where", [AT, ["--data", "rows.csv"]], ids=["points", "rows"])
+def test_parquet_needs_polars_and_no_terminal(tmp_path, monkeypatch, where):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("x,y\n1,2\n")
+    with mock.patch.object(streams, "find_spec", lambda _: None):
+        ended = adcli("eval", "-e", XY, *where, "-o", "out.parquet")
+    assert (ended.code, ended.err) == (2, "adcli: error: Parquet needs polars\nhelp: pip install 'adcli[data]'\n")
+    with mock.patch.object(io.TextIOWrapper, "isatty", lambda _: True):
+        ended = adcli("eval", "-e", XY, *where, "--format", "parquet")
+    assert (ended.code, "refusing to write Parquet to a terminal" in ended.err) == (2, True), ended
+    assert adcli("eval", "-e", XY, *where, "--format", "parquet").data.startswith(b"PAR1")
