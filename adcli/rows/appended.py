@@ -22,6 +22,8 @@ from adcli.rows.tables import SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
+EMPTY = b'""'
+"""An empty text, in a field and in JSON."""
 BLANK = re.compile(r"[ \t\n\r]*")
 VALUE = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
@@ -81,6 +83,12 @@ class RowFormat:
     def quoted(self, field: bytes) -> bytes:
         return quoted(field, self.separator)
 
+    def separable(self, block: bytes) -> bool:
+        """Whether rows become what they are to be by another separator alone: nothing is quoted, and nothing has to be."""
+        own = self.table.separator
+        return self.kind in ("delimited", "parquet") and own is not None and not any(
+            mark in block for mark in (b'"', b",", b"\t", self.separator) if mark != own)
+
     # ------------------------------------------------------------ what a row becomes
 
     def begun(self, row: bytes) -> bytes:
@@ -89,8 +97,7 @@ class RowFormat:
             return b""
         table = self.table
         if self.kind != "ndjson":
-            fields = self._fields(row) if table.separator is None else table.fields(row)
-            return self.separator.join(map(self.quoted, fields))
+            return self.separator.join(self._fields(row))
         if table.separator is None:
             new = table.dialect.renamed
             pairs = [(new.get(name, name), value) for name, value in slices(row)]
@@ -99,10 +106,16 @@ class RowFormat:
         return b"{" + encoded("".join(f"{json_string(name)}:{value}," for name, value in pairs))
 
     def _fields(self, row: bytes) -> list[bytes]:
-        """The values of an object in the order of the columns."""
-        new = self.table.dialect.renamed
-        found = {new.get(name, name): value for name, value in slices(row)}
-        return [self._field(found.get(name, "null")) for name in self.table.names]
+        """The fields of a row as they are written, in the order of the columns. An empty text stays apart from nothing."""
+        table, new = self.table, self.table.dialect.renamed
+        if table.separator is None:
+            found = {new.get(name, name): value for name, value in slices(row)}
+            values = [found.get(name, "null") for name in table.names]
+            return [EMPTY if value == '""' else self.quoted(self._field(value)) for value in values]
+        fields = [self.quoted(field) for field in table.fields(row)]
+        if EMPTY not in row:
+            return fields
+        return [EMPTY if raw == EMPTY else field for raw, field in zip(raw_fields(row, table.separator), fields, strict=True)]
 
     def _field(self, value: str) -> bytes:
         """A JSON value as a field: strings as their text, null as nothing, all else as it is written."""

@@ -70,7 +70,7 @@ class Work:
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None:
             return self._listed(self.table.plain(block) or self.table.careful(block))
-        if self.shortest and (form.keeps or form.only or objects) and form.kind != "text":
+        if self.shortest and (form.keeps or form.only or objects or form.separable(block)) and form.kind != "text":
             return self._in_arrays(lines)
         texts = [text.encode() for text in lines.texts.to_list()]
         texts = list(map(self.table.start, texts)) if self.table.start else texts

@@ -45,7 +45,7 @@ def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect
     if not delimited:
         options.refuse(["no_header", "columns"], f"is about CSV and TSV; a table of {rows} has names")
         options.refuse(["decimal"], f"is about CSV and TSV; numbers of {rows} have a point")
-        if options.form not in ("csv", "tsv"):
+        if (options.form if options.form_known else "csv" if parquet else "json") != "csv":
             options.refuse(["delimiter"], f"is about CSV, and the table is {rows}")
     if kind == "tsv" and options.given("input_format"):
         options.refuse(["delimiter"], "and --input-format tsv cannot be used together")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -55,6 +56,7 @@ class Table:
         self.start: Callable[[bytes], bytes] | None = None
         self.utf8 = self.closed = False
         self.names: list[str] = []
+        self.known: frozenset[str] = frozenset()
         self.places: list[int | None] = []
 
     def take_first(self, text: bytes) -> bool:
@@ -76,7 +78,7 @@ class Table:
     def take_object(self, text: bytes) -> None:
         """Take the members of the first object as the columns that all rows have."""
         self._take_names(list(renamed(members(text), self.dialect)), placed=False)
-        self.closed = True
+        self.closed, self.known = True, frozenset(self.names)
 
     def _word(self, field: bytes) -> str:
         try:
@@ -91,9 +93,9 @@ class Table:
             if old not in found:
                 raise Fault(f"no column '{old}', which --rename names", nearest(old, found))
         self.names = [self.dialect.renamed.get(name, name) for name in found]
-        for name in self.names:
-            if (name in self.dialect.renamed.values() or self.utf8) and self.names.count(name) > 1:
-                raise Fault(f"column '{name}' occurs {self.names.count(name)} times", f"--rename '{name}=other' renames one")
+        for name, count in Counter(self.names).items():
+            if count > 1 and (self.utf8 or name in self.dialect.renamed.values()):
+                raise Fault(f"column '{name}' occurs {count} times")
         self.refuse_names(self.names, "the table")
         if placed:
             self.places = [self._place(p) for p in self.inputs]
@@ -204,9 +206,8 @@ class Table:
         found = renamed(members(text, self.closed, Written if self.dialect.empty else float), self.dialect)
         self.refuse_names(found, "the object")
         if self.closed:
-            more = [name for name in found if name not in self.names]
-            if more:
-                raise Fault(f"the first object has no {shown(more[0])}, so there is no column for it",
+            for name in found.keys() - self.known:
+                raise Fault(f"the first object has no {shown(name)}, so there is no column for it",
                             "write JSON, --format json, or --only results; or give the first object every member")
         return [self._member(found, p) for p in self.inputs]
 

@@ -152,11 +152,13 @@ def write(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], words: S
     status = pl.Series(list(words)).gather(levels.astype(np.uint32)) if words is not None else None
     if form.kind == "ndjson":
         return objects(lines, form, results, status)
-    columns = [] if form.only else [lines.texts]
+    old, separator = (form.table.separator or b"").decode(), form.separator.decode()
+    rows = lines.texts if old == separator else lines.texts.str.replace_all(old, separator, literal=True)
+    columns = [] if form.only else [rows]
     found = [texts(r) for r in results]
     columns += [c.cast(pl.String).str.replace(".", ",", literal=True) for c in found] if form.comma else found
     columns += [status] if status is not None else []
-    return separated(columns, form.separator.decode())
+    return separated(columns, separator)
 
 
 def objects(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], status: pl.Series | None) -> bytes:

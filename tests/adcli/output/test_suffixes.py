@@ -3,16 +3,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import os
 from importlib.util import find_spec
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
 import polars
 import pytest
+from adcli.lang.ir.errors import AdError
 from command import adcli, succeeds
 
 from adcli.output import streams
@@ -119,7 +120,7 @@ def test_parquet_needs_polars_and_no_terminal(tmp_path, monkeypatch, where):
     with mock.patch.object(streams, "find_spec", lambda _: None):
         ended = adcli("eval", "-e", XY, *where, "-o", "out.parquet")
     assert (ended.code, ended.err) == (2, "adcli: error: Parquet needs polars\nhelp: pip install 'adcli[data]'\n")
-    with mock.patch.object(io.TextIOWrapper, "isatty", lambda _: True):
-        ended = adcli("eval", "-e", XY, *where, "--format", "parquet")
-    assert (ended.code, "refusing to write Parquet to a terminal" in ended.err) == (2, True), ended
+    terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
+    with mock.patch.object(streams, "sys", terminal), pytest.raises(AdError, match="refusing to write Parquet to a terminal"):
+        streams.require_parquet(None)
     assert adcli("eval", "-e", XY, *where, "--format", "parquet").data.startswith(b"PAR1")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import json
 import math
@@ -134,6 +135,7 @@ def test_dialects(data, options, want):
     (b'{"x":1,"y":2}\n', ["--decimal", ","], 2, "--decimal is about CSV and TSV"),
     (b'{"x":1,"y":2}\n', ["--no-header"], 2, "--no-header is about CSV and TSV"),
     (b'{"x":1,"y":2}\n', ["--delimiter", ";"], 2, "--delimiter is about CSV"),
+    (b'{"x":1,"y":2}\n', ["--delimiter", ";", "--format", "tsv"], 2, "--delimiter is about CSV"),
     (b"1,2,3\n", ["--no-header"], 5, "3 columns, but 2 inputs: x, y\nhelp: name the columns: --columns id,x,y"),
     (b"1\n", ["--no-header"], 5, "no column 'y'"),
     (b"1,2\n", ["--no-header", "--columns", "x,y,z"], 5, "2 columns, but --columns names 3"),
@@ -222,3 +224,29 @@ def test_faults_of_fixed_inputs(options, code, said, tmp_path):
     (tmp_path / "x.csv").write_text("x\n1\n")
     ended = adcli("eval", "-e", XY, "--data", tmp_path / "x.csv", *options)
     assert (ended.code, said in ended.err) == (code, True), ended.err
+
+
+def test_parquet_in_any_dialect_out(tmp_path):
+    path = tmp_path / "a.parquet"
+    polars.DataFrame({"x": [1.5], "n": ["a;b"], "y": [2]}).write_parquet(path)
+    assert succeeds("eval", "-e", XY, "--data", path, "--delimiter", ";").out == 'x;n;y;v\n1.5;"a;b";2;3.0\n'
+    assert succeeds("eval", "-e", XY, "--data", path, "--format", "tsv").out == "x\tn\ty\tv\n1.5\ta;b\t2\t3.0\n"
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    days = [datetime.date(2024, 1, 2), None, datetime.date(1999, 12, 31)]
+    noon = datetime.datetime(2024, 1, 1, 12, 0, 0, 123456)
+    frame = polars.DataFrame({
+        "x": [1, 2, 3], "y": polars.Series([0.5, 1.5, 0.1], dtype=polars.Float32), "day": days, "yes": [True, None, False],
+        "small": polars.Series([1, None, -3], dtype=polars.Int8), "large": polars.Series([2**64 - 1, 0, 1], dtype=polars.UInt64),
+        "price": polars.Series(["1.50", None, "2.00"]).cast(polars.Decimal(10, 2)), "text": ["007", "", None],
+        "zone": polars.Series([noon] * 3).dt.replace_time_zone("Europe/Berlin"), "time": [datetime.time(1, 2, 3), None, None],
+        "kind": polars.Series(["a", "b", "a"], dtype=polars.Categorical)})
+    frame.write_parquet(tmp_path / "a.parquet")
+    succeeds("eval", "-e", XY, "--data", tmp_path / "a.parquet", "-o", tmp_path / "b.parquet")
+    found = polars.read_parquet(tmp_path / "b.parquet")
+    assert found.drop("v").schema == frame.schema
+    assert found.drop("v").equals(frame)
+    frame.with_columns(list=polars.Series([[1], [2], []])).write_parquet(tmp_path / "a.parquet")
+    ended = adcli("eval", "-e", XY, "--data", tmp_path / "a.parquet")
+    assert (ended.code, "column 'list' is of type List" in ended.err) == (2, True), ended.err
