@@ -107,7 +107,8 @@ def command(options: PropagateOptions) -> int:
     options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
     if options.form not in BUDGET_FORMATS:
-        raise AdError(f"an uncertainty budget is not written as {options.form}", help=f"write --format {', '.join(BUDGET_FORMATS[:-1])} or {BUDGET_FORMATS[-1]}")
+        raise AdError(f"an uncertainty budget is not written as {options.form}",
+                      help="write --format text, json, csv, markdown or latex")
     return at_points(program, told, options.sampling, options)
 
 
