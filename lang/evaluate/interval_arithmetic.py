@@ -304,6 +304,24 @@ def euclidean(*xs: Interval) -> Interval:
     return rising(arb.sqrt, ZERO)(reduce(add, [even_power(x, 2) for x in xs]))
 
 
+def bell(f: BallFunction) -> IntervalFunction:
+    """An even function that is 1 at 0 and falls to 0 on both sides."""
+    down = falling(f, ZERO, least=ZERO, most=ONE)
+    return lambda x: down(absolute(x))
+
+
+def component(x: Interval, y: Interval) -> Interval:
+    """unit(x, y), which rises in x and comes nearer to 0 where y gets larger."""
+    r = absolute(y)
+    if x.has(ZERO) and r.lo == 0:
+        low, high = -ONE if x.lo < 0 else ZERO, ONE if x.hi > 0 else ZERO
+        return point_of(ZERO) if x.thin and r.thin else Interval(low, high, DEFINED)
+    if not (x.bounded and r.bounded):
+        return Interval(-ONE, ONE)
+    corners = [enclosed(a / (a * a + b * b).sqrt()) for a in (x.lo, x.hi) for b in (r.lo, r.hi)]
+    return clipped(reduce(hull, corners), -ONE, ONE)
+
+
 def real_root(t: End) -> Any:
     if t == 0:
         return ZERO
@@ -355,7 +373,9 @@ NOT_MONOTONE: dict[str, Callable[..., Interval]] = {
     "fmod": remainder, "fdim": lambda x, y: relu(sub(x, y)), "copysign": with_sign,
     "gamma": with_poles(valley(arb.gamma, *LOWEST, arb("0.88560319441088").lower()), EITHER, EMPTY),
     "lgamma": with_poles(valley(log_gamma, *LOWEST, arb("-0.12148629053585").lower()), infinity(INF), infinity(INF)),
-    "digamma": with_poles(digamma, EMPTY, EMPTY), "polygamma": polygamma, "logaddexp": log_of_sum}
+    "digamma": with_poles(digamma, EMPTY, EMPTY), "polygamma": polygamma, "logaddexp": log_of_sum,
+    "unit": component, "gauss": bell(lambda t: (-t * t).exp()), "lorentz": bell(lambda t: 1 / (1 + t * t)),
+    "sech2": bell(lambda t: t.sech() ** 2)}
 
 
 # ---------------------------------------------------------------- decorations, infinities, and what has no value

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 HIGHEST_ORDER = 140
 """Largest order of polygamma: beyond it n! and with it most values leave the range of doubles."""
-SERIES_TERMS = 11
-"""Terms of the asymptotic series."""
+STEPS, SERIES_TERMS = 10, 11
+"""Steps of the recurrence for digamma, and terms of the asymptotic series."""
+ROOT = float.fromhex("0x1.762d86356be3fp+0"), float.fromhex("0x1.b86a722197829p-54")
+"""Where digamma is 0, as the sum of two doubles (DLMF 5.4.19)."""
 
 
 class Operations(NamedTuple):
@@ -29,7 +31,7 @@ class Operations(NamedTuple):
     select: Callable[..., Expr]
     floor: Callable[..., Expr]
     round: Callable[..., Expr]
-    log: Callable[..., Expr]
+    log1p: Callable[..., Expr]
     pown: Callable[..., Expr]
     sin: Callable[..., Expr]
     cos: Callable[..., Expr]
@@ -47,27 +49,50 @@ def bernoulli(n: int) -> Fraction:
 def polygamma_value(n: int, x: Expr, op: Operations) -> Expr:
     """ψ⁽ⁿ⁾(x); NaN at the poles 0, −1, −2, … and at −inf."""
     reflected = x < 0
-    right = right_polygamma(n, op.select(reflected, 1 - x, x), op)
+    positive = op.select(reflected, 1 - x, x)
+    right = right_polygamma(n, positive, op) if n else right_digamma(positive, op)
     mirrored = (right if n % 2 == 0 else -right) - math.pi * cotangent_derivative(n, x, op)
     value = op.select(reflected, mirrored, right)
     return op.select((x <= 0) & (op.floor(x) == x), math.nan, value)
 
 
-def right_polygamma(n: int, x: Expr, op: Operations) -> Expr:
-    """ψ⁽ⁿ⁾(x) for x > 0: the recurrence lifts x by `steps`, where the asymptotic series has converged."""
+def right_digamma(x: Expr, op: Operations) -> Expr:
+    """ψ(x) for x > 0 as ψ(x) − ψ(x₀), where x₀ is its root: every term of the recurrence and of the asymptotic series is
+    divided by x − x₀ in advance, and none has another sign, so no digit is lost beside the root."""
     from fractions import Fraction
-    steps, sign = 10 + n, -1 if n % 2 == 0 else 1
-    shift = sum((1 / op.pown(x + k, n + 1) for k in range(1, steps)), 1 / op.pown(x, n + 1))
+    root, steps = sum(map(Fraction, ROOT)), STEPS
+    d, y, y0 = (x - ROOT[0]) - ROOT[1], x + steps, root + steps
+    shift = sum((float(1 / (root + k)) / (x + k) for k in range(1, steps)), float(1 / root) / x)
+    inverse, divided, coefficients = 1 / y, Fraction(0), []
+    for k in range(SERIES_TERMS, 0, -1):                         # (p(s) − p(s₀))/(s − s₀), where s = 1/y²
+        divided = divided / y0 ** 2 + bernoulli(2 * k) / (2 * k)
+        coefficients.append(float(divided / y0 ** 2))
+    series, square = inverse * 0.0, inverse * inverse
+    for coefficient in coefficients:
+        series = series * square + coefficient
+    slope = shift + inverse * (float(1 / (2 * y0)) + (1 + float(y0) * inverse) * series)
+    return op.select(x == math.inf, x, op.log1p(d / float(y0)) + d * slope)
+
+
+def right_polygamma(n: int, x: Expr, op: Operations) -> Expr:
+    """ψ⁽ⁿ⁾(x) for x > 0, n > 0: the recurrence lifts x by `steps`, where the asymptotic series has converged.
+
+    Powers are of x over a power of two that is near the root of n!, so that neither they nor n! leave the range of doubles
+    where the result does not.
+    """
+    from fractions import Fraction
+    steps, sign = STEPS + n, -1 if n % 2 == 0 else 1
+    exponent = round(math.log2(math.factorial(n)) / (n + 1))
+    scale = 2.0 ** -exponent
+    shift = sum((1 / op.pown((x + k) * scale, n + 1) for k in range(1, steps)), 1 / op.pown(x * scale, n + 1))
     y = x + steps
     square = 1 / (y * y)
     series = square * 0.0
     for k in range(SERIES_TERMS, 0, -1):
-        coefficient = bernoulli(2 * k) * Fraction(math.factorial(2 * k + n - 1), math.factorial(2 * k))
-        series = (series + float(coefficient)) * square
-    if n == 0:
-        return op.log(y) - 0.5 / y - series - shift
-    tail = (math.factorial(n - 1) + math.factorial(n) * 0.5 / y + series) / op.pown(y, n)
-    return sign * (tail + math.factorial(n) * shift)
+        series = (series + float(bernoulli(2 * k) * math.comb(2 * k + n - 1, n - 1))) * square
+    tail = (1 + 0.5 * n / y + series) / op.pown(y * scale, n)
+    scales = [float(Fraction(math.factorial(m), 2 ** (exponent * (m + 1)))) for m in (n - 1, n)]
+    return sign * (scales[0] * tail + scales[1] * shift)
 
 
 def cotangent_derivative(n: int, x: Expr, op: Operations) -> Expr:

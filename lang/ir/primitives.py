@@ -176,9 +176,34 @@ sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt",
            latex=r"\sqrt{#1}", unicode="√#1", about="square root", defined="x >= 0")
 cbrt = row("cbrt", "r>r", lambda t, z, x: t / (3 * (z * z)), libm="cbrt", domain=(POSITIVE,),
            status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True, about="cube root")
-hypot = row("hypot", "rr>r", lambda t, z, u, *xs: t * select(z == 0, 0, u / z), variadic=True, libm="hypot",
-            commutes=True, hides_nan=True, status=(at(KINK, lambda z, *xs: z == 0),), vanishes=True,
-            about="length of a vector: the root of the sum of squares", args="x, y, …")
+
+
+def hypot_map(t: Expr, z: Expr, u: Expr, *xs: Expr) -> Expr:
+    """t·u/z, and 0 at the origin. Of two arguments as `unit`, whose derivatives lose nothing where one of them is the larger."""
+    if len(xs) == 2:
+        return t * unit(u, xs[0] if u.atom is xs[1].atom else xs[1])
+    return t * select(z == 0, 0, u / z)
+
+
+hypot: Fn = row("hypot", "rr>r", hypot_map, variadic=True, libm="hypot", commutes=True, hides_nan=True,
+                status=(at(KINK, lambda z, *xs: z == 0),), vanishes=True,
+                about="length of a vector: the root of the sum of squares", args="x, y, …")
+
+
+def unit_map(t: Expr, w: Expr, x: Expr, y: Expr) -> Expr:
+    """t·w·y/h², where h is the length of (x, y) and w a component of (x, y)/h; 0 at the origin."""
+    h = hypot(x, y)
+    return t * (w * select(h == 0, 0, unit(y, x) / h))
+
+
+def unit_value(x: Expr, y: Expr) -> Expr:
+    h = hypot(x, y)
+    return select(h == 0, 0, x / h)
+
+
+unit: Fn = row("unit", "rr>r", lambda t, z, x, y: unit_map(t, unit(y, x), x, y), lambda t, z, x, y: -unit_map(t, z, x, y),
+               value=unit_value, hides_nan=True, status=(at(SINGULAR, lambda z, x, y: (x == 0) & (y == 0)),), vanishes=True,
+               saturates=True, factored=True, about="x/hypot(x, y), a component of a unit vector")
 
 # --- Exponentials and logarithms. Outside the domain a derivative is NaN, as the value is.
 
@@ -208,33 +233,38 @@ cos: Fn = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos", periodic=
 tan = row("tan", "r>r", lambda t, z, x: t * (1 + z * z), libm="tan", domain=((-1.4, 1.4),), vanishes=True, periodic=True,
           latex=r"\tan", about="tangent")
 at_one = (at(SINGULAR, lambda z, x: abs_(x) == 1),)
-asin = row("asin", "r>r", lambda t, z, x: t / sqrt((1 - x) * (1 + x)), libm="asin", domain=(UNIT,), status=at_one,
+asin = row("asin", "r>r", lambda t, z, x: t / sqrt(fma(-x, x, 1)), libm="asin", domain=(UNIT,), status=at_one,
            vanishes=True, latex=r"\arcsin", about="arc sine", defined="abs(x) <= 1")
-acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt((1 - x) * (1 + x))), libm="acos", domain=(UNIT,), status=at_one,
+acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt(fma(-x, x, 1))), libm="acos", domain=(UNIT,), status=at_one,
            latex=r"\arccos", about="arc cosine", defined="abs(x) <= 1")
-atan = row("atan", "r>r", lambda t, z, x: t / (1 + x * x), libm="atan", vanishes=True, saturates=True, latex=r"\arctan",
+lorentz = row("lorentz", "r>r", lambda t, z, x: t * (-2 * (select(z == 0, z, x * z) * z)), value=lambda x: 1 / (1 + x * x),
+              saturates=True, about="1/(1 + x**2)")
+atan = row("atan", "r>r", lambda t, z, x: t * lorentz(x), libm="atan", vanishes=True, saturates=True, latex=r"\arctan",
            about="arc tangent")
 
 
-def atan2_map(t: Expr, z: Expr, u: Expr, y: Expr, x: Expr) -> Expr:
-    """t·u/(x² + y²) without overflow; 0 where x or y is infinite, NaN at the origin."""
-    h = hypot(y, x)
-    return t * select(h == INF, 0 * z, (u / h) / h)
+def atan2_map(t: Expr, z: Expr, u: Expr, v: Expr) -> Expr:
+    """t·u/(u² + v²) without overflow; 0 where u or v is infinite, NaN at the origin."""
+    h = hypot(u, v)
+    return t * select(h == INF, 0 * z, unit(u, v) / h)
 
 
-atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y, x), lambda t, z, y, x: -atan2_map(t, z, y, y, x),
+atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y), lambda t, z, y, x: -atan2_map(t, z, y, x),
             libm="atan2", domain=(POSITIVE, ANY), status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),),
             vanishes=True, saturates=True, factored=True, about="angle of the point (x, y), from -pi to pi", args="y, x")
 sinh = row("sinh", "r>r", lambda t, z, x: t * cosh(x), libm="sinh", vanishes=True, latex=r"\sinh", about="hyperbolic sine")
 cosh: Fn = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh", latex=r"\cosh", about="hyperbolic cosine")
-tanh = row("tanh", "r>r", lambda t, z, x: t * ((1 - z) * (1 + z)), libm="tanh", vanishes=True, saturates=True, latex=r"\tanh",
+tanh: Fn = row("tanh", "r>r", lambda t, z, x: t * sech2(x), libm="tanh", vanishes=True, saturates=True, latex=r"\tanh",
            about="hyperbolic tangent")
+
+sech2: Fn = row("sech2", "r>r", lambda t, z, x: t * (-2 * (z * tanh(x))), value=lambda x: pown(1 / cosh(x), 2), saturates=True,
+                about="square of the hyperbolic secant, 1/cosh(x)**2")
 asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh", vanishes=True, saturates=True,
             about="inverse of the hyperbolic sine")
 acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", domain=((1.1, 4.0),),
             status=(at(SINGULAR, lambda z, x: x == 1),), saturates=True, about="inverse of the hyperbolic cosine",
             defined="x >= 1")
-atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / ((1 - x) * (1 + x))), libm="atanh",
+atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / fma(-x, x, 1)), libm="atanh",
             domain=(UNIT,), status=at_one, vanishes=True, about="inverse of the hyperbolic tangent", defined="abs(x) < 1")
 
 # --- Pieces. A piece that is not taken contributes nothing, by construction; where the value is NaN so is a partial.
@@ -334,11 +364,25 @@ copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysig
 
 # --- Special functions.
 
-operations = Operations(select, floor, round_, log, pown, sin, cos)
+operations = Operations(select, floor, round_, log1p, pown, sin, cos)
 
-erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * exp(-(x * x))), libm="erf", vanishes=True, saturates=True,
+
+
+def gauss_value(x: Expr) -> Expr:
+    """exp(−x²), in which the rounding error of x² counts where x is large."""
+    square = x * x
+    lost = fma(x, x, -square)
+    value = exp(-square)
+    return value - value * select(square < FAR, lost, 0)
+
+
+FAR = 1000
+"""Squares from which on exp(−x²) is 0."""
+gauss = row("gauss", "r>r", lambda t, z, x: t * (-2 * select(z == 0, z, x * z)), value=gauss_value, saturates=True,
+            about="exp(-x**2), accurate far out")
+erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * gauss(x)), libm="erf", vanishes=True, saturates=True,
           about="error function")
-erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * exp(-(x * x)))), libm="erfc", saturates=True,
+erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * gauss(x))), libm="erfc", saturates=True,
            about="1 - erf(x), accurate in the tail")
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
 beside_poles = "x > 0 or x != floor(x)"
@@ -366,7 +410,7 @@ polygamma: Fn = row("polygamma", "rr>r", None, polygamma_map, static=(0,),
 
 # --- Functions of learning, whose compositions would overflow or lose their tails.
 
-sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (z * sigmoid(-x)), value=lambda x: 1 / (1 + exp(-x)),
+sigmoid: Fn = row("sigmoid", "r>r", lambda t, z, x: t * (0.25 * sech2(0.5 * x)), value=lambda x: 1 / (1 + exp(-x)),
                   saturates=True, about="logistic function, 1/(1 + exp(-x))")
 softplus = row("softplus", "r>r", lambda t, z, x: t * sigmoid(x), saturates=True,
                value=lambda x: max_(x, 0) + log1p(exp(-abs_(x))), about="log(1 + exp(x)) without overflow")

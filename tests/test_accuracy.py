@@ -1,0 +1,78 @@
+"""The law of accuracy: derivatives of every row to third order keep their digits over the whole domain, on every back end."""
+from __future__ import annotations
+
+import math
+import random
+
+import mpmath
+import pytest
+from accuracy import EPSILON, beyond
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Primitive
+from adcli.lang.lower.frontend import parse
+from back_ends import values
+from one_operation import REAL, program
+
+MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40, 1.4616321449683622,
+              1.61, 2.37, 5.3, 10.4, 19.5, 25.03, 80.1, 350.2, 701.3, 1.7e4, 1e9, 1e16, 1e100, 1e300)
+"""From the smallest to the largest, with the tails of exponentials and both sides of 1: arguments of functions of one number."""
+MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.3, 25.03, 350.2, 1.7e4, 1e12, 1e75)
+"""The same for several arguments: no product of a few of them leaves the range of doubles."""
+PAIRS = 12
+STATIC = {"pown": (-3, 2, 5), "polygamma": (1, 20)}
+
+
+def grid(op: Primitive, names: list[str]) -> list[dict[str, float]]:
+    if len(names) == 1:
+        return [{names[0]: x if i % 2 or "x >" in op.defined else -x} for i, x in enumerate(MAGNITUDES)]
+    r = random.Random(op.name)
+    drawn = [r.sample(MODERATE, len(names)) for _ in range(PAIRS)]
+    return [{n: x * r.choice((1, -1)) for n, x in zip(names, xs, strict=True)} for xs in drawn]
+
+
+@pytest.mark.parametrize(("op", "static"), [
+    pytest.param(op, static, id=op.name + (f" {static}" if op.static else ""))
+    for op in REAL if op.pieces != "step" for static in STATIC.get(op.name, (0,))])
+def test_derivatives_keep_their_digits(op: Primitive, static: int):
+    p = program(op, static=float(static))
+    names = [x.name for x in p.params]
+    at = [x for x in grid(op, names) if math.isfinite(evaluate(p, x, FLOAT)["z"])]
+    assert at
+    assert list(beyond(op, p, at, [("forward", "reference"), ("reverse", "native")])) == []
+
+
+TAILS = {"tanh": lambda x: mpmath.sech(x) ** 2, "sigmoid": lambda x: mpmath.sech(x / 2) ** 2 / 4,
+         "erf": lambda x: 2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x),
+         "erfc": lambda x: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x)}
+"""The first derivatives of functions that level off like exponentials."""
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", TAILS)
+def test_tails_keep_all_their_digits(name, order):
+    """Far out a derivative is as badly conditioned as an exponential is, and computed as well as one."""
+    at = [{"x": x} for x in ((5.3, 10.4, 25.03, 25.9) if "erf" in name else (5.3, 19.5, 77.7, 300.1, 350.3))]
+    derivative = gradient(parse(f"v = {name}(x)"), order=order)
+    result = derivative.results[-1].name
+    for back_end in ("reference", "native"):
+        for point, got in zip(at, values(derivative, at, back_end), strict=True):
+            with mpmath.workdps(60):
+                want = mpmath.diff(TAILS[name], mpmath.mpf(point["x"]), order - 1)
+            assert abs(got[result] - want) <= 16 * EPSILON * abs(want), point
+
+
+@pytest.mark.parametrize(("text", "at", "truth"), [
+    ("digamma(x)", 1.4616321449683622, lambda x: mpmath.digamma(x)),
+    ("digamma(x)", 1.4616321449683623 + 2 ** -51, lambda x: mpmath.digamma(x)),
+    ("digamma(x)", 1.5, lambda x: mpmath.digamma(x)), ("digamma(x)", 1e-300, lambda x: mpmath.digamma(x)),
+    ("digamma(x)", 1e300, lambda x: mpmath.digamma(x)),
+    ("polygamma(100, x)", 2511.0, lambda x: mpmath.psi(100, x)), ("polygamma(60, x)", 6.8e5, lambda x: mpmath.psi(60, x)),
+    ("polygamma(140, x)", 3e3, lambda x: mpmath.psi(140, x)), ("polygamma(60, x)", 0.01, lambda x: mpmath.psi(60, x)),
+    ("gauss(x)", 25.03, lambda x: mpmath.exp(-x * x))])
+@pytest.mark.parametrize("back_end", ["reference", "native"])
+def test_values_of_special_functions(text, at, truth, back_end):
+    [got] = values(parse(f"v = {text}"), [{"x": at}], back_end)
+    with mpmath.workdps(60):
+        want = truth(mpmath.mpf(at))
+        assert abs(got["v"] - want) <= 50 * EPSILON * abs(want)
