@@ -14,8 +14,8 @@ from adcli.lang.lower.frontend import parse
 from back_ends import values
 from one_operation import REAL, program
 
-MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40, 1.4616321449683622,
-              1.61, 2.37, 5.3, 10.4, 19.5, 25.03, 80.1, 350.2, 701.3, 1.7e4, 1e9, 1e16, 1e100, 1e300)
+MAGNITUDES = (1e-300, 1e-100, 1.1e-17, 1e-9, 1.3e-4, 0.013, 0.31, 0.71, 1 - 2 ** -10, 1 - 2 ** -40, 1 + 2 ** -40,
+              1.4616321449683622, 1.61, 2.37, 5.3, 10.4, 19.5, 25.03, 80.1, 350.2, 701.3, 1.7e4, 1e9, 1e16, 1e100, 1e300)
 """From the smallest to the largest, with the tails of exponentials and both sides of 1: arguments of functions of one number."""
 MODERATE = (1e-75, 1e-30, 1e-12, 1.3e-4, 0.31, 0.71, 1.0, 1 + 2 ** -40, 1.61, 7.3, 25.03, 350.2, 1.7e4, 1e12, 1e75)
 """The same for several arguments: no product of a few of them leaves the range of doubles."""

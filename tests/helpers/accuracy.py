@@ -29,7 +29,7 @@ SMALLEST, LARGEST = 1e-300, 1e300
 """Numbers beyond which doubles lose digits, or products of a few of them leave the range."""
 STENCILS = ((0, 0, 1, 0, 0), (0, -0.5, 0, 0.5, 0), (0, 1, -2, 1, 0), (-0.5, 1, 0, -1, 0.5), (1, -4, 6, -4, 1))
 """Central differences of order 0 to 4, with an error of the second order in the step."""
-PLACES = (11, 22, 88, 352)
+PLACES = (11, 22, 88, 176, 352)
 """Bits of the step are three times these, in turn."""
 SCALES: tuple[Callable[[float], float], ...] = (lambda x: abs(x) or 1.0, lambda x: 1.0)
 """What the step is a fraction of: a function varies on the scale of its argument, or on that of 1."""
@@ -70,8 +70,8 @@ def truths(program: Program, at: Mapping[str, float], wanted: Set[Counts], piece
     settled: dict[Counts, Any] = {}
     for scale in SCALES[:1] if pieces else SCALES:
         before: dict[Counts, Any] = {}
-        for places in PLACES:
-            if wanted <= settled.keys():
+        for places in PLACES if not wanted <= settled.keys() else ():
+            if needed <= settled.keys():
                 break
             now = differences(program, at, needed - settled.keys(), scale, places)
             settled |= {c: now[c] for c in now.keys() & before.keys() if agree(before[c], now[c], c)}

@@ -1,5 +1,6 @@
 """The menu of derivatives: Jacobian, Hessian, products, Taylor coefficients, chosen partials; and how they are computed."""
 import json
+import math
 import random
 
 import pytest
@@ -80,11 +81,13 @@ def test_sparse_plans_on_random_programs(seed):
     r = random.Random(seed)
     program = parse(sample(r).text)
     wrt, at = [p.name for p in program.params], point(r, program)
-    plain = values(gradient(program, wrt, mode="reverse"), [at], "reference")[0]
+    whole = gradient(program, wrt, mode="reverse")
+    plain = values(whole, [at], "reference")[0]
+    overflown = {r.name for r in whole.results if not math.isfinite(plain[r.of or r.name])}
     for mode in ("auto", "forward", "reverse"):
         got = values(jacobian(program, wrt, mode=mode, zeros=False), [at], "reference")[0]
-        for name, x in got.items():
-            assert plain[name] == pytest.approx(x, rel=1e-9, nan_ok=True), name
+        for name in got.keys() - overflown:
+            assert plain[name] == pytest.approx(got[name], rel=1e-9, nan_ok=True), name
         assert all(plain[name] == 0 for name in set(plain) - set(got))
 
 
