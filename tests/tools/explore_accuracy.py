@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--show", type=int, default=6, metavar="N", help="misses to print of each row")
     args = parser.parse_args(arguments)
     rows = [op for op in REAL if op.pieces != "step" and (not args.rows or op.name in args.rows)]
-    looked = [explored(op, float(static), args.points, args.seed, args.show) for op in rows for static in STATIC.get(op.name, (0,))]
+    looked = [explored(op, float(n), args.points, args.seed, args.show) for op in rows for n in STATIC.get(op.name, (0,))]
     return int(any(looked))
 
 
