@@ -136,11 +136,13 @@ class Words:
         return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
 
 
+UNVERIFIED_ZERO = "exactly, or by underflow (mpmath would tell: pip install 'adcli[digits]')"
 PRIMAL = {
     "0·inf": "0·inf", "0/0": "0/0", "inf/inf": "inf/inf", "inf-inf": "inf - inf", "domain": "outside its domain",
     "pole": "a pole", "singular": "a singularity", "overflow": "overflow, larger than any double",
     "underflow": "underflow, smaller than any double", "cancellation": "the operands cancel exactly",
-    "root": "that is a root of it",
+    "root": "that is a root of it", "rounding": "what it is in truth is lost to rounding",
+    "unverified": UNVERIFIED_ZERO,
     "tail": "its limit there", "hinge": "the flat side", "step": "a step function", "undefined": "undefined",
 }
 """How an operation of the program itself came to its result."""
@@ -165,6 +167,8 @@ def _meets(w: Words, c: Cause, e: Equation) -> str:
 def _product(word: str) -> Callable[[Words, Cause, Equation], str]:
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
+        if c.partial == 0:
+            return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: underflow, smaller than any double"
         if c.partial is not None and math.isinf(c.partial):
             return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}: overflow, larger than any double"
         return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}; times the {c.sweep} {shown(c.seed)} it {word}"
@@ -197,12 +201,7 @@ def _factor(w: Words, c: Cause, e: Equation) -> str:
 
 def _tail(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
-    if c.because:
-        why = "its limit there"
-    elif w.explainer.number(e.outs[0]) == 0:
-        why = "underflow, smaller than any double"
-    else:
-        why = "saturation, flat to the last digit"
+    why = "its limit there" if c.because else "saturation, flat to the last digit"
     return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: {why}"
 
 
@@ -246,6 +245,6 @@ LINEAR: dict[str, Callable[[Words, Cause, Equation], str]] = {
     "cancellation": _terms("cancel exactly"), "kink": _plain(": a kink, where the derivative is 0 by convention"),
     "zero factor": _factor, "stationary": _stationary, "tail": _tail,
     "step": _plain(": a step function has derivative 0"), "comparison": _comparison, "not taken": _not_taken,
-    "not the winner": _loser, "hinge": _hinge,
+    "not the winner": _loser, "hinge": _hinge, "unverified": _plain(f": {UNVERIFIED_ZERO}"),
 }
 """The sentence for each kind of cause in a tangent or adjoint sweep."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from adcli.lang.analyse.exact_zeros import ROUNDING, UNDERFLOW, UNVERIFIED, ZERO, nature
 from adcli.lang.analyse.numeric_rules import contribution, met
 from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, forward_sweep, reverse_sweep
 from adcli.lang.evaluate import FLOAT, every_value, read
@@ -25,8 +26,9 @@ SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
 PRODUCTS = {MUL, FMA}
 EXTREMA = ("largest", "smallest")
 """Kinds of pieces (the table's column) of which one operand wins."""
-TAIL = 3.0
-"""Beyond this operand a derivative that vanishes is a tail and not a stationary point."""
+ZERO_OF_VALUE = {ZERO: "root", UNDERFLOW: "underflow", ROUNDING: "rounding", UNVERIFIED: "unverified"}
+ZERO_OF_PARTIAL = {ZERO: "stationary", UNDERFLOW: "underflow", ROUNDING: "tail", UNVERIFIED: "unverified"}
+"""The kind of cause for a value or a partial derivative that is 0 though no operand makes it so."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class Cause:
     """What made a NaN, an infinity or a zero: a word for it, the operation, and in which sweep.
 
     Kinds. Of a NaN: input, domain, 0·inf, inf-inf, 0/0, inf/inf, undefined (by the table of conventions). Of an infinity: input,
-    constant, pole, singular, overflow. Of a zero: input, constant, underflow, cancellation, root (of the operation itself, as
-    log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge, absent.
+    constant, pole, singular, overflow. Of a zero: input, constant, underflow, rounding, cancellation, root (of the
+    operation itself, as log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge, absent,
+    unverified (a root or underflow, for want of mpmath).
     `position` is the argument whose partial derivative is meant, None in the primal sweep; `seed` the number that reached the
     operation in the sweep, `partial` the operation's own partial derivative. `because` asks on.
     """
@@ -205,16 +208,13 @@ class Explainer:
             if zero and e.op is not FDIM and (zero[0] is args[0] or e.op is CLAMP):
                 return Question(zero[0])
             return Cause(e.op.pieces, e)
-        if e.op is DIV and not zero:
-            endless = [a for a in args if math.isinf(self.number(a))]
-            return Cause("tail", e, because=(Question(endless[0]),)) if endless else Cause("underflow", e)
         if zero and self.follows_zero(e, args, zero[0]):
             made = [a for a in zero if (a in self.given or isinstance(a, Lit)) == (e.op is MUL)]
             return Question(made[0] if made and e.op in (ADD, SUB, MUL) else zero[0])
-        if e.op is MUL or (e.op.saturates and self.magnitude(e) > TAIL):
-            infinite = tuple(Question(a) for a, x in zip(args, numbers, strict=True) if math.isinf(x))
-            return Cause("tail" if infinite else "underflow", e, because=infinite)
-        return Cause("underflow" if e.op.name in ("pow", "pown") else "root", e, because=tuple(Question(a) for a in zero[:1]))
+        infinite = tuple(Question(a) for a, x in zip(args, numbers, strict=True) if math.isinf(x))
+        if infinite:
+            return Cause("tail", e, because=infinite)
+        return Cause(ZERO_OF_VALUE[nature(e, self.values)], e, because=tuple(Question(a) for a in zero[:1]))
 
     def follows_zero(self, e: Equation, args: list[Atom], zero: Atom) -> bool:
         """Whether the result is 0 because this argument, the first zero, is: a sine, a product, a winner of max or min."""
@@ -336,12 +336,9 @@ class Explainer:
         others = self.operand_zero(e, p.position)
         if e.op.factored and others and (others[0].atom is not e.args[p.position] or e.op is MUL):
             return self.cause("zero factor", sweep, p, others)
-        if (e.op.saturates and self.magnitude(e) > TAIL) or e.op is DIV:
-            return self.cause("tail", sweep, p, self.first(e, p.position, math.isinf))
-        return self.cause("stationary", sweep, p, others)
-
-    def magnitude(self, e: Equation) -> float:
-        return max((abs(self.number(a)) for a in self.real_args(e)), default=0.0)
+        if infinite := self.first(e, p.position, math.isinf):
+            return self.cause("tail", sweep, p, infinite)
+        return self.cause(ZERO_OF_PARTIAL[nature(e, self.values, p.position)], sweep, p, others)
 
     # -- zero by construction
 

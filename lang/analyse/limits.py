@@ -16,9 +16,10 @@ from typing import Any
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, read
-from adcli.lang.evaluate.asymptotic import CONSTANT_ORDER, FLAT, AsymptoticSeries, Beyond, Lost, SeriesOrBeyond, made
-from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, OSCILLATES, UNKNOWN, Expansions, literal
+from adcli.lang.evaluate.asymptotic import AsymptoticSeries, Between, Beyond, Calculus, Expansion, Lost, nearby
+from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, Expansions, literal
 from adcli.lang.evaluate.exact_reals import Undecided, number
+from adcli.lang.evaluate.growth import SMALL
 from adcli.lang.ir import Equation, Program, Result, Var
 from adcli.lang.ir.activity import with_outputs
 from adcli.lang.ir.errors import AdError
@@ -129,23 +130,23 @@ def worth(f: Finding) -> bool:
     return f.value != 0 or any(c.kind in ONE_SIDED_KINDS for c in f.causes)
 
 
-def limits(program: Program, result: str, at: Mapping[str, float], x: str) -> Limits:
-    """Both one-sided limits of a result along the input x; at an infinity there is one side. AdError where the program is too
-    long."""
+def limits(program: Program, result: str, at: Mapping[str, float], x: str, terms: Sequence[int] = TERMS_KEPT) -> Limits:
+    """Both one-sided limits of a result along the input x; at an infinity there is one side. Of expansions so many `terms` are
+    kept, tried in turn. AdError where the program is too long."""
     program = prune(with_outputs(program, [result]))
     if len(program.equations) > LONGEST_PROGRAM:
         raise AdError(f"--limit: {result} takes {len(program.equations)} operations, at most {LONGEST_PROGRAM} are allowed",
                       help="name fewer results with --of and --wrt")
-    right = None if at[x] == math.inf else one_side(program, at, x, RIGHT)
-    left = None if at[x] == -math.inf else one_side(program, at, x, LEFT)
+    right = None if at[x] == math.inf else one_side(program, at, x, RIGHT, terms)
+    left = None if at[x] == -math.inf else one_side(program, at, x, LEFT, terms)
     return Limits(result, x, at[x], right, left)
 
 
-def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Side:
+def one_side(program: Program, at: Mapping[str, float], x: str, side: int, terms: Sequence[int]) -> Side:
     found = Side(None)
-    for keep in TERMS_KEPT:
+    for keep in terms:
         expansions = Expansions(keep)
-        point: dict[str, SeriesOrBeyond] = {name: literal(y) for name, y in at.items()}
+        point: dict[str, Expansion] = {name: literal(y) for name, y in at.items()}
         point[x] = approach(at[x], side)
         values = every_value(program, point, expansions.arithmetic)
         result: Result = program.results[0]
@@ -157,57 +158,65 @@ def one_side(program: Program, at: Mapping[str, float], x: str, side: int) -> Si
 
 def approach(x: float, side: int) -> AsymptoticSeries:
     """x + s or x − s; 1/s or −1/s for an infinite x."""
-    one = number(side)
     if math.isinf(x):
-        return AsymptoticSeries((((Fraction(-1), Fraction(0)), -one),))
+        return AsymptoticSeries(((SMALL ** Fraction(-1), number(-side)),))
     here = literal(x)
-    assert isinstance(here, AsymptoticSeries)
-    return made([*here.terms, ((Fraction(1), Fraction(0)), one)], None, 2)
+    assert isinstance(here, AsymptoticSeries) and here.constant is not None
+    return nearby(here.constant, number(side))
 
 
-def judged(program: Program, values: Mapping[Var, SeriesOrBeyond], found: SeriesOrBeyond) -> tuple[Side, bool]:
+def judged(program: Program, values: Mapping[Var, Expansion], found: Expansion) -> tuple[Side, bool]:
     """What a result says of the limit, and whether more terms could not say more."""
-    if isinstance(found, AsymptoticSeries):
-        try:
+    try:
+        if isinstance(found, AsymptoticSeries):
             return Side(limit(found)), True
-        except Undecided as reason:
-            return Side(None, f"undecided: {reason}"), True
-        except Lost:
-            growing = oscillation(program, values)
-            return Side(None, growing or "undecided: the known terms cancel"), bool(growing) or found.error == FLAT
+        if isinstance(found, Between):
+            return squeezed(program, values, found)
+    except Undecided as reason:
+        return Side(None, f"undecided: {reason}"), True
+    except Lost:
+        return Side(None, "undecided: the known terms cancel"), False
     if found.constant is not None and found.constant == found.constant:
         return Side(found.constant), True
-    if found.steep:
-        return Side(found.steep * math.inf), True
     if found.constant is not None:
         return Side(None, f"it is nan, {blamed(program, values, found)}", undefined=True), True
-    growing = oscillation(program, values)
-    return Side(None, growing or f"undecided, {blamed(program, values, found)}"), bool(growing) or found.reason != UNKNOWN
+    return Side(None, f"undecided, {blamed(program, values, found)}"), False
 
 
 def limit(f: AsymptoticSeries) -> float:
     """The limit of a series. Lost where it is hidden in what the series leaves out."""
     if f.terms:
-        order, c = f.lead
-        if 0 < abs(order[0]) < NEARLY:
+        m, c = f.lead
+        if any(0 < abs(a) < NEARLY for a in m.powers):
             raise Undecided("an exponent is 0 but for the rounding of a constant")
-        return 0.0 if order > CONSTANT_ORDER else float(c) if order == CONSTANT_ORDER else c.sign * math.inf
-    if f.error is None or f.error > CONSTANT_ORDER:
+        return 0.0 if m.growth < 0 else float(c) if m.growth == 0 else c.sign * math.inf
+    if f.settled:
         return 0.0
     raise Lost
 
 
-def oscillation(program: Program, values: Mapping[Var, SeriesOrBeyond]) -> str | None:
-    """The sine or cosine of an argument that grows without end, where there is one."""
+def squeezed(program: Program, values: Mapping[Var, Expansion], f: Between) -> tuple[Side, bool]:
+    """The limit of what lies between two bounds: theirs, if they have the same one; none, if those differ between which it
+    goes to and fro."""
+    first, last = limit(f.lower), limit(f.upper)
+    if first == last and (math.isinf(first) or limit(Calculus(2).sub(f.upper, f.lower)) == 0):
+        return Side(first), True
+    span = "" if math.isinf(first) and math.isinf(last) else f"[{first!r}, {last!r}]"
+    if f.low is not None and f.high is not None and limit(f.low) < limit(f.high):
+        within = f" within {span}" if span else ""
+        return Side(None, f"it oscillates without end{within}, as {source(program, values)} does"), True
+    return Side(None, f"undecided: if there is a limit, it is within {span}" if span else "undecided: its bounds differ"), False
+
+
+def source(program: Program, values: Mapping[Var, Expansion]) -> str:
+    """The first operation whose value oscillates."""
     for e in program.equations:
-        if e.op.periodic:
-            z = values[e.outs[0]]
-            if isinstance(z, AsymptoticSeries) and not z.terms and z.error == CONSTANT_ORDER:
-                return f"{e.op.name}(u){place(program, e)} {OSCILLATES}"
-    return None
+        if isinstance(z := values[e.outs[0]], Between) and z.low is not None:
+            return f"{e.op.spelled or e.op.name}(u){place(program, e)}"
+    raise AssertionError("something began to oscillate")
 
 
-def blamed(program: Program, values: Mapping[Var, SeriesOrBeyond], found: Beyond) -> str:
+def blamed(program: Program, values: Mapping[Var, Expansion], found: Beyond) -> str:
     """The reason with the place where the expansion ended: the first operation without one whose operands all have one."""
     for e in program.equations:
         z = values[e.outs[0]]

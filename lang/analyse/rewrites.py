@@ -3,7 +3,7 @@
 A pattern is a formula of the language; it is matched with the equations of the simplified program, so it is found across
 statements and in whatever order the operands of a sum or product stand. Nothing is proposed untried: the user's own text is
 rewritten, read again, and evaluated at the point and beside it. A rewrite counts if it makes a NaN or an infinity finite, or
-a zero different from zero, and agrees with the old program near the point.
+a zero different from zero, agrees with the old program near the point, and contradicts nothing that is known of it there.
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from adcli.lang.analyse.contradictions import Contradictions
 from adcli.lang.analyse.explain import Explainer
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.analyse.numeric_sweeps import ArgumentUse
@@ -133,6 +134,9 @@ def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequ
     effort = MATCHING_EFFORT
     found: list[Rewrite | None] = []
     tried: dict[tuple[str, tuple[int, int]], Trial | None] = {}
+    if not groups:
+        return found
+    known = Contradictions(primal, at, groups[0][1].wrt)
     for findings, explainer in groups:
         best: Rewrite | None = None
         for row, e, bound in list(candidates(findings, explainer))[:MOST_TRIED]:
@@ -143,7 +147,7 @@ def mended(primal: Program, at: Mapping[str, float], groups: Sequence[tuple[Sequ
                     continue
                 effort -= 10 * len(explainer.program.equations)
                 tried[key] = trial(primal, at, explainer, row, e, bound)
-            best = accepted(tried[key], findings)
+            best = accepted(tried[key], findings, known)
             if best:
                 break
         found.append(best)
@@ -333,8 +337,8 @@ def tiny(x: float, y: float, program: Program, at: Mapping[str, float]) -> bool:
     return math.isfinite(y) and abs(x - y) <= 1e-13 * largest
 
 
-def accepted(made: Trial | None, findings: Sequence[Finding]) -> Rewrite | None:
-    """The rewrite, if it mends one of the findings and spoils none."""
+def accepted(made: Trial | None, findings: Sequence[Finding], known: Contradictions) -> Rewrite | None:
+    """The rewrite, if it mends one of the findings, spoils none, and gives nothing that is known to be wrong."""
     if made is None:
         return None
     new = {r.name: made.explainer.number(r.atom) for r in made.explainer.program.results}
@@ -346,7 +350,7 @@ def accepted(made: Trial | None, findings: Sequence[Finding]) -> Rewrite | None:
             new[wanted[r.name, x].name] = value
     numbers = {f.name: new[f.name] for f in findings if f.name in new}
     better = [f.name for f in findings if f.name in numbers and mends(f.value, numbers[f.name])]
-    if not better or any(not math.isfinite(x) for name, x in numbers.items() if name in better):
+    if not better or any(f.name in better and known.contradicted(f, numbers[f.name]) for f in findings):
         return None
     caveat = made.row.caveat.format(**made.names)
     gives = ", ".join(f"{name} = {numbers[name]!r}" for name in better[:4])

@@ -244,3 +244,11 @@ def _kept(table: dict[NamedConstant, ExactReal], made: ExactReal, argument: Exac
 _LOGARITHMS: dict[NamedConstant, ExactReal] = {}
 _EXPONENTIALS: dict[NamedConstant, ExactReal] = {}
 PI = ExactReal({((symbol(("pi",), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})
+
+
+def special(name: str, x: ExactReal) -> ExactReal | None:
+    """The exact value of an odd function at 0, of lgamma at 1 and 2, and of atan at ±1."""
+    q = x.rational
+    if (q == 0 and name != "lgamma") or (name == "lgamma" and q in (1, 2)):
+        return ExactReal({})
+    return PI * number(q / 4) if name == "atan" and q in (1, -1) and q is not None else None

@@ -62,10 +62,8 @@ def test_limits_at_infinity_have_one_side(text, x, want):
 
 
 @pytest.mark.parametrize("text, result, reason", [
-    ("sin(1/x)", "v", "sin(u) at <text>:1:5 oscillates without end"),
-    ("x**2*sin(1/x)", "dv_dx", "sin(u) at <text>:1:10 oscillates without end"),
-    ("x/(1 + exp(1/x))", "dv_dx", "undecided, a leading term that is not known"),
-    ("log(log(1/x))", "v", "undecided, a logarithm of a logarithm at <text>:1:5"),
+    ("sin(1/x)", "v", "it oscillates without end within [-1.0, 1.0], as sin(u) at <text>:1:5 does"),
+    ("x**2*sin(1/x)", "dv_dx", "it oscillates without end within [-1.0, 1.0], as sin(u) at <text>:1:10 does"),
 ])
 def test_where_no_limit_is_found_it_is_said_why(text, result, reason):
     right, _ = both(text, 0.0, result)
@@ -90,7 +88,7 @@ def test_the_limits_are_told_in_words():
     text = succeeds("why", "-e", "v = abs(x)", "--at", "x=0", "--limit").out
     assert "limit: dv_dx → 1.0 as x → 0.0 from the right and -1.0 from the left: the sides differ\n" in text
     text = succeeds("why", "-e", "v = sin(1/x)", "--at", "x=0", "--limit").out
-    assert "limit: none found for v as x → 0.0: sin(u) at -e:1:5 oscillates without end\n" in text
+    assert "limit: none found for v as x → 0.0: it oscillates without end within [-1.0, 1.0], as sin(u) at -e:1:5 does\n" in text
     (record,) = succeeds("why", "-e", "v = 1/x", "--at", "x=0", "--limit", "--format", "json").records
     assert record["why"][0]["limits"] == [{"result": "v", "wrt": "x", "right": "Infinity", "left": "-Infinity"}]
 

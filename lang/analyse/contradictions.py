@@ -1,0 +1,76 @@
+"""Numbers that are known not to be what a program has at a point: neither its value in multiple precision nor any limit is near.
+
+A rewritten program may be the same function everywhere but at the point in question, as where a removable singularity is filled in
+inside another one: sin(x)/x is 1 at 0, but (sin(x)/x)**(1/x**2) has the limit exp(−1/6) there, and floor(sin(x)/x) the limit 0.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from adcli.lang.analyse.findings import Finding
+from adcli.lang.analyse.limits import limits
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, mpmath_arithmetic
+from adcli.lang.ir import Program
+from adcli.lang.ir.activity import with_outputs
+from adcli.lang.passes.simplify import simplify
+
+CONTRADICTION_DIGITS = 400
+LONGEST_CONTRADICTED = 2_000
+"""Operations of the longest program whose limits are worth looking for here."""
+MOST_DIRECTIONS = 6
+TERMS_FOR_A_CHECK = (6, 12)
+SAME = 1e-6
+"""Relative difference up to which a number and a limit are the same; for small ones the absolute difference, a millionth of it."""
+
+
+class Contradictions:
+    """What is known of the values and derivatives of a program at a point."""
+
+    def __init__(self, primal: Program, at: Mapping[str, float], wrt: Sequence[str]) -> None:
+        self.primal, self.at, self.wrt = primal, at, wrt
+
+    @cached_property
+    def derived(self) -> Program:
+        return gradient(self.primal, self.wrt, None, "reverse")
+
+    @cached_property
+    def values(self) -> Program:
+        return simplify(self.primal)
+
+    def contradicted(self, f: Finding, x: float) -> bool:
+        """Whether a number cannot be what `f` is about: with a limit along some input it would agree."""
+        program = self.derived if f.wrt else self.values
+        exact = self.exactly(program, f.name)
+        if exact is not None:
+            return not near(x, exact, exact)
+        if len(program.equations) > LONGEST_CONTRADICTED:
+            return False
+        found = list(self.between(program, f))
+        return bool(found) and not any(near(x, *each) for each in found)
+
+    def exactly(self, program: Program, result: str) -> float | None:
+        """The value at the point, where multiple precision has one; a 0 may be all that cancellation left."""
+        try:
+            numbers = mpmath_arithmetic(CONTRADICTION_DIGITS)
+        except ImportError:
+            return None
+        at = {name: numbers.constant(y) for name, y in self.at.items()}
+        x = float(evaluate(with_outputs(program, [result]), at, numbers)[result])
+        return x if x and math.isfinite(x) else None
+
+    def between(self, program: Program, f: Finding) -> Iterator[tuple[float, float]]:
+        """The smaller and the larger one-sided limit along each input that has any."""
+        for name in (f.wrt or tuple(self.wrt))[:MOST_DIRECTIONS]:
+            if self.at[name] == self.at[name]:
+                found = limits(program, f.name, self.at, name, TERMS_FOR_A_CHECK).known.values()
+                known = [side.value for side in found if side.value is not None]
+                if known:
+                    yield min(known), max(known)
+
+
+def near(x: float, low: float, high: float) -> bool:
+    """Whether a number is between two, or as good as one of them."""
+    return low <= x <= high or any(math.isclose(x, y, rel_tol=SAME, abs_tol=SAME ** 2) for y in (low, high))

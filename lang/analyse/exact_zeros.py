@@ -1,0 +1,43 @@
+"""Whether a number that is 0 in doubles is 0 in truth: a root or stationary point, or what underflow and rounding have left.
+
+One operation is computed again at the same operands in multiple precision (the extra package mpmath), whose exponents have no end.
+So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from adcli.lang.analyse.numeric_rules import arguments, rule_of, run
+from adcli.lang.evaluate import mpmath_arithmetic
+from adcli.lang.ir import Equation, Var
+
+ZERO_DIGITS = 400
+SMALLEST = math.ulp(0.0)
+ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unverified"
+"""What a 0 is: exact; smaller than any double; lost to rounding; one or the other of these, where that is not known."""
+
+
+def nature(e: Equation, values: Mapping[Var, Any], position: int | None = None) -> str:
+    """What the 0 of an operation is, or that of its partial derivative with respect to an argument; operands are finite."""
+    try:
+        x = exactly(e, arguments(e, values), position)
+    except ImportError:
+        return UNVERIFIED
+    if x is None or x != x:
+        return UNVERIFIED
+    if x == 0 and (position is None or not e.op.saturates):   # the slope of what levels off falls to 0 and never reaches it
+        return ZERO
+    return UNDERFLOW if abs(x) < SMALLEST else ROUNDING
+
+
+def exactly(e: Equation, args: list[Any], position: int | None) -> Any:
+    """An operation, or its partial derivative, in multiple precision; None where that is not known."""
+    numbers = mpmath_arithmetic(ZERO_DIGITS)
+    exact = [x if isinstance(x, bool) else numbers.constant(x) for x in args]
+    z = numbers.apply(e.op, exact, e.args)
+    if position is None:
+        return z
+    rule = rule_of(e, position)
+    return None if rule is None else run(rule, numbers.constant(1.0), z, exact, numbers)
