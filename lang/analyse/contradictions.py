@@ -1,7 +1,7 @@
-"""Numbers that are known not to be what a program has at a point: neither its value in multiple precision nor any limit is near.
+"""Numbers that a program cannot have at a point: they are near neither its value in multiple precision nor any limit.
 
-A rewritten program may be the same function everywhere but at the point in question, as where a removable singularity is filled in
-inside another one: sin(x)/x is 1 at 0, but (sin(x)/x)**(1/x**2) has the limit exp(−1/6) there, and floor(sin(x)/x) the limit 0.
+A rewritten program may be the same function everywhere but at the point in question, as where a removable singularity is filled
+in inside another one: sin(x)/x is 1 at 0, but (sin(x)/x)**(1/x**2) has the limit exp(−1/6) there, and floor(sin(x)/x) has 0.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_CONTRADICTED = 2_000
 MOST_DIRECTIONS = 6
 TERMS_FOR_A_CHECK = (6, 12)
 SAME = 1e-6
-"""Relative difference up to which a number and a limit are the same; for small ones the absolute difference, a millionth of it."""
+"""Relative difference up to which a number and a limit are the same, and the root of the absolute one."""
 
 
 class Contradictions:

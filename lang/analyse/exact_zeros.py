@@ -1,7 +1,7 @@
 """Whether a number that is 0 in doubles is 0 in truth: a root or stationary point, or what underflow and rounding have left.
 
-One operation is computed again at the same operands in multiple precision (the extra package mpmath), whose exponents have no end.
-So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
+One operation is computed again at the same operands in multiple precision (the extra package mpmath), whose exponents have no
+end. So many digits are carried that a difference such as 1 − tanh² keeps some wherever it is as large as the smallest double.
 """
 from __future__ import annotations
 

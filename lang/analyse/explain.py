@@ -45,8 +45,8 @@ class Cause:
 
     Kinds. Of a NaN: input, domain, 0·inf, inf-inf, 0/0, inf/inf, undefined (by the table of conventions). Of an infinity: input,
     constant, pole, singular, overflow. Of a zero: input, constant, underflow, rounding, cancellation, root (of the
-    operation itself, as log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge, absent,
-    unverified (a root or underflow, for want of mpmath).
+    operation itself, as log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge,
+    absent, unverified (a root or underflow, for want of mpmath).
     `position` is the argument whose partial derivative is meant, None in the primal sweep; `seed` the number that reached the
     operation in the sweep, `partial` the operation's own partial derivative. `because` asks on.
     """

@@ -1,9 +1,10 @@
 """Expansions about a point, from one side: sums of coefficients times monomials of s → 0 from above, the fastest growing first.
 
-The monomials are those of `lang/evaluate/growth.py`, the coefficients exact (`lang/evaluate/exact_reals.py`), so roots, logarithms and
-exponentials at a singularity expand like everything else; a series knows the order O(m) of what it leaves out. The first term
-is the limit (G. H. Hardy, Orders of Infinity, 1910; B. Salvy and J. Shackell, Symbolic asymptotics, 1999). What has no such
-expansion is `Between` two that have, or a `Beyond`: an infinite constant, nan, or something of which nothing is known but why.
+The monomials are those of `lang/evaluate/growth.py`, the coefficients exact (`lang/evaluate/exact_reals.py`), so roots,
+logarithms and exponentials at a singularity expand like everything else; a series knows the order O(m) of what it leaves out.
+The first term is the limit (G. H. Hardy, Orders of Infinity, 1910; B. Salvy and J. Shackell, Symbolic asymptotics, 1999). What
+has no such expansion is `Between` two that have, or a `Beyond`: an infinite constant, nan, or something of which no more is
+known than why.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What each primitive does to an expansion: the arithmetic with which `evaluate` carries a program out on series.
 
-A value is an `AsymptoticSeries`, is `Between` two of them, or a `Beyond`; a truth value is a bool, or a `Beyond` where it cannot be
-told. Nothing is raised to the outside, since a `select` may drop what went wrong in the arm that is not taken.
+A value is an `AsymptoticSeries`, is `Between` two of them, or a `Beyond`; a truth value is a bool, or a `Beyond` where it
+cannot be told. Nothing is raised to the outside, since a `select` may drop what went wrong in the arm that is not taken.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from adcli.lang.evaluate.asymptotic import (
 )
 from adcli.lang.evaluate.asymptotic_special import SpecialExpansions
 from adcli.lang.evaluate.beyond import beyond, conjunction, disjunction, rank
-from adcli.lang.evaluate.exact_reals import ONE, PI, ExactReal, Undecided, constant, logarithm, number, special
+from adcli.lang.evaluate.exact_reals import ONE, PI, ExactReal, Undecided, constant, logarithm, number
 from adcli.lang.evaluate.growth import exponential_of
 from adcli.lang.evaluate.squeeze import Squeeze, ends
 from adcli.lang.ir.rounded import meant
@@ -75,11 +75,11 @@ class Expansions:
             "erf": special_functions.erf, "erfc": special_functions.erfc, "gamma": special_functions.gamma,
             "lgamma": special_functions.lgamma, "digamma": lambda f: special_functions.polygamma(0, f),
             "polygamma": lambda n, f: special_functions.polygamma(int(self.rational(n)), f)}
-        functions = {name: self.lifted(name, f) for name, f in plain.items()}
-        self.bounds = Squeeze(functions, c)
-        functions |= {name: self.comparison(name) for name in COMPARISONS}
-        functions |= {"select": self.select, "and": conjunction, "or": disjunction,
-                      "not": lambda x: x if isinstance(x, Beyond) else not x}
+        lifted = {name: self.lifted(name, f) for name, f in plain.items()}
+        self.bounds = Squeeze(lifted, c)
+        functions: dict[str, Callable[..., Any]] = {
+            **lifted, **{name: self.comparison(name) for name in COMPARISONS}, "select": self.select, "and": conjunction,
+            "or": disjunction, "not": lambda x: x if isinstance(x, Beyond) else not x}
         self.arithmetic = Arithmetic(functions, lambda x: meant(x, functions, literal))
 
     @property
@@ -148,8 +148,9 @@ class Expansions:
         """The whole number that belongs to a growing argument: from `first` to `last` beyond it, all of them by turns."""
         if not infinite(f):
             return None
-        shares = (Fraction(0), Fraction(1), Fraction(1, 4), Fraction(3, 4))
-        return Between(*(self.c.add(f, self.c.constant(number(first + k * (last - first)))) for k in shares))
+        offsets = [first + Fraction(k, 4) * (last - first) for k in (0, 1, 3, 4)]
+        lower, low, high, upper = (self.c.add(f, self.c.constant(number(x))) for x in offsets)
+        return Between(lower, upper, low, high)
 
     # -- powers, exponentials, logarithms
 
@@ -160,7 +161,7 @@ class Expansions:
             raise Stop(Beyond("an order that is no rational constant"))
         return q
 
-    def pow(self, f: AsymptoticSeries, g: AsymptoticSeries) -> AsymptoticSeries:
+    def pow(self, f: AsymptoticSeries, g: AsymptoticSeries) -> Expansion:
         if g.constant is not None and (q := g.constant.rational) is not None:
             return self.c.power(f, q)
         if f.zero:

@@ -1,16 +1,15 @@
 """Expansions of the error function and of the gamma function and its relatives: at numbers, at poles, and at infinity.
 
-At infinity they are the asymptotic series of the NIST Digital Library of Mathematical Functions: 7.12.1 (erfc), 5.11.1 (log gamma),
-5.11.2 (digamma) and 5.15.8 (polygamma). These diverge, but each sum is right up to the order of the first term left out.
+At infinity they are the asymptotic series of the NIST Digital Library of Mathematical Functions: 7.12.1 (erfc), 5.11.1 (log
+gamma), 5.11.2 (digamma) and 5.15.8 (polygamma). These diverge, but each sum is right up to the order of the first term left out.
 """
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.evaluate.asymptotic import AsymptoticSeries, Beyond, Calculus, Lost, Stop, infinite, nearby
+from adcli.lang.evaluate.asymptotic import AsymptoticSeries, Beyond, Calculus, Stop, infinite
 from adcli.lang.evaluate.exact_reals import ONE, PI, ExactReal, constant, logarithm, number, special
 from adcli.lang.ir import Lit
 from adcli.lang.ir.build import composed

@@ -1,9 +1,9 @@
 """Exact real numbers for limits: polynomials with rational coefficients in constants such as exp(3), log(2), sqrt(2), pi.
 
 Whether a limit exists hangs on whether a leading coefficient is zero, and no rounded number can tell. So a coefficient that
-vanishes here does so identically; one that does not must differ from zero by more than its rounding error, and where it does
-neither, `Undecided` is raised instead of a guess. A constant is known by the function and argument that made it, so
-exp(1) − exp(1) is zero.
+vanishes here does so identically; one that does not must differ from zero by more than its rounding error, in doubles or else in
+the guaranteed bounds of more and more bits (python-flint, an extra). Where it does neither, `Undecided` is raised instead of a
+guess. A constant is known by the function and argument that made it, so exp(1) − exp(1) is zero.
 """
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 MOST_BITS = 1000
 """Bits of a rational coefficient beyond which it is rounded."""
+ABSOLUTE_ERROR = 16 * 2.0 ** -52
+"""Error of those functions that lose digits beside their zeros."""
 MOST_TERMS = 24
 """Terms of a polynomial beyond which it becomes one constant of its own."""
 
+ENCLOSURE_BITS = (128, 400, 1300, 4000)
+"""Working precisions at which bounds of a number are looked for, in turn."""
+ENOUGH = 1e-12
+"""Relative error up to which a number in doubles is printed."""
 LARGEST_EXPONENT = 64
 """Numerator and denominator of an exponent with which powers are exact."""
 
@@ -28,9 +35,12 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedConstant:
-    """A constant by its number, with its value and a bound of the error of that. For a root, radicand and degree."""
+    """A constant by its number: the function and argument that made it, its value, and a bound of the error of that. For a
+    root, radicand and degree."""
 
     number: int
+    function: str
+    argument: ExactReal
     value: float
     error: float
     root: tuple[Fraction, int] | None = None
@@ -40,10 +50,12 @@ Monomial = tuple[tuple[NamedConstant, int], ...]
 _symbols: dict[tuple[object, ...], NamedConstant] = {}
 
 
-def symbol(key: tuple[object, ...], value: float, error: float, root: tuple[Fraction, int] | None = None) -> NamedConstant:
+def symbol(function: str, argument: ExactReal, value: float, error: float,
+           root: tuple[Fraction, int] | None = None) -> NamedConstant:
     if not math.isfinite(value):
         raise Undecided("a constant beyond the range of doubles")
-    return _symbols.setdefault(key, NamedConstant(len(_symbols), value, error, root))
+    key = (function, argument.key)
+    return _symbols.setdefault(key, NamedConstant(len(_symbols), function, argument, value, error, root))
 
 
 class ExactReal:
@@ -89,7 +101,7 @@ class ExactReal:
                 max(f.numerator.bit_length(), f.denominator.bit_length()) <= MOST_BITS for f in self.terms.values()):
             return self
         value, error = self.estimate()
-        return ExactReal({((symbol(("sum", self.key), value, error), 1),): Fraction(1)})
+        return ExactReal({((symbol("sum", self, value, error), 1),): Fraction(1)})
 
     def estimate(self) -> tuple[float, float]:
         """The value in doubles and a bound of its error."""
@@ -111,7 +123,13 @@ class ExactReal:
     def __float__(self) -> float:
         q = self.rational
         if q is None:
-            return self.estimate()[0]
+            value, error = self.estimate()
+            if error <= ENOUGH * abs(value):
+                return value
+            bounds = enclosed(self, lambda x: bool(x.ball().rel_accuracy_bits() > 60))
+            if bounds is None:
+                raise Undecided(f"it is about {value:.3g}, but its digits cancel")
+            return float(bounds.ball().mid())
         try:
             return float(q)
         except OverflowError:
@@ -131,9 +149,12 @@ class ExactReal:
                 flips = sum(k for s, k in m if s.value < 0)
                 return (1 if f > 0 else -1) * (-1 if flips % 2 else 1)
         value, error = self.estimate()
-        if abs(value) <= 2 * error:
+        if abs(value) > 2 * error:
+            return 1 if value > 0 else -1
+        bounds = enclosed(self, lambda x: not x.has(0))
+        if bounds is None:
             raise Undecided("a leading coefficient may be zero or not")
-        return 1 if value > 0 else -1
+        return 1 if bounds.lo > 0 else -1
 
     def inverse(self) -> ExactReal:
         if len(self.terms) == 1:
@@ -157,7 +178,7 @@ class ExactReal:
             if exact ** a.denominator == q:
                 return ExactReal({(): exact}).power(Fraction(a.numerator))
             value = float(q) ** (1 / a.denominator)
-            s = symbol(("root", q, a.denominator), value, 4 * math.ulp(value), (q, a.denominator))
+            s = symbol(f"power {Fraction(1, a.denominator)}", self, value, 4 * math.ulp(value), (q, a.denominator))
             return ExactReal({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
         return constant(f"power {a}", self, lambda x: x ** float(a))
 
@@ -196,7 +217,8 @@ def number(x: float | int | Fraction) -> ExactReal:
 
 
 def constant(name: str, x: ExactReal, function: Callable[[float], float]) -> ExactReal:
-    """function(x) as a constant; its error from how the function changes within the error of x."""
+    """function(x) as a constant, the primitive `name`, with its order or exponent; its error from how the function changes
+    within the error of x."""
     q = x.rational
     value, error = (float(x), math.ulp(float(x))) if q is not None else x.estimate()
     step = error + math.ulp(value)
@@ -205,7 +227,58 @@ def constant(name: str, x: ExactReal, function: Callable[[float], float]) -> Exa
     except (ValueError, OverflowError, ZeroDivisionError):
         raise Undecided(f"{name} at {value:.6g} is beyond the range of doubles") from None
     spread = max(abs(y - made) for y in near)
-    return ExactReal({((symbol((name, x.key), made, 2 * spread + 4 * math.ulp(made)), 1),): Fraction(1)})
+    error = 2 * spread + 4 * math.ulp(made) + (ABSOLUTE_ERROR if name.startswith(("lgamma", "polygamma")) else 0.0)
+    return ExactReal({((symbol(name, x, made, error), 1),): Fraction(1)})
+
+
+def enclosed(x: ExactReal, enough: Callable[[Any], bool]) -> Any | None:
+    """Bounds of a number that are narrow enough; None where no precision gives them, or python-flint is missing."""
+    try:
+        from flint import ctx
+    except ImportError:
+        return None
+    for bits in ENCLOSURE_BITS:
+        with ctx.workprec(bits):
+            bounds = interval(x)
+            if not bounds.nan and enough(bounds):
+                return bounds
+    return None
+
+
+def interval(x: ExactReal) -> Any:
+    """Bounds of a number at the precision of the time."""
+    from adcli.lang.evaluate.intervals import add, mul, point, pown
+    total = point(0)
+    for m, f in x.terms.items():
+        term = ratio(f)
+        for s, k in m:
+            term = mul(term, pown(interval_of_constant(s), point(k)))
+        total = add(total, term)
+    return total
+
+
+def ratio(q: Fraction) -> Any:
+    from adcli.lang.evaluate.intervals import div, point
+    return div(point(q.numerator), point(q.denominator))
+
+
+def interval_of_constant(s: NamedConstant) -> Any:
+    """Bounds of a constant: its function of the bounds of its argument."""
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    x, functions = interval(s.argument), interval_arithmetic().functions
+    name, _, parameter = s.function.partition(" ")
+    match name:
+        case "sum":
+            return x
+        case "power":
+            return functions["pow"](x, ratio(Fraction(parameter)))
+        case "polygamma":
+            return functions["polygamma"](ratio(Fraction(parameter)), x)
+        case "inverse":
+            return functions["div"](ratio(Fraction(1)), x)
+        case "pi":
+            return functions["acos"](ratio(Fraction(-1)))
+    return functions[name](x)
 
 
 def exponential(x: ExactReal) -> ExactReal:
@@ -243,7 +316,7 @@ def _kept(table: dict[NamedConstant, ExactReal], made: ExactReal, argument: Exac
 
 _LOGARITHMS: dict[NamedConstant, ExactReal] = {}
 _EXPONENTIALS: dict[NamedConstant, ExactReal] = {}
-PI = ExactReal({((symbol(("pi",), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})
+PI = ExactReal({((symbol("pi", number(1), math.pi, math.ulp(math.pi)), 1),): Fraction(1)})
 
 
 def special(name: str, x: ExactReal) -> ExactReal | None:

@@ -1,10 +1,10 @@
-"""How fast functions grow: the monomials x₀^a₀ · x₁^a₁ · … · exp(φ) of the variable x₀ → ∞, with x_{k+1} = log x_k.
+"""How fast functions grow: the monomials x₀^a₀ · x₁^a₁ · … · exp(φ) of x₀ → ∞, with x₁ = log x₀, x₂ = log x₁ and so on.
 
-φ is a sum of coefficients times monomials that are larger than 1, so exponentials stand above powers and in each other's exponents
-as deep as a program has them. A quotient of two monomials grows if its logarithm does: the logarithm is a shorter sum of
-smaller monomials, whose first term decides. So any two monomials are compared, and no function of a program falls between the
-classes, which the two of Gruntz's comparison, log f against log g, do as well (D. Gruntz, On Computing Limits in a Symbolic
-Manipulation System, 1996; J. van der Hoeven, Transseries and Real Differential Algebra, 2006, chapters 3 and 4).
+φ is a sum of coefficients times monomials larger than 1, so an exponential stands above all powers, and may stand in an exponent
+again. One monomial grows faster than another if the logarithm of their quotient tends to infinity; this is a sum of monomials
+that grow more slowly, and its largest term decides. These are the comparability classes of D. Gruntz (On Computing Limits in a
+Symbolic Manipulation System, 1996), and the monomials the transmonomials of J. van der Hoeven (Transseries and Real
+Differential Algebra, 2006, chapter 4).
 """
 from __future__ import annotations
 

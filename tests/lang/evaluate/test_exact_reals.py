@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
+import mpmath
 import pytest
 from adcli.lang.evaluate.exact_reals import PI, ExactReal, Undecided, constant, exponential, logarithm, number
 
@@ -16,5 +18,23 @@ def test_coefficients_are_zero_only_where_that_is_certain():
     assert (root * root - two).terms == {} and (number(Fraction(9, 4)).power(Fraction(1, 2)) - number(Fraction(3, 2))).terms == {}
     assert (root.inverse() * two - root).terms == {}
     assert number(-3).sign == -1 and (PI - number(3)).sign == 1 and ExactReal({}).sign == 0
+    sine, cosine = constant("sin", two, math.sin), constant("cos", two, math.cos)
     with pytest.raises(Undecided):
-        _ = (constant("sin", two, math.sin) - number(Fraction(math.sin(2)))).sign
+        _ = (sine * sine + cosine * cosine - number(1)).sign
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "exp", "log", "asin", "atan", "erf", "lgamma"])
+def test_guaranteed_bounds_tell_what_doubles_cannot(name, monkeypatch):
+    """The sign and the digits of a number less the double nearest to it, against mpmath; undecided without python-flint."""
+    function, q = getattr(math, name), Fraction(5, 7)
+    made = constant(name, number(q), function)
+    gap = made - number(Fraction(function(5 / 7)))
+    with mpmath.workdps(60):
+        exact = getattr(mpmath, {"lgamma": "loggamma"}.get(name, name))(mpmath.mpf(5) / 7) - mpmath.mpf(function(5 / 7))
+    assert gap.sign == mpmath.sign(exact) and float(gap) == pytest.approx(float(exact), rel=1e-14)
+    monkeypatch.setitem(sys.modules, "flint", None)
+    again = made - number(Fraction(function(5 / 7)))
+    with pytest.raises(Undecided, match="may be zero or not"):
+        _ = again.sign
+    with pytest.raises(Undecided, match="its digits cancel"):
+        float(again)
