@@ -72,5 +72,7 @@ class Contradictions:
 
 
 def near(x: float, low: float, high: float) -> bool:
-    """Whether a number is between two, or as good as one of them."""
-    return low <= x <= high or any(math.isclose(x, y, rel_tol=SAME, abs_tol=SAME ** 2) for y in (low, high))
+    """Whether a number is between two that are finite, or as good as one of them."""
+    if math.isfinite(high - low) and low <= x <= high:
+        return True
+    return any(math.isclose(x, y, rel_tol=SAME, abs_tol=SAME ** 2) for y in (low, high))

@@ -16,7 +16,7 @@ from fractions import Fraction
 from adcli.lang.evaluate.exact_reals import ONE, ExactReal, Undecided, constant, exponential, logarithm, number, special
 from adcli.lang.evaluate.growth import CONSTANT, SMALL, Monomial, compare, descending, exponential_of
 
-MOST_PRODUCTS = 60_000
+MOST_PRODUCTS = 12_000
 """Products of coefficients that one expansion of a program may take."""
 
 
@@ -159,10 +159,16 @@ class Calculus:
         if f.zero or g.zero:
             return AsymptoticSeries(())
         error = larger(f.error * g.size if f.error is not None else None, g.error * f.size if g.error is not None else None)
-        self.work += sum(len(c.terms) for _, c in f.terms) * sum(len(c.terms) for _, c in g.terms)
-        if self.work > MOST_PRODUCTS:
-            raise Undecided(TOO_LONG)
-        return made(((m * n, c * d) for m, c in f.terms for n, d in g.terms), error, self.keep)
+        terms = []
+        for m, c in f.terms:
+            for n, d in g.terms:
+                product = m * n
+                if error is None or compare(product, error) > 0:
+                    self.work += len(c.terms) * len(d.terms)
+                    if self.work > MOST_PRODUCTS:
+                        raise Undecided(TOO_LONG)
+                    terms.append((product, c * d))
+        return made(terms, error, self.keep)
 
     def extreme(self, f: AsymptoticSeries, g: AsymptoticSeries, want: int) -> AsymptoticSeries:
         """The larger (want = 1) or smaller of two; where they are the same as far as they are known, so is it."""
@@ -181,13 +187,11 @@ class Calculus:
         return limit, AsymptoticSeries(tuple(t for t in f.terms if t[0] is not CONSTANT), f.error)
 
     def compose(self, coefficients: list[ExactReal], d: AsymptoticSeries) -> AsymptoticSeries:
-        """The power series with these coefficients at d, which goes to 0."""
-        whole = AsymptoticSeries(())
+        """The power series with these coefficients at d, which goes to 0; the coefficients after these are bounded."""
+        whole = AsymptoticSeries((), CONSTANT)
         for c in reversed(coefficients):
             whole = self.add(self.mul(whole, d), self.constant(c))
-        if d.zero:
-            return whole
-        return self.add(whole, AsymptoticSeries((), d.size ** Fraction(len(coefficients))))
+        return whole
 
     def around(self, f: AsymptoticSeries) -> tuple[Monomial, ExactReal, AsymptoticSeries]:
         """f as c · m · (1 + d)."""

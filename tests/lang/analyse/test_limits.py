@@ -2,19 +2,23 @@
 from __future__ import annotations
 
 import math
+import random
+import re
 
 import pytest
 from adcli.lang.analyse.limits import limits
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.simplify import simplify
 from command import adcli, succeeds
 
-INF = math.inf
+INF, NAN = math.inf, math.nan
 
 
 def both(text, x, result="dv_dx", **others):
     """The limits from the right and from the left; a reason stands as text."""
-    program = gradient(parse(f"v = {text}\n"), None, None, "reverse")
+    program = parse(f"v = {text}\n")
+    program = simplify(program) if result == "v" else gradient(program, None, None, "reverse")
     found = limits(program, result, {"x": x, **others}, "x")
     return tuple(None if s is None else s.reason if s.value is None else s.value for s in (found.right, found.left))
 
@@ -59,6 +63,93 @@ def test_known_limits(text, x, value, slope):
     ("tanh(x)", -INF, (-1.0, None)), ("(2*x + 1)/(x - 3)", INF, (None, 2.0)), ("exp(x)", -INF, (0.0, None))])
 def test_limits_at_infinity_have_one_side(text, x, want):
     assert both(text, x, "v") == want
+
+
+EULER, ROOT_PI = 0.5772156649015329, math.sqrt(math.pi)
+AT_INFINITY = [
+    # Exponentials against powers, powers against logarithms.
+    ("x**100/exp(x)", 0.0), ("exp(x)/x**100", INF), ("log(x)**50/x**0.01", 0.0), ("exp(sqrt(x))/x**9", INF), ("x**x/exp(x)", INF),
+    ("exp(x) < exp(2*x) ? 1/x : x", 0.0), ("x**3 > exp(x) ? x : 1/x", 0.0), ("log(log(x))/log(x)", 0.0), ("exp(-x)*x**x", INF),
+    ("x**pi/x**3", INF), ("x**(1/log(x))", math.e), ("log(x)**log(x)/x", INF), ("log(x)**log(log(x))/x", 0.0),
+    ("exp(log(x)**2)/x**5", INF), ("2**x/3**x", 0.0), ("(2**x + 3**x)**(1/x)", 3.0), ("exp2(x)/exp(x*log(2))", 1.0),
+    ("(log(x) + x)/(x - log(x))", 1.0), ("exp(x)/(exp(x) + exp(2*x))", 0.0), ("max(exp(x), x**9)/exp(x)", 1.0),
+    # Differences of what grows.
+    ("log(1 + exp(x)) - x", 0.0), ("(log(1 + exp(x)) - x)*exp(x)", 1.0), ("log(exp(x) + exp(2*x)) - 2*x", 0.0),
+    ("sqrt(x*x + x) - x", 0.5), ("x - x**2*log(1 + 1/x)", 0.5), ("x**(1 + 1/x) - x", INF), ("(x**(1 + 1/x) - x)/log(x)", 1.0),
+    ("exp(x + exp(-x)) - exp(x)", 1.0), ("log(x + 1) - log(x)", 0.0), ("x*(log(x + 1) - log(x))", 1.0),
+    ("cbrt(x**3 + x**2) - x", 1 / 3), ("log(sinh(x)) - x", -math.log(2)), ("softplus(x) - x", 0.0), ("logaddexp(x, 2*x) - 2*x", 0.0),
+    ("acosh(x) - log(x)", math.log(2)), ("asinh(x) - log(2*x)", 0.0), ("exp(exp(x + exp(-2*x))) / exp(exp(x))", 1.0),
+    ("exp(exp(x + exp(-x)))/exp(exp(x))", math.e), ("hypot(x, sqrt(x)) - x", 0.5), ("x - sqrt(x)*sqrt(x - 1)", 0.5),
+    # Hyperbolic functions, sigmoids, tails.
+    ("sinh(x)/cosh(x)", 1.0), ("(1 - tanh(x))*exp(2*x)", 2.0), ("exp(x)/(1 + exp(x))", 1.0), ("(1 - sigmoid(x))*exp(x)", 1.0),
+    ("cosh(x)/exp(x)", 0.5), ("sinh(x) - cosh(x)", 0.0), ("exp(x)*(cosh(x) - sinh(x))", 1.0), ("atan(exp(x))", math.pi / 2),
+    ("x*(pi/2 - atan(x))", 1.0), ("erfc(x)*exp(x**2)", 0.0), ("x*erfc(x)*exp(x**2)", 1 / ROOT_PI),
+    ("(1 - erf(x))/erfc(x)", 1.0), ("erfc(-x)", 2.0), ("log(erfc(x))/x**2", -1.0), ("erfc(x + 1)/erfc(x)", 0.0),
+    # Powers to growing exponents.
+    ("(1 + 1/x)**x", math.e), ("(1 + 2/x)**(3*x)", math.exp(6)), ("(1 + 1/x)**(x*x)*exp(-x)", math.exp(-0.5)),
+    ("(1 - 1/x)**x", math.exp(-1)), ("x**(1/x)", 1.0), ("(x/(x + 1))**x", math.exp(-1)), ("cos(1/x)**(x*x)", math.exp(-0.5)),
+    ("(1 + exp(-x))**exp(x)", math.e), ("(x + exp(x))**(1/x)", math.e), ("(3**x + 5**x)**(1/x)", 5.0),
+    # The gamma function and its relatives.
+    ("lgamma(x)/(x*log(x))", 1.0), ("lgamma(x) - (x - 1/2)*log(x) + x", math.log(2 * math.pi) / 2), ("gamma(x + 1)/(x*gamma(x))", 1.0),
+    ("gamma(x + 1/2)/(gamma(x)*sqrt(x))", 1.0), ("gamma(x)/x**x", 0.0), ("gamma(x)/exp(x)", INF), ("digamma(x) - log(x)", 0.0),
+    ("x*(digamma(x) - log(x))", -0.5), ("x*polygamma(1, x)", 1.0), ("x**3*polygamma(2, x)/x", -1.0), ("exp(digamma(x))/x", 1.0),
+    ("lgamma(x + 1) - lgamma(x) - log(x)", 0.0), ("exp(exp(digamma(digamma(x))))/x", math.exp(-0.5)), ("1/gamma(x)", 0.0),
+    # Towers, and the hard ones of Gruntz's thesis, section 8.
+    ("exp(exp(x))/exp(exp(x - 1))", INF), ("exp(exp(-x))", 1.0), ("log(log(log(x)))", INF), ("exp(-exp(exp(x)))*exp(exp(x))", 0.0),
+    ("exp(exp(exp(x + exp(-x))))/exp(exp(exp(x)))", INF), ("exp(exp(x))/exp(exp(x - exp(-exp(exp(x)))))", 1.0),
+    ("exp(exp(exp(x)))/exp(exp(exp(x - exp(-exp(x)))))", INF), ("exp(exp(exp(x)))/exp(exp(exp(x - exp(-exp(exp(x))))))", 1.0),
+    ("log(x)**2*exp(sqrt(log(x))*log(log(x))**2*exp(sqrt(log(log(x)))*log(log(log(x)))**3))/sqrt(x)", 0.0),
+    ("x*log(x)*log(x*exp(x) - x**2)**2/log(log(x**2 + 2*exp(exp(3*x**3*log(x)))))", 1 / 3),
+    ("(exp(x*exp(-x)/(exp(-x) + exp(-2*x**2/(x + 1)))) - exp(x))/x", -math.exp(2)),
+    ("exp(x*exp(-x)/(exp(-x) + exp(-2*x**2/(x + 1))))/exp(x)", 1.0),
+    ("exp(log(log(x + exp(log(x)*log(log(x)))))/log(log(log(exp(x) + x + log(x)))))", math.e),
+    ("log(x)*(log(log(x) + log(log(x))) - log(log(x)))/log(log(x) + log(log(log(x))))", 1.0),
+    ("x/log(x**(log(x**(log(2)/log(x)))))", INF), ("gamma(x + 1)/sqrt(2*pi) - exp(-x)*(x**(x + 1/2) + x**(x - 1/2)/12)", INF),
+]
+AT_0 = [   # from the right and from the left; NaN where there is none
+    ("exp(1/x) < exp(2/x) ? x : 1/x", 0.0, -INF), ("exp(1/x) == exp(2/x) ? x/x : x", 0.0, 0.0), ("exp(1/x) - exp(2/x)", -INF, 0.0),
+    ("exp(-1/x)/x**9", 0.0, -INF), ("exp(-1/x**2)/x**20", 0.0, 0.0), ("exp(1/x)/(1 + exp(1/x))", 1.0, 0.0), ("x**x", 1.0, NAN),
+    ("x*log(x)**9", 0.0, NAN), ("log(log(1/x))", INF, NAN), ("sinh(1/x)/cosh(1/x)", 1.0, -1.0), ("x*lgamma(1/x)", INF, NAN),
+    ("((exp(x) - 1)/x)**(1/x)", math.exp(0.5), math.exp(0.5)), ("(sin(x)/x)**(1/x**2)", math.exp(-1 / 6), math.exp(-1 / 6)),
+    ("floor(sin(x)/x)", 0.0, 0.0), ("floor(tan(x)/x)", 1.0, 1.0), ("(1 + x)**(1/x)", math.e, math.e),
+    ("((1 + x)**(1/x) - exp(1))/x", -math.e / 2, -math.e / 2), ("exp(1/x)*exp(-1/x)", 1.0, 1.0), ("x*exp(1/x)", INF, 0.0),
+    ("(cosh(x) - 1)/x**2", 0.5, 0.5), ("x**sin(x)", 1.0, NAN), ("sin(x)**x", 1.0, NAN), ("abs(x)**(1/x)", 0.0, INF),
+    ("(cos(x))**(1/x**2)", math.exp(-0.5), math.exp(-0.5)), ("gamma(x) - 1/x", -EULER, -EULER), ("x**2*polygamma(1, x)", 1.0, 1.0),
+    ("erfc(1/x)*exp(1/x**2)/x", 1 / ROOT_PI, -INF), ("(1 - cos(x))/(x*sin(x))", 0.5, 0.5), ("x**(x**x)", 0.0, NAN),
+    ("softplus(1/x) - relu(1/x)", 0.0, 0.0), ("log(x)*log(1 - x)", 0.0, NAN), ("1/log(x)", 0.0, NAN), ("x**0.001*log(x)**3", 0.0, NAN),
+    ("(tan(sin(x)) - sin(tan(x)))/x**7", 1 / 30, 1 / 30), ("(x - sin(x))/(x*x*asinh(x))", 1 / 6, 1 / 6), ("exp(x*log(x))", 1.0, NAN)]
+
+
+def agrees(found, want):
+    """A limit and the known one; NaN stands for none."""
+    return isinstance(found, str) if want != want else found == pytest.approx(want, rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("text, want", AT_INFINITY)
+def test_limits_at_infinity(text, want):
+    """And at 0 of the same function of 1/x."""
+    assert agrees(both(text, INF, "v")[1], want)
+    assert agrees(both(re.sub(r"\bx\b", "(1/x)", text), 0.0, "v")[0], want)
+
+
+@pytest.mark.parametrize("text, right, left", AT_0)
+def test_limits_at_0_from_either_side(text, right, left):
+    """And at another point, at 0 from the other side, and after a change of scale."""
+    for shifted, x, want in ((text, 0.0, (right, left)), ("(x - 3)", 3.0, (right, left)), ("(-x)", 0.0, (left, right)),
+                             ("(5*x)", 0.0, (right, left))):
+        found = both(text if shifted == text else re.sub(r"\bx\b", shifted, text), x, "v")
+        assert agrees(found[0], want[0]) and agrees(found[1], want[1]), (shifted, found)
+
+
+def test_limits_of_sums_products_and_quotients_are_those_of_the_parts():
+    """Over pairs of the tables: where both have a limit and arithmetic knows what becomes of them, so does the expansion."""
+    parts = [(text, want) for text, want in AT_INFINITY if len(text) < 32]
+    draw = random.Random(3)
+    for (f, x), (g, y) in zip(draw.sample(parts, 16), draw.sample(parts, 16), strict=True):
+        for name, want in (("+", x + y), ("-", x - y), ("*", x * y), ("/", x / y if y else NAN)):
+            if want == want and (name != "/" or y):
+                found = both(f"({f}) {name} ({g})", INF, "v")[1]
+                assert found == pytest.approx(want, rel=1e-12), (f, name, g)
 
 
 @pytest.mark.parametrize("text, result, reason", [

@@ -1,0 +1,80 @@
+"""What a 0 is: never called a root or a stationary point where guaranteed bounds exclude 0, nor underflow where it is one."""
+from __future__ import annotations
+
+import sys
+from itertools import product
+
+import pytest
+from adcli.lang.analyse.enclosure import interval_values, precision, results
+from adcli.lang.analyse.explain import Explainer, Question
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
+from command import succeeds
+
+EXTREME = (1e-320, 1e-300, 1e-200, 1e-9, 0.5, 1.0, 2.0, 30.0, 190.5, 750.0, 1e4, 1e160, 1e300)
+POINTS = tuple(sorted({-x for x in EXTREME} | set(EXTREME)))
+PAIRS = tuple(product((-1e300, -750.0, -2.0, 1e-300, 1e-160, 1.0, 6.0, 1e160, 1e300), repeat=2))
+BITS = 4000
+CLAIMS = {"root": "exact", "stationary": "exact", "zero factor": "exact", "underflow": "small", "tail": "not", "rounding": "not"}
+"""What a kind of cause says of the number in exact arithmetic."""
+
+
+def calls(op):
+    if op.name in ("polygamma", "pown"):
+        return [f"polygamma({n}, x)" for n in (1, 2, 100)] if op.name == "polygamma" else [f"x**{n}" for n in (2, 3, 40, -7)]
+    return [f"{op.name}({', '.join('xyw'[:op.arity])})"]
+
+
+SMOOTH = [op.name for op in TABLE.values() if not op.truth and op.pieces == "" and op.name not in ("dup", "select", "fma")]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_a_zero_is_what_it_is_said_to_be(name):
+    """At extreme points, against ball arithmetic of 4000 bits."""
+    op = TABLE[name]
+    for text in calls(op):
+        program = parse(f"v = {text}\n")
+        names = [p.name for p in program.params]
+        derived = gradient(program, names, None, "reverse")
+        for values in (((x,) for x in POINTS) if len(names) == 1 else PAIRS):
+            at = dict(zip(names, values, strict=True))
+            explainer = Explainer(program, at, names)
+            found = {"v": (explainer.number(program.results[0].atom), Question(program.results[0].atom))}
+            found |= {f"dv_d{x}": (y, q) for _, x, y, q in explainer.derivatives(program.results, False)}
+            if not any(x == 0 for x, _ in found.values()):
+                continue
+            with precision(BITS):
+                box = {x: (y, y) for x, y in at.items()}
+                exact = dict(zip([r.name for r in derived.results], results(derived, interval_values(derived, box)), strict=True))
+            for result, (x, question) in found.items():
+                y = exact[result]
+                for cause in explainer.causes(question) if x == 0 and not y.nan else ():
+                    claim = CLAIMS.get(cause.kind)
+                    if claim == "exact":
+                        assert y.has(0), (text, at, result, cause)
+                    elif claim == "small":
+                        assert not (y.thin and y.lo == 0) and y.lo > -5e-324 and y.hi < 5e-324, (text, at, result, cause)
+                    elif claim == "not":
+                        assert not (y.thin and y.lo == 0), (text, at, result, cause)
+
+
+@pytest.mark.parametrize("text, at, kinds", [
+    ("gamma(x)", "x=-190.5", ["underflow", "underflow"]),
+    ("x**200", "x=1e-3", ["underflow", "underflow"]),
+    ("atan2(y, x)", "x=1e300,y=1e-300", ["underflow", "underflow"]), ("x/y", "x=1,y=1e300", ["underflow"]),
+    ("log(x)", "x=1", ["root"]), ("lgamma(x)", "x=2", ["root"]), ("cos(x)", "x=0", ["stationary"]),
+    ("fmod(x, 2)", "x=6", ["root"]),
+    ("acos(x)", "x=1", ["root"]), ("exp(x)", "x=-inf", ["tail", "tail"]),
+    ("x**y", "x=0.5,y=2000", ["underflow", "underflow", "underflow"])])
+def test_kinds(text, at, kinds):
+    (record,) = succeeds("why", "-e", f"v = {text}", "--at", at, "--format", "json").records
+    assert [c["kind"] for group in record["why"] for c in group["causes"] if 0 in group["results"].values()] == kinds
+
+
+def test_without_mpmath_nothing_is_claimed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpmath", None)
+    monkeypatch.setattr("adcli.lang.analyse.exact_zeros.mpmath_arithmetic", lambda digits: __import__("mpmath"))
+    text = succeeds("why", "-e", "v = gamma(x)", "--at", "x=-190.5").out
+    assert "is -0.0: exactly, or by underflow (mpmath would tell: pip install 'adcli[digits]')" in text
+    assert "root" not in text and "stationary" not in text
