@@ -18,7 +18,7 @@ from adcli.lang.ir.activity import with_outputs
 from adcli.lang.passes.simplify import simplify
 
 CONTRADICTION_DIGITS = 400
-LONGEST_CONTRADICTED = 2_000
+LONGEST_CONTRADICTED = 500
 """Operations of the longest program whose limits are worth looking for here."""
 MOST_DIRECTIONS = 6
 TERMS_FOR_A_CHECK = (6, 12)

@@ -16,7 +16,16 @@ from typing import Any
 from adcli.lang.analyse.findings import Finding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, read
-from adcli.lang.evaluate.asymptotic import AsymptoticSeries, Between, Beyond, Calculus, Expansion, Lost, nearby
+from adcli.lang.evaluate.asymptotic import (
+    MOST_PRODUCTS,
+    AsymptoticSeries,
+    Between,
+    Beyond,
+    Calculus,
+    Expansion,
+    Lost,
+    nearby,
+)
 from adcli.lang.evaluate.asymptotic_arithmetic import CONSTANT_NAN, Expansions, literal
 from adcli.lang.evaluate.exact_reals import Undecided, number
 from adcli.lang.evaluate.growth import SMALL
@@ -151,7 +160,7 @@ def one_side(program: Program, at: Mapping[str, float], x: str, side: int, terms
         values = every_value(program, point, expansions.arithmetic)
         result: Result = program.results[0]
         found, enough = judged(program, values, read(values, result.atom, expansions.arithmetic))
-        if enough:
+        if enough or expansions.c.work > MOST_PRODUCTS:
             break
     return found
 

@@ -16,10 +16,8 @@ from fractions import Fraction
 from adcli.lang.evaluate.exact_reals import ONE, ExactReal, Undecided, constant, exponential, logarithm, number, special
 from adcli.lang.evaluate.growth import CONSTANT, SMALL, Monomial, compare, descending, exponential_of
 
-MOST_PRODUCTS = 12_000
-"""Products of coefficients that one expansion of a program may take."""
-
-
+MOST_PRODUCTS = 25_000
+"""Products of coefficients that the expansions of one program may take."""
 TOO_LONG = "the expansion grows too long"
 
 

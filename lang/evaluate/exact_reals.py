@@ -100,7 +100,10 @@ class ExactReal:
         if len(self.terms) <= MOST_TERMS and all(
                 max(f.numerator.bit_length(), f.denominator.bit_length()) <= MOST_BITS for f in self.terms.values()):
             return self
-        value, error = self.estimate()
+        try:
+            value, error = self.estimate()
+        except Undecided:
+            return self
         return ExactReal({((symbol("sum", self, value, error), 1),): Fraction(1)})
 
     def estimate(self) -> tuple[float, float]:
@@ -133,7 +136,7 @@ class ExactReal:
         try:
             return float(q)
         except OverflowError:
-            return math.inf if q > 0 else -math.inf
+            raise Undecided("it is finite, but beyond the range of doubles") from None
 
     @cached_property
     def sign(self) -> int:
