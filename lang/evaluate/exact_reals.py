@@ -249,13 +249,27 @@ def enclosed(x: ExactReal, enough: Callable[[Any], bool]) -> Any | None:
 
 
 def interval(x: ExactReal) -> Any:
-    """Bounds of a number at the precision of the time."""
+    """Bounds of a number at the precision of the time: first of the constants it is made of, in the order they were made."""
+    needed: set[NamedConstant] = set()
+    left = [x]
+    while left:
+        new = {s for m in left.pop().terms for s, _ in m} - needed
+        needed |= new
+        left += [s.argument for s in new]
+    bounds: dict[NamedConstant, Any] = {}
+    for s in sorted(needed, key=lambda s: s.number):
+        bounds[s] = interval_of_constant(s, polynomial(s.argument, bounds))
+    return polynomial(x, bounds)
+
+
+def polynomial(x: ExactReal, bounds: dict[NamedConstant, Any]) -> Any:
+    """Bounds of a number from those of its constants."""
     from adcli.lang.evaluate.intervals import add, mul, point, pown
     total = point(0)
     for m, f in x.terms.items():
         term = ratio(f)
         for s, k in m:
-            term = mul(term, pown(interval_of_constant(s), point(k)))
+            term = mul(term, pown(bounds[s], point(k)))
         total = add(total, term)
     return total
 
@@ -265,10 +279,10 @@ def ratio(q: Fraction) -> Any:
     return div(point(q.numerator), point(q.denominator))
 
 
-def interval_of_constant(s: NamedConstant) -> Any:
+def interval_of_constant(s: NamedConstant, x: Any) -> Any:
     """Bounds of a constant: its function of the bounds of its argument."""
     from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
-    x, functions = interval(s.argument), interval_arithmetic().functions
+    functions = interval_arithmetic().functions
     name, _, parameter = s.function.partition(" ")
     match name:
         case "sum":

@@ -14,8 +14,10 @@ from functools import cmp_to_key, lru_cache
 
 from adcli.lang.evaluate.exact_reals import ExactReal, Undecided, number
 
-LEVELS = 6
+LEVELS = 8
 """Logarithms of logarithms that are told apart."""
+DEEPEST = 20
+"""Exponentials of exponentials."""
 NONE = (Fraction(0),) * LEVELS
 
 Powers = tuple[Fraction, ...]
@@ -25,11 +27,14 @@ Exponent = tuple[tuple["Monomial", ExactReal], ...]
 class Monomial:
     """A product of `powers` of x₀, x₁, … and of exp(φ), φ = `exponent`, its largest term first. Equal ones are one object."""
 
-    __slots__ = ("exponent", "key", "powers", "serial", "signed")
+    __slots__ = ("depth", "exponent", "key", "powers", "serial", "signed")
 
     def __init__(self, powers: Powers, exponent: Exponent, key: object, serial: int) -> None:
         self.powers, self.exponent, self.key, self.serial = powers, exponent, key, serial
         self.signed: int | None = None
+        self.depth = 1 + max((m.depth for m, _ in exponent), default=-1)
+        if self.depth > DEEPEST:
+            raise Undecided(f"exponentials more than {DEEPEST} deep")
 
     @property
     def growth(self) -> int:

@@ -38,3 +38,14 @@ def test_guaranteed_bounds_tell_what_doubles_cannot(name, monkeypatch):
         _ = again.sign
     with pytest.raises(Undecided, match="its digits cancel"):
         float(again)
+
+
+def test_constants_as_deep_as_a_program_is_long():
+    """Bounds are those of each constant once, without recursion."""
+    x = number(Fraction(1, 3))
+    for _ in range(3000):
+        x = constant("sin", x, math.sin) + number(Fraction(1, 3))
+    twice = x + constant("sin", x, math.sin) - x - constant("sin", x, math.sin)
+    assert twice.terms == {}
+    gap = x - number(Fraction(float(x)))
+    assert gap.sign in (1, -1) and abs(float(gap)) < 1e-15

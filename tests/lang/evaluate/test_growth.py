@@ -5,8 +5,9 @@ from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
+from adcli.lang.evaluate.asymptotic import Beyond
 from adcli.lang.evaluate.exact_reals import Undecided
-from adcli.lang.evaluate.growth import CONSTANT, SMALL, compare, variable
+from adcli.lang.evaluate.growth import CONSTANT, LEVELS, SMALL, compare, variable
 from adcli.lang.lower.frontend import parse
 from germs import at_infinity
 
@@ -52,6 +53,8 @@ def test_one_function_is_one_monomial():
         assert first is second, same
 
 
-def test_logarithms_beyond_those_told_apart_are_undecided():
+def test_towers_higher_than_any_in_use_are_undecided():
     with pytest.raises(Undecided, match="a logarithm taken more than"):
-        variable(6)
+        variable(LEVELS)
+    tower = "x" + "".join(f"; t{k} = exp({'x' if k == 1 else f't{k - 1}'})" for k in range(1, 60))
+    assert at_infinity(parse(f"a = {tower}; v = t59\n")) == Beyond("exponentials more than 20 deep")
