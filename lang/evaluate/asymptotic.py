@@ -16,8 +16,8 @@ from fractions import Fraction
 from adcli.lang.evaluate.exact_reals import ONE, ExactReal, Undecided, constant, exponential, logarithm, number, special
 from adcli.lang.evaluate.growth import CONSTANT, SMALL, Monomial, compare, descending, exponential_of
 
-MOST_PRODUCTS = 25_000
-"""Products of coefficients that the expansions of one program may take."""
+MOST_PRODUCTS = 15_000
+"""Products of coefficients that an expansion may take."""
 TOO_LONG = "the expansion grows too long"
 
 
@@ -162,7 +162,7 @@ class Calculus:
             for n, d in g.terms:
                 product = m * n
                 if error is None or compare(product, error) > 0:
-                    self.work += len(c.terms) * len(d.terms)
+                    self.work += c.length * d.length
                     if self.work > MOST_PRODUCTS:
                         raise Undecided(TOO_LONG)
                     terms.append((product, c * d))

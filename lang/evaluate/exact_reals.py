@@ -75,6 +75,11 @@ class ExactReal:
             return Fraction(0)
         return self.terms.get(()) if len(self.terms) == 1 else None
 
+    @cached_property
+    def length(self) -> int:
+        """The number of terms, very long coefficients counted more than once: what a product with it costs."""
+        return sum(1 + (f.numerator.bit_length() + f.denominator.bit_length()) // MOST_BITS for f in self.terms.values())
+
     def __add__(self, other: ExactReal) -> ExactReal:
         terms = dict(self.terms)
         for m, f in other.terms.items():
@@ -180,7 +185,7 @@ class ExactReal:
             exact = Fraction(root(q.numerator, a.denominator) or 0, root(q.denominator, a.denominator) or 1)
             if exact ** a.denominator == q:
                 return ExactReal({(): exact}).power(Fraction(a.numerator))
-            value = float(q) ** (1 / a.denominator)
+            value = rounded_root(q, a.denominator)
             s = symbol(f"power {Fraction(1, a.denominator)}", self, value, 4 * math.ulp(value), (q, a.denominator))
             return ExactReal({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
         return constant(f"power {a}", self, lambda x: x ** float(a))
@@ -213,6 +218,15 @@ def root(n: int, degree: int) -> int | None:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if middle ** degree < n else (low, middle)
     return low if low ** degree == n else None
+
+
+def rounded_root(q: Fraction, degree: int) -> float:
+    """The root of a positive number that may itself be beyond the range of doubles."""
+    shift = (q.numerator.bit_length() - q.denominator.bit_length()) // degree
+    try:
+        return math.ldexp(float(q * Fraction(2) ** (-shift * degree)) ** (1 / degree), shift)
+    except OverflowError:
+        raise Undecided("a root beyond the range of doubles") from None
 
 
 def number(x: float | int | Fraction) -> ExactReal:

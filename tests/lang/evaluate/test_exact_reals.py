@@ -49,3 +49,11 @@ def test_constants_as_deep_as_a_program_is_long():
     assert twice.terms == {}
     gap = x - number(Fraction(float(x)))
     assert gap.sign in (1, -1) and abs(float(gap)) < 1e-15
+
+
+@pytest.mark.parametrize("q", [Fraction(10) ** 400, Fraction(1, 10 ** 500), Fraction(7) ** 600 / 3, Fraction(5, 3)])
+@pytest.mark.parametrize("degree", [2, 3, 7])
+def test_roots_of_numbers_beyond_the_range_of_doubles(q, degree):
+    with mpmath.workdps(40):
+        want = float(mpmath.root(mpmath.mpf(q.numerator) / q.denominator, degree))
+    assert float(number(q).power(Fraction(1, degree))) == pytest.approx(want, rel=1e-14)
