@@ -1,9 +1,9 @@
 """Limits of values and derivatives at a point, along one input and from either side.
 
 The program of the value or derivative is carried out on expansions in the distance s from the point
-(`lang/evaluate/asymptotic_arithmetic.py`): x is x₀ + s or x₀ − s, every other input stays. The first term of the result is
-the limit, and a removable 0·∞ or 0/0 is gone. What the expansions cannot decide is said to be undecided; nothing is
-extrapolated or guessed.
+(`lang/evaluate/asymptotic_arithmetic.py`): x is x₀ + s or x₀ − s, or ±1/s at an infinity; every other input stays. The first
+term of the result is the limit, and a removable 0·∞ or 0/0 is gone. What oscillates is kept between bounds, whose common limit
+is its own. What neither decides is said to be undecided; nothing is extrapolated or guessed.
 """
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Monomial:
     def __init__(self, powers: Powers, exponent: Exponent, key: object, serial: int) -> None:
         self.powers, self.exponent, self.key, self.serial = powers, exponent, key, serial
         self.signed: int | None = None
-        self.depth = 1 + max((m.depth for m, _ in exponent), default=-1)
+        self.depth: int = 1 + max((m.depth for m, _ in exponent), default=-1)
         if self.depth > DEEPEST:
             raise Undecided(f"exponentials more than {DEEPEST} deep")
 
