@@ -257,7 +257,7 @@ def enclosed(x: ExactReal, enough: Callable[[Any], bool]) -> Any | None:
     for bits in ENCLOSURE_BITS:
         with ctx.workprec(bits):
             bounds = interval(x)
-            if not bounds.nan and enough(bounds):
+            if bounds.decoration and bounds.bounded and enough(bounds):   # it is certainly defined
                 return bounds
     return None
 
@@ -278,13 +278,14 @@ def interval(x: ExactReal) -> Any:
 
 def polynomial(x: ExactReal, bounds: dict[NamedConstant, Any]) -> Any:
     """Bounds of a number from those of its constants."""
-    from adcli.lang.evaluate.intervals import add, mul, point, pown
-    total = point(0)
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from adcli.lang.evaluate.intervals import point
+    functions, total = interval_arithmetic().functions, point(0)
     for m, f in x.terms.items():
         term = ratio(f)
         for s, k in m:
-            term = mul(term, pown(bounds[s], point(k)))
-        total = add(total, term)
+            term = functions["mul"](term, functions["pown"](bounds[s], point(k)))
+        total = functions["add"](total, term)
     return total
 
 

@@ -49,7 +49,7 @@ def test_a_zero_is_what_it_is_said_to_be(name):
                 exact = dict(zip([r.name for r in derived.results], results(derived, interval_values(derived, box)), strict=True))
             for result, (x, question) in found.items():
                 y = exact[result]
-                for cause in explainer.causes(question) if x == 0 and not y.nan else ():
+                for cause in explainer.causes(question) if x == 0 and y.decoration else ():
                     claim = CLAIMS.get(cause.kind)
                     if claim == "exact":
                         assert y.has(0), (text, at, result, cause)
