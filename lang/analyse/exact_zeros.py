@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adcli.lang.analyse.numeric_rules import arguments, rule_of, run
-from adcli.lang.evaluate import mpmath_arithmetic
+from adcli.lang.evaluate import MOST_EXPONENT_BITS, mpmath_arithmetic
 from adcli.lang.ir import Equation, Var
 
 ZERO_DIGITS = 400
@@ -21,13 +21,15 @@ ZERO, UNDERFLOW, ROUNDING, UNVERIFIED = "zero", "underflow", "rounding", "unveri
 
 def nature(e: Equation, values: Mapping[Var, Any], position: int | None = None) -> str:
     """What the 0 of an operation is, or that of its partial derivative with respect to an argument; operands are finite."""
+    args = arguments(e, values)
+    far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even for mpmath
     try:
-        x = exactly(e, arguments(e, values), position)
+        x = exactly(e, args, position)
     except ImportError:
         return UNVERIFIED
     if x is None or x != x:
         return UNVERIFIED
-    if x == 0 and (position is None or not e.op.saturates):   # the slope of what levels off falls to 0 and never reaches it
+    if x == 0 and not (e.op.saturates and (far or position is not None)):   # what levels off never reaches its limit
         return ZERO
     return UNDERFLOW if abs(x) < SMALLEST else ROUNDING
 

@@ -26,7 +26,7 @@ def calls(op):
     return [f"{op.name}({', '.join('xyw'[:op.arity])})"]
 
 
-SMOOTH = [op.name for op in TABLE.values() if not op.truth and op.pieces == "" and op.name not in ("dup", "select", "fma")]
+SMOOTH = [op.name for op in TABLE.values() if not op.truth and not op.pieces and op.name not in ("dup", "select", "fma")]
 
 
 @pytest.mark.parametrize("name", SMOOTH)
