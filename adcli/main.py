@@ -17,7 +17,7 @@ from importlib import import_module
 
 import click
 
-from adcli.command.usage import NobodyReads, Unfit, no_verb, said
+from adcli.command.usage import NobodyReads, Unfit, is_formula, no_verb, quoted, said
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
@@ -73,6 +73,8 @@ class Verbs(click.Group):
             fault = no_verb(args[0], VERBS)
             if args[0] == "-" or os.path.exists(args[0]):
                 fault.help = f"the verb comes first: adcli grad {args[0]}"
+            elif is_formula(args[0]):
+                fault.help = f"the verb comes first: adcli grad -e {quoted(args[0])}"
             raise fault
         return super().resolve_command(ctx, args)
 

@@ -30,6 +30,7 @@ TESTED_AS = {
     "lang/syntax/test_format.py": ("lang/syntax/flatten",),
     "lang/syntax/test_grammar.py": ("lang/syntax/tables",),
     "lang/syntax/test_printer.py": ("lang/ir/notation", "lang/syntax/scalar_printer"),
+    "lang/lower/test_fixes.py": ("lang/syntax/foreign", "lang/syntax/mend"),
     "lang/lower/test_program.py": ("lang/lower/inline", "lang/lower/scope", "lang/lower/assignments"),
     "lang/lower/test_comprehension.py": ("lang/lower/comprehension_body", "lang/lower/subscripts", "lang/lower/tensor_scope"),
     "lang/passes/test_comprehension_rules.py": ("lang/ir/comprehension", "lang/ir/elementwise"),

@@ -9,6 +9,7 @@ from adcli.input.points import axes, complete, ranks
 from adcli.input.values import value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import composed
 from adcli.task.tasks import Task
 
 
@@ -55,6 +56,7 @@ def components(spec: str, kind: str) -> dict[str, float]:
         name, equals, number = (s.strip() for s in part.partition("="))
         if not equals:
             raise AdError(f"--{kind}: '{part}' is not name=value")
+        name = composed(name)
         if name in given:
             raise AdError(f"--{kind}: '{name}' is given twice")
         given[name] = value(name, number)

@@ -16,6 +16,7 @@ from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import composed
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen
@@ -290,7 +291,7 @@ def _double(name: str, value: float) -> float:
 
 
 def _names(names: OneOrMore) -> OneOrMore:
-    return [names] if isinstance(names, str) else names
+    return [composed(n) for n in ([names] if isinstance(names, str) else names)] if names is not None else None
 
 
 def _some(names: Sequence[str]) -> str:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option
+from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option, both_given, no_file
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import composed
 from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
 
@@ -314,7 +315,7 @@ def names(text: str | None, option: str) -> list[str] | None:
     """A comma-separated list of names, None where the option was not given."""
     if text is None:
         return None
-    found = [name.strip() for name in text.split(",") if name.strip()]
+    found = [name.strip() for name in composed(text).split(",") if name.strip()]
     if not found:
         raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
     return found
@@ -325,7 +326,7 @@ def entries(text: str | None) -> list[str] | None:
     if text is None or ":" not in text:
         return names(text, "--of")
     found = []
-    for part in filter(None, (p.strip() for p in text.split(";"))):
+    for part in filter(None, (p.strip() for p in composed(text).split(";"))):
         before, colon, along = part.partition(":")
         *plain, last = [name.strip() for name in before.split(",")]
         found += [*filter(None, plain), f"{last}:{along}" if colon else last]
@@ -336,15 +337,18 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
     """The text of the program: a file, standard input, or the -e lines."""
     from adcli.lang.syntax.source import decode
     if program is not None and expressions:
-        raise AdError("give a PROGRAM file or -e, not both (rows go to --data)")
+        raise both_given(program)
     if expressions:
         return expression_source(expressions)
     if program is None:
         raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
     if program == "-":
         return decode(standard_input("the program").read(), "<stdin>")
-    with open(program, "rb") as file:
-        return decode(file.read(), program)
+    try:
+        with open(program, "rb") as file:
+            return decode(file.read(), program)
+    except FileNotFoundError:
+        raise no_file(program) from None
 
 
 def expression_source(expressions: tuple[str, ...]) -> Source:

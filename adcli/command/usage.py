@@ -5,8 +5,10 @@ click lets pass and a user would not want is refused here: a second PROGRAM, an 
 """
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -130,6 +132,42 @@ def no_verb(word: str, known: Iterable[str]) -> AdError:
     """The error for a word where the verb stands."""
     from adcli.command.synonyms import VERB_SYNONYMS
     return unknown("verb", word, known, VERB_SYNONYMS)
+
+
+FORMULA = re.compile(r"[*^=()+|<>?!\s\u00b2\u00b3\u221a\u2212\u00d7\u00f7\u00b7\u22c5]|^(\w{1,2}[-/])+\w{1,2}$|^\d[\d.]*\w$")
+"""What a program has and the name of a file rather not."""
+TABLE = re.compile(r"\.(csv|tsv|tab|ndjson|jsonl|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
+
+
+def is_formula(word: str) -> bool:
+    """Whether a word that stands for a file is rather a program."""
+    return FORMULA.search(word) is not None and not word.lower().endswith(".ad")
+
+
+def quoted(word: str) -> str:
+    """A word as a shell wants it."""
+    from shlex import quote
+    return quote(word)
+
+
+def both_given(word: str) -> AdError:
+    """The error for a PROGRAM beside -e: a table or one line more, perhaps."""
+    option = "--data" if TABLE.search(word) else "-e" if is_formula(word) else None
+    return AdError("give a PROGRAM file or -e, not both (rows go to --data)",
+                   help=option and f"write {option} {quoted(word)}")
+
+
+def no_file(path: str) -> AdError:
+    """The error for a program that is not there: a formula, or the name of a file mistyped."""
+    if is_formula(path):
+        help = f"for a formula write -e {quoted(path)}"
+    else:
+        folder, name = os.path.split(path)
+        with suppress(OSError):
+            stems = {os.path.splitext(n)[0]: n for n in os.listdir(folder or ".") if n.endswith(".ad")}
+            name = stems.get(alike(os.path.splitext(name)[0], list(stems)) or "", "")
+        help = f"did you mean '{os.path.join(folder, name)}'?" if name and os.path.join(folder, name) != path else ""
+    return AdError(f"{path}: No such file or directory", help=help or None)
 
 
 def said(error: click.ClickException) -> AdError:

@@ -24,6 +24,7 @@ from adcli.input.standard import opened
 from adcli.input.values import json_number, malformed, one_text, value
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError, nearest, plural
+from adcli.lang.ir.names import composed
 from adcli.lang.ir.sizes import bind
 from adcli.lang.ir.sizes import number as extent
 from adcli.output.tensors import Array, require_room
@@ -235,7 +236,7 @@ def read_npz(path: str, file: IO[bytes] | None = None) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(file or path) as archive:
             for entry in archive.infolist():
-                name, dot, suffix = entry.filename.rpartition(".")
+                name, dot, suffix = composed(entry.filename).rpartition(".")
                 if suffix != "npy" or not dot or entry.compress_type not in COMPRESSED:
                     raise AdError(f"{path}: {entry.filename} is not an array that NumPy wrote")
                 if name in found:

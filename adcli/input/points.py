@@ -18,6 +18,7 @@ from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
+from adcli.lang.ir.names import composed
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -249,6 +250,7 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
     if part.startswith("@"):
         return file_points(part[1:], bool(kinds))
     name, equals, text = (s.strip() for s in part.partition("="))
+    name = composed(name)
     if not equals or not name:
         raise AdError(f"'{part}' is not name=value", help="write --at x=2,y=5")
     if kinds and text[:1] in ("@", "["):
@@ -348,7 +350,7 @@ def object_point(path: str, number: int, item: object, tensors: bool) -> Point:
         item = item["at"]
     if not isinstance(item, dict):
         raise AdError(f"{path}: item {number} is not an object", help='write {"x": 2, "y": 5}')
-    return {name: json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
+    return {composed(name): json_value(f"{path}: item {number}: ", name, x, tensors) for name, x in item.items()}
 
 
 def json_value(where: str, name: str, x: object, tensors: bool) -> Any:
@@ -364,6 +366,8 @@ def complete(params: Sequence[Param], given: Mapping[str, Any], what: str = "inp
     known = {p.name for p in params}
     for name in given:
         if name not in known:
+            if composed(str(name)) in known:
+                return complete(params, {composed(n): x for n, x in given.items()}, what)
             raise unknown_name(what, str(name), [p.name for p in params])
     missing = [p.name for p in params if p.name not in given and p.default is None]
     if missing:

@@ -15,6 +15,7 @@ from adcli.input.distributions import NORMAL, SAMPLES, Sample, Spread, T, distri
 from adcli.input.points import SPREAD
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.ir.names import composed
 
 SIGN = re.compile(r"±|\+-|\+/-")
 CONCISE = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?\((\d+|\d*\.\d+|\d+\.)\)([eE][+-]?\d+)?", re.ASCII)
@@ -30,6 +31,7 @@ def split(spec: str, read: Read | None = None) -> tuple[str, dict[str, Spread]]:
     plain, spreads = [], {}
     for part in spec.split(","):
         name, _, text = (s.strip() for s in part.partition("="))
+        name = composed(name)
         file = text.startswith("@")
         found = from_file(name, text, read) if file and read else None if file else written(part, name, text)
         if found is None:

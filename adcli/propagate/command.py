@@ -17,6 +17,7 @@ from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
 from adcli.input.points import joined, several
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import composed
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, write_points
 from adcli.propagate import budgets
@@ -117,7 +118,7 @@ def coefficients(text: str | None) -> tuple[tuple[str, str, float], ...]:
     found: dict[frozenset[str], tuple[str, str, float]] = {}
     for part in filter(None, (p.strip() for p in (text or "").split(","))):
         pair, equals, number = part.partition("=")
-        x, colon, y = (name.strip() for name in pair.partition(":"))
+        x, colon, y = (composed(name).strip() for name in pair.partition(":"))
         if not (equals and colon and x and y):
             raise AdError(f"--correlation: '{part}' is not x:y=number", help="write --correlation x:y=0.5")
         r = value(f"{x}:{y}", number)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from adcli.input.fields import COMMA, Fault, field_number, shown
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
+from adcli.lang.ir.names import composed
 from adcli.output.numbers import NON_FINITE
 from adcli.rows.dialect import Dialect
 from adcli.rows.tables import field_pattern, row_pattern
@@ -65,7 +66,7 @@ class Table:
         columns = self.dialect.columns
         if columns is None:
             self.header = text
-            self._take_names([self._word(field) for field in fields])
+            self._take_names([composed(self._word(field)) for field in fields])
             return True
         wanted = list(columns) or [p.name for p in self.inputs][:len(fields)]
         if len(wanted) != len(fields):
@@ -300,7 +301,7 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
                     "--input-format json reads objects written over lines" if begun else None) from None
     if not isinstance(found, dict):
         raise Fault("not a JSON object", "write one object per line: {\"x\": 2}")
-    return found
+    return found if text.isascii() else {composed(name): x for name, x in found.items()}
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 Span = tuple[int, int]
 
@@ -18,6 +19,17 @@ MOST_FAULTS = 20
 
 EXCERPT_WIDTH = 100
 """Characters of a source line that a diagnostic shows; a longer line is cut around the carets."""
+
+
+class Fix(NamedTuple):
+    """What mends a fault: the text `start`..`end` of the source becomes `text`."""
+
+    start: int
+    end: int
+    text: str
+
+    def applied(self, text: str) -> str:
+        return text[:self.start] + self.text + text[self.end:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +66,14 @@ class Source:
 class AdError(ValueError):
     """Something is wrong with a program or a point.
 
-    `message` says what; `span` and `source`, where known, say where; `help` says how to mend it; `more` holds further
-    errors found in the same run. `line` and `column` count from 1 and are None where there is no place.
+    `message` says what; `span` and `source`, where known, say where; `help` says how to mend it, and `fix` does so; `more` holds
+    further errors found in the same run. `line` and `column` count from 1 and are None where there is no place.
     """
 
     def __init__(self, message: str, span: Span | None = None, help: str | None = None, source: Source | None = None,
-                 more: Iterable[AdError] = ()) -> None:
+                 more: Iterable[AdError] = (), fix: Fix | None = None) -> None:
         super().__init__(message)
-        self.message, self.span, self.help, self.source, self.more = message, span, help, source, tuple(more)
+        self.message, self.span, self.help, self.source, self.more, self.fix = message, span, help, source, tuple(more), fix
 
     @property
     def line(self) -> int | None:
@@ -75,7 +87,7 @@ class AdError(ValueError):
         return "\n".join([diagnostic("error", self.message, self.span, self.source, self.help), *map(str, self.more)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.span, self.help, self.source, self.more)
+        return type(self), (self.message, self.span, self.help, self.source, self.more, self.fix)
 
 
 AdError.__module__ = "adcli"   # what users import it from, and what a traceback calls it
@@ -136,10 +148,15 @@ def nearest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = Mappi
     begins with it, or that is spelled almost as it is. A synonym that is not a known word is said to be written.
     """
     words = list(known)
-    meant = synonyms.get(word) or alike(word, words)
-    if meant is None:
+    found = meant(word, words, synonyms)
+    if found is None:
         return None
-    return f"did you mean '{meant}'?" if meant in words else f"write {meant}"
+    return f"did you mean '{found}'?" if found in words else f"write {found}"
+
+
+def meant(word: str, known: list[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The word that an unknown word stands for, as in `nearest`."""
+    return synonyms.get(word) or alike(word, known)
 
 
 def alike(word: str, words: list[str]) -> str | None:

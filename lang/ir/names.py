@@ -13,6 +13,14 @@ RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "no
 """Words that the language reads as something else."""
 
 
+def composed(text: str) -> str:
+    """A name, or a text with names, in the form in which names are compared: NFC, and the micro sign as the letter mu."""
+    if text.isascii():
+        return text
+    import unicodedata
+    return unicodedata.normalize("NFC", text).replace("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}")
+
+
 class Names:
     """Names in use, with fresh ones on request in constant time."""
 

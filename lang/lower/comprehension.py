@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, text, weight
 from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript
-from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.ir.errors import AdError, Fix, Note
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
 from adcli.lang.lower.comprehension_body import (
@@ -188,10 +188,20 @@ class TensorStatement:
         except AdError as fault:
             if fault.span is None:
                 fault.span = (self.s.start, self.s.end)
+            if self.is_like_function(b):
+                text = self.context.text(Token("", "", self.s.start, self.s.end), 60)
+                fault.help, fault.fix = f"for a function write def {text}", Fix(self.s.start, self.s.start, "def ")
             raise
         if self.s.symbol == "=":
             self.check_not_reduced(b, write)
         return domain
+
+    def is_like_function(self, b: Elements) -> bool:
+        """Whether the statement reads no element, and its subscripts are names that it reads: `f(x) = x**2`."""
+        names = [n.text for n in self.s.subscripts or () if type(n) is Token and n.type == "NAME"]
+        read = {n.text for n in postorder(self.s.value) if type(n) is Token}
+        plain = self.s.symbol == "=" and not self.s.clauses and self.before is None and self.declared is None
+        return plain and not b.accesses and 0 < len(names) == len(self.s.subscripts or ()) and bool(read & {*names})
 
     def write_access(self, write: tuple[Subscript, ...], known: tuple[Affine, ...]) -> Access:
         if len(known) != len(write):

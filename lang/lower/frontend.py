@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adcli.lang.ir import Program
-from adcli.lang.ir.errors import Source
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.inline import Template
 from adcli.lang.lower.program import functions, lower
 from adcli.lang.syntax.parse import parse_tree, read
@@ -27,7 +27,17 @@ def parse_source(source: Source) -> Program:
 def tree_and_program(source: Source) -> tuple[Tree, Program]:
     """The same, with the source tree, for callers that write the text anew."""
     tree, faults = read(source)
-    return tree, lower(tree, prelude, faults)
+    try:
+        return tree, lower(tree, prelude, faults)
+    except AdError as error:
+        from adcli.lang.lower.fixes import tried  # only after a fault
+        raise tried(error, tree, lowered) from None
+
+
+def lowered(source: Source) -> Program:
+    """The program that a text says, or its faults as they stand."""
+    tree, faults = read(source)
+    return lower(tree, prelude, faults)
 
 
 @lru_cache(maxsize=1)

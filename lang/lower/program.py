@@ -11,15 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Param, Program, Result, Var
-from adcli.lang.ir.errors import MOST_FAULTS, AdError, together
+from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
 from adcli.lang.ir.gc import paused
+from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
 from adcli.lang.lower.scope import POISON, Context, FunctionScope
 from adcli.lang.lower.tensor_scope import TensorFunction, TensorScope, declared
-from adcli.lang.syntax.constants import NAMED_CONSTANTS, evaluated
+from adcli.lang.syntax.chain import level
+from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.tree import (
     Assign,
     Broken,
@@ -120,6 +122,7 @@ class MainScope(TensorScope):
         results = self.results()
         if self.faults:
             return None
+        self.note_foreign()
         params = (*self.declared.values(), *self.found.values())
         return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
 
@@ -210,14 +213,23 @@ class MainScope(TensorScope):
         check_name(self.context, token)
         self.check_target(token)
         if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
-            name, sign = token.text, statement.symbol[0]
-            at = self.context.source.text.index(statement.symbol, token.end)
-            raise AdError(f"there is no '{statement.symbol}'", (at, at + 2), f"write {name} = {name} {sign} ...",
-                          self.context.source)
+            raise self.augmented(statement)
         atom = self.compute(statement)
         if not statement.symbol.endswith("!"):
             self.unread.pop(token.text, None)   # what it starts from is read
         self.bind(token, atom)
+
+    def augmented(self, statement: TensorAssign) -> AdError:
+        """`x += 1`, where x is a number."""
+        name, symbol = statement.target.text, statement.symbol
+        at = self.context.source.text.index(symbol, statement.target.end)
+        value = self.context.text(statement.value)
+        help = f"write {name} = {name} {symbol[0]} {value}"
+        fault = AdError(f"there is no '{symbol}'", (at, at + 2), help, self.context.source)
+        if value != "...":
+            text = f"{name} {symbol[0]} {enclosed((value, level(statement.value)), PRODUCT if symbol == '+=' else ATOM)}"
+            fault.help, fault.fix = f"write {name} = {text}", Fix(statement.start, statement.end, f"{name} = {text}")
+        return fault
 
     # Names.
 
@@ -260,6 +272,13 @@ class MainScope(TensorScope):
         self.assigned.add(name)
         if name != "_":   # a value that is not wanted; it can be read, but is no output
             self.unread[name] = token
+
+    def note_foreign(self) -> None:
+        """Say which inputs may have been meant otherwise: a constant of another language, or a product."""
+        suspects = [n for n in self.found if n in CONSTANTS_ELSEWHERE or not n.isascii()]
+        if suspects:
+            from adcli.lang.lower.suspects import notes  # only where there are some
+            self.context.notes += notes(self.tree, suspects)
 
     # Declarations.
 
@@ -351,8 +370,12 @@ class MainScope(TensorScope):
 
     def check_real(self, token: Token, atom: Atom) -> None:
         if type(atom) is Var and atom.truth:
+            value = next((s.values[0] for s in reversed(self.tree.statements)
+                          if isinstance(s, Assign) and [t.text for t in s.targets] == [token.text]), None)
+            text = "c" if value is None else self.context.text(value)
+            fix = None if value is None or text == "..." else Fix(value.start, value.end, f"{text} ? 1 : 0")
             raise self.context.fault(f"output '{token.text}' is a truth value", token,
-                                     "an output is a number: write c ? 1 : 0")
+                                     f"an output is a number: write {text} ? 1 : 0", fix)
 
     def no_output(self) -> AdError:
         source = self.tree.source
@@ -362,6 +385,8 @@ class MainScope(TensorScope):
         definition = next(iter(self.context.functions), None)
         if definition is not None and all(isinstance(s, Def) for s in self.tree.statements):
             names = ", ".join(p.name or "" for p in self.context.functions[definition].params)
-            return AdError("the program only defines functions", None, f"call one: v = {definition}({names})",
-                           source)
+            call = f"v = {definition}({names})"
+            end, between = len(source.text.rstrip()), "\n" if "#" in source.text else "; "
+            return AdError("the program only defines functions", None, f"call one: {call}", source,
+                           fix=Fix(end, len(source.text), f"{between}{call}"))
         return AdError("the program has no output", None, "an output is a name assigned and never read: v = x*y", source)

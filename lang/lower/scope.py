@@ -11,16 +11,18 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.errors import AdError, Note, Source, Span, plural
+from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.scan import wrong_character
 from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
 
 HIDDEN = ("pown", "dup")
 """Rows that are no functions of the language."""
+
+TRUTHS = {"true": "1 == 1", "True": "1 == 1", "TRUE": "1 == 1", "false": "1 != 1", "False": "1 != 1", "FALSE": "1 != 1"}
+"""Constants of other languages."""
 
 POISON = Var("?")
 """The value of a name whose own statement has a fault; whatever is done with it is no further fault."""
@@ -50,8 +52,8 @@ class Context:
     def library_functions(self) -> Mapping[str, Template]:
         return self.library() if self.library else {}
 
-    def fault(self, message: str, at: Node, help: str | None = None) -> AdError:
-        return AdError(message, (at.start, at.end), help, self.source)
+    def fault(self, message: str, at: Node, help: str | None = None, fix: Fix | None = None) -> AdError:
+        return AdError(message, (at.start, at.end), help, self.source, fix=fix)
 
     def note(self, message: str, at: Token) -> None:
         self.notes.append(Note(message, (at.start, at.end), self.source))
@@ -164,12 +166,21 @@ class Scope:
         text = self.context.text(bare(node))
         if wanted == "r":
             return self.context.fault("a truth value used as a number", node, f"write {text} ? 1 : 0")
+        if text in TRUTHS:
+            return self.context.fault(f"there is no constant '{text}'", node, f"write {TRUTHS[text]}",
+                                      Fix(node.start, node.end, TRUTHS[text]))
         return self.context.fault("a number used as a truth value", node, f"compare it, for example {text} != 0")
 
     def remainder(self, node: Op | Call) -> AdError:
         """`%` is an operator of tensor comprehensions only."""
+        from adcli.lang.syntax.characters import wrong_character  # only after a fault
         at = self.context.source.text.find("%", node.args[0].end)
-        return wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
+        fault = wrong_character(Token("BAD", "%", at, at + 1), self.context.source)
+        first, second = (self.context.text(bare(a)) for a in node.args)
+        if "..." not in (first, second):
+            text = f"fmod({first}, {second})"
+            fault.help, fault.fix = f"write {text}", Fix(node.start, node.end, text)
+        return fault
 
     # Calls.
 
@@ -206,7 +217,7 @@ class Scope:
         given = len(node.args)
         if given < least or (most is not None and given > most):
             wanted = plural(least, "argument") + ("" if most is not None else " or more")
-            raise self.context.fault(f"'{node.name}' takes {wanted}, not {given}", node, self.instead(node))
+            raise self.context.fault(f"'{node.name}' takes {wanted}, not {given}", node, *self.instead(node))
 
     def check_results(self, node: Call, given: int, wanted: int) -> None:
         if given != wanted:
@@ -227,14 +238,16 @@ class Scope:
             what = "a value" if name in assigned_names(self.context.tree) else "an input"
             inner = self.context.text(Token("", "", node.start + len(name), node.end))
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
-                                      f"write {name}*{inner if inner != '...' else '(...)'}")
+                                      f"write {name}*{inner if inner != '...' else '(...)'}",
+                                      Fix(node.start + len(name), node.start + len(name), "*"))
         known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
-        return self.context.fault(f"unknown function '{name}'", node_name(node), self.instead(node, known))
+        return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
-    def instead(self, node: Call, known: Collection[str] = ()) -> str | None:
-        """What to write for a call that the language does not have; `known` are functions that may be meant."""
+    def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:
+        """What to write for a call that the language does not have, in words and as a change; `known` are functions that may be
+        meant."""
         from adcli.lang.lower.suggestions import instead  # only after a fault
-        return instead(self.context.tree, node, self.values(), self.declares, known)
+        return instead(self.context.tree, node, self.values(), self.declares, known) or (None, None)
 
     def values(self) -> Mapping[str, Atom]:
         """The values that the text has here, by name."""

@@ -7,21 +7,25 @@ the program does not use; a tensor that the program does not have is declared. S
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Var
-from adcli.lang.ir.affine import text
-from adcli.lang.ir.errors import nearest
+from adcli.lang.ir.affine import text as affine_text
+from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, INFIX, NOT, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare
 
 SYNONYMS = {
     "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
     "reciprocal": "recip", "inv": "recip",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
+    "arctanh": "atanh", "tg": "tan", "arctg": "atan", "sh": "sinh", "ch": "cosh", "th": "tanh", "sq": "square", "int": "trunc",
+    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "fix": "trunc", "rint": "round",
+    "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
     "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "clip": "clamp",
     "mod": "fmod", "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "loggamma": "lgamma", "lngamma": "lgamma",
     "psi": "digamma", "expit": "sigmoid", "logistic": "sigmoid", "negative": "negate",
@@ -30,20 +34,30 @@ SYNONYMS = {
 
 EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
+    ("if", 3): "{0:truth} ? {1:or} : {2}", ("iif", 3): "{0:truth} ? {1:or} : {2}", ("cond", 3): "{0:truth} ? {1:or} : {2}",
     ("log", 2): "log({0}) / log({1})", ("norm", 2): "hypot({0}, {1})", ("atan", 2): "atan2({0}, {1})",
     ("cot", 1): "1 / tan({0})", ("sec", 1): "1 / cos({0})", ("csc", 1): "1 / sin({0})", ("exp10", 1): "10**{0:unary}",
+    ("ctg", 1): "1 / tan({0})", ("factorial", 1): "gamma({0:sum} + 1)", ("root", 2): "{0:atom}**(1 / {1:unary})",
+    ("nthroot", 2): "{0:atom}**(1 / {1:unary})", ("logb", 2): "log({0}) / log({1})", ("logn", 2): "log({0}) / log({1})",
+    ("float", 1): "{0}", ("double", 1): "{0}", ("real", 1): "{0}", ("print", 1): "{0}",
     ("sum", 2): "{0:sum} + {1:product}", ("prod", 2): "{0:product} * {1:unary}",
     ("floordiv", 2): "floor({0:product} / {1:unary})",
     ("radians", 1): "{0:product} * pi / 180", ("degrees", 1): "{0:product} * 180 / pi", ("heaviside", 1): "{0:sum} >= 0 ? 1 : 0",
 }
 """By the function and the number of its arguments, each with the level that it needs where it stands."""
-OTHER_LEVELS = {"select": TERNARY, "not": NOT, "neg": UNARY, "pos": UNARY, "rem": PRODUCT}
-SLOT_LEVELS = {"": TERNARY, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
+SLOT_LEVELS = {"": TERNARY, "atom": ATOM, "or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY}
+
+DERIVATIVES = frozenset(("diff", "grad", "derivative", "differentiate", "D", "deriv", "gradient", "jacobian", "hessian",
+                         "Derivative"))
+"""Functions that differentiate."""
+FUNCTION_NAMES = "fghFGH"
+"""Names that are rather those of functions than of factors."""
 
 STATEMENTS = {
     "sum": ("v +=! x(i)",),
     "prod": ("v *=! x(i)",),
-    "mean": ("v +=! x(i) / N",),
+    "mean": ("v +=! x(i) / N",), "average": ("v +=! x(i) / N",), "avg": ("v +=! x(i) / N",),
+    "max": ("v max=! x(i)",), "min": ("v min=! x(i)",), "amax": ("v max=! x(i)",), "amin": ("v min=! x(i)",),
     "norm": ("s +=! x(i)**2; v = sqrt(s)",),
     "softmax": ("m max=! x(i); e(i) = exp(x(i) - m); s +=! e(i); v(i) = e(i) / s",),
     "logsumexp": ("m max=! x(i); s +=! exp(x(i) - m); v = m + log(s)",),
@@ -62,14 +76,53 @@ LONGEST_QUOTE = 40
 """Characters of an argument that is repeated in a message."""
 
 
-def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, known: Collection[str] = ()) -> str | None:
+class Suggestion(NamedTuple):
+    """What to write instead, and the change that does it where that is known."""
+
+    help: str
+    fix: Fix | None = None
+
+
+def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, known: Collection[str] = ()) -> Suggestion | None:
     """Help for a call that the language does not have, in a scope with these values; `declares`: inputs may be declared there;
     `known` are functions that may be meant."""
     whole = statement_of(tree, node)
-    help = reduction(tree, node, whole) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
-    if help or len(node.name) == 1 or node.name in STATEMENTS:
-        return help
-    return nearest(node.name, known, SYNONYMS) if known else None
+    found = reduction(tree, node, whole) or expression(tree, node, whole, env) or statements(tree, node, whole, env, declares)
+    if found or node.name in STATEMENTS or not known:
+        return found
+    return (None if len(node.name) == 1 else another_name(node, known)) or derivative(tree, node) or product(tree, node)
+
+
+def another_name(node: Call, known: Collection[str]) -> Suggestion | None:
+    """The function that a mistyped or foreign name stands for."""
+    plain = unicodedata.normalize("NFKC", node.name)
+    name = plain if plain in known else meant(node.name, list(known), SYNONYMS)
+    if name is None:
+        return None
+    help = f"did you mean '{name}'?" if name in known else f"write {name}"
+    return Suggestion(help, Fix(node.start, node.start + len(node.name), name))
+
+
+def derivative(tree: Tree, node: Call) -> Suggestion | None:
+    """`diff(x**2, x)`, and `d/dx(x**2)`."""
+    text = tree.source.text
+    before = re.search(r"(?<!\w)[d∂]\s*/\s*\Z", text[:node.start])
+    quotient = before is not None and node.name[0] in "d∂" and len(node.args) == 1
+    if not (quotient or node.name in DERIVATIVES) or not node.args or not (formula := quoted(tree, node.args[0])):
+        return None
+    wrt = node.name[1:] if quotient else next((t for a in node.args[1:2] if (t := quoted(tree, a)) and t.isidentifier()), None)
+    start = before.start() if quotient and before else node.start
+    by = f" --wrt {wrt}" if wrt else ""
+    return Suggestion(f"write {formula}; adcli grad{by} differentiates the program", Fix(start, node.end, f"({formula})"))
+
+
+def product(tree: Tree, node: Call) -> Suggestion | None:
+    """`x(y + 1)`, where x is no function."""
+    factor = len(node.name) <= 2 and node.name not in FUNCTION_NAMES
+    if not factor or len(node.args) != 1 or isinstance(bare(node.args[0]), Token) or not (inner := quoted(tree, node.args[0])):
+        return None
+    at = node.start + len(node.name)
+    return Suggestion(f"for a product write {node.name}*({inner})", Fix(at, at, "*"))
 
 
 def statement_of(tree: Tree, node: Call) -> Statement | None:
@@ -89,24 +142,29 @@ def quoted(tree: Tree, node: Node) -> str | None:
     return found if len(found) <= LONGEST_QUOTE and "\n" not in found else None
 
 
-def reduction(tree: Tree, node: Call, whole: Statement | None) -> str | None:
+def reduction(tree: Tree, node: Call, whole: Statement | None) -> Suggestion | None:
     """`C(i) = sum(A(i, j))` as a comprehension."""
     if not isinstance(whole, TensorAssign) or whole.symbol != "=" or node.name not in REDUCING or len(node.args) != 1:
         return None
     value = None if isinstance(bare(node.args[0]), Token) else quoted(tree, node.args[0])
     target = tree.source.text[whole.start:node.start].rpartition("=")[0].rstrip()
-    return f"write {target} {REDUCING[node.name]} {value}" if value else None
+    return written(f"{target} {REDUCING[node.name]} {value}", whole) if value else None
 
 
-def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> str | None:
+def written(text: str, instead_of: Call | Statement) -> Suggestion:
+    return Suggestion(f"write {text}", Fix(instead_of.start, instead_of.end, text))
+
+
+def expression(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom]) -> Suggestion | None:
     """The expression that a call is, in parentheses where it stands inside another one."""
-    form = EXPRESSIONS.get((node.name, len(node.args)))
+    form = EXPRESSIONS.get((node.name.lower(), len(node.args)))
     if form is None:
         return None
     args = [Argument(text, level(bare(a)), truth(bare(a), env)) for a in node.args if (text := quoted(tree, bare(a)))]
-    written = form.format(*(args if len(args) == len(node.args) else [Argument(x, truth=True) for x in "xyz"]))
+    if len(args) < len(node.args):   # too long to be repeated
+        return Suggestion(f"write {form.format(*(Argument(x, truth=True) for x in 'xyz'))}")
     alone = whole is not None or re.fullmatch(r"\w+\([^()]*\)", form)
-    return f"write {written}" if alone else f"write ({written})"
+    return written(form.format(*args) if alone else f"({form.format(*args)})", node)
 
 
 class Argument(NamedTuple):
@@ -130,14 +188,7 @@ def truth(node: Node, env: Mapping[str, Atom]) -> bool:
     return isinstance(node, Op) and OR <= level(node) <= COMPARISON
 
 
-def level(node: Node) -> int:
-    """The level of the operator that an expression is made by."""
-    if not isinstance(node, Op):
-        return ATOM
-    return INFIX[node.name][1] if node.name in INFIX else OTHER_LEVELS[node.name]
-
-
-def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool) -> str | None:
+def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str, Atom], declares: bool) -> Suggestion | None:
     """The statements that a function of tensors is."""
     ranks = [rank(a, env) for a in node.args]
     form = form_for(node.name, ranks)
@@ -158,10 +209,16 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     declared = [f"{meant[letter]}({', '.join(sizes[i] for i in subscripts(form, letter))})"
                 for letter, dimensions in zip("xy", ranks, strict=False) if dimensions is None]
     meant["N"] = elements(env[meant["x"]]) if ranks[0] is not None else sizes["i"]
-    written = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
+    text = re.sub(r"\b[a-zN]\b", lambda m: meant[m[0]], form)
     if declared:
-        written = f"input {', '.join(declared)}; {written}"
-    return f"write {written}" if target else f"give it a name first: {written}"
+        text = f"input {', '.join(declared)}; {text}"
+    if target and whole is not None:
+        return written(text, whole)
+    outer = next((s for s in tree.statements if s.start <= node.start and node.end <= s.end and not isinstance(s, Def)), None)
+    help = f"give it a name first: {text}"
+    if outer is None:
+        return Suggestion(help)
+    return Suggestion(help, Fix(outer.start, node.end, f"{text}; {tree.source.text[outer.start:node.start]}{meant['v']}"))
 
 
 def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
@@ -173,7 +230,7 @@ def rank(node: Node, env: Mapping[str, Atom]) -> int | None:
 
 def elements(tensor: Atom) -> str:
     """The number of elements of a tensor."""
-    extents = [text(e) for e in tensor.shape] if isinstance(tensor, Var) else []
+    extents = [affine_text(e) for e in tensor.shape] if isinstance(tensor, Var) else []
     product = " * ".join(e if e.isalnum() else f"({e})" for e in extents)
     return product if len(extents) == 1 else f"({product})"
 

@@ -65,6 +65,9 @@ class TensorScope(EquationScope):
             return self.held(atom, node)
         if not self.is_function(node.name):
             raise self.unknown(node)
+        row = TABLE.get(node.name) if node.name not in self.context.functions else None
+        if row is not None and row.variadic:   # max(x) of a tensor
+            self.check_count(node, row.arity, None)
         return None
 
     def name(self, token: Token, whole: bool) -> Node | None:

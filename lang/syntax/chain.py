@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.notation import AND, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
+from adcli.lang.ir.errors import AdError, Fix
+from adcli.lang.ir.notation import AND, ATOM, COMPARISON, INFIX, NOT, OR, POWER, PRODUCT, SUM, TERNARY, UNARY
 from adcli.lang.syntax.tree import Node, Op, Token
 
 BINARY = {
@@ -40,6 +40,7 @@ class Chained(AdError):
         first, second = self.symbols
         both = f"write {a} {first} {b} and {b} {second} {c}"
         self.help = both if len(both) <= 80 and "\n" not in both else "join two comparisons with and"
+        self.fix = Fix(*self.span, both.removeprefix("write ")) if self.span else None
 
     def __reduce__(self) -> tuple[object, ...]:
         return AdError, (self.message, self.span, self.help, self.source, self.more)
@@ -78,6 +79,16 @@ class Chain:
         """Apply the operators that bind at least as tightly as `level`."""
         while self.ops and self.ops[-1][0] >= level:
             self.fold()
+
+
+OTHER_LEVELS = {"select": TERNARY, "not": NOT, "neg": UNARY, "pos": UNARY, "rem": PRODUCT}
+
+
+def level(node: Node) -> int:
+    """The level of the operator that an expression is made by."""
+    if not isinstance(node, Op):
+        return ATOM
+    return INFIX[node.name][1] if node.name in INFIX else OTHER_LEVELS[node.name]
 
 
 def finished(chain: Any) -> Node:

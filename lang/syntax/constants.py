@@ -8,7 +8,13 @@ from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Assign, Call, Node, Token, bare, postorder
 
-NAMED_CONSTANTS = {"pi": math.pi, "inf": math.inf, "nan": math.nan}
+NAMED_CONSTANTS = {"pi": math.pi, "π": math.pi, "inf": math.inf, "nan": math.nan}
+CONSTANTS_ELSEWHERE = {
+    "e": "exp(1)", "E": "exp(1)", "PI": "pi", "Pi": "pi", "M_PI": "pi", "Inf": "inf", "INF": "inf", "Infinity": "inf",
+    "infinity": "inf", "oo": "inf", "NaN": "nan", "NAN": "nan", "True": "1", "False": "0", "true": "1", "false": "0",
+    "None": "nan",
+}
+"""What is written here for constants of other languages, whose names are inputs."""
 ARITHMETIC = ("neg", "add", "sub", "mul", "div", "pow")
 ALLOWED = "numbers, pi, inf and + - * / ** of them"
 NEVER_HIDDEN = ("inf", "nan")

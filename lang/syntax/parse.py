@@ -6,10 +6,12 @@ all faults are reported together.
 """
 from __future__ import annotations
 
+from itertools import count
+
 from adcli.lang.ir.errors import AdError, Source, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
-from adcli.lang.syntax.scan import scan
+from adcli.lang.syntax.scan import expression_tokens, scan
 from adcli.lang.syntax.tree import Statement, Token, Tree
 
 
@@ -30,13 +32,26 @@ def read(source: Source) -> tuple[Tree, list[AdError]]:
         statements = read_tokens(tokens, source)
     except (AdError, Unexpected):
         statements, faults = read_again(tokens, names, source)
+    if not source.text.isascii():
+        from adcli.lang.syntax.characters import suspicious  # most programs have no need of it
+        faults += suspicious(names, comments, source)
     return Tree(source, statements, comments, names), faults
 
 
 def read_again(tokens: list[Token], names: set[str], source: Source) -> tuple[list[Statement], list[AdError]]:
-    """What tokens say that are no statements as they stand; words that turn out to be names are added to `names`."""
+    """What tokens say that are no statements as they stand; words that turn out to be names are added to `names`. A text that is
+    one expression is an assignment to `f`, as on a command line."""
     from adcli.lang.syntax.line_ends import laid_out  # a plain text is read without these two
     from adcli.lang.syntax.recover import recover
+    if expression := expression_tokens(tokens):
+        name = next(n for i in count(1) if (n := f"f{i}" if i > 1 else "f") not in names)
+        at = expression[0].start
+        try:
+            statements = read_tokens([Token("NAME", name, at, at), Token("EQUAL", "=", at, at), *expression, tokens[-1]], source)
+        except (AdError, Unexpected):
+            return recover(source)
+        names.add(name)
+        return statements, []
     tensors = laid_out(tokens)
     if tensors is None:
         return recover(source)

@@ -8,11 +8,12 @@ name that only the fault made disappear.
 from __future__ import annotations
 
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
-from adcli.lang.syntax.scan import OPERAND_END, scan, wrong_character
-from adcli.lang.syntax.tree import Broken, Statement, Token
+from adcli.lang.syntax.mend import LONGEST_QUOTE, mended, missing_operator
+from adcli.lang.syntax.scan import OPERAND_END, scan
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())
@@ -20,10 +21,6 @@ DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
 ALONE = "an expression by itself does nothing"
 CARRY = "an expression in parentheses may span several lines"
-OPERAND_STARTS = ("NAME", "NUMBER", "LPAR")
-POWERS = ("**", "^")
-LONGEST_QUOTE = 40
-"""Longest piece of the program that a help text quotes."""
 
 FOREIGN = {
     "if": "for a choice write c ? a : b", "else": "for a choice write c ? a : b", "for": "there are no loops",
@@ -42,11 +39,14 @@ def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
     statements: list[Statement] = []
     faults: list[AdError] = []
     carried = False
-    for unit, structural in cut(tokens, source):
+    units = with_types(cut(tokens, source))
+    for unit, structural in units:
         bad = {t.text: t for t in reversed(unit) if t.type == "BAD"}   # the first of each character
         found = structural + [wrong_character(t, source) for t in bad.values()]
-        if not found:
-            read, found = read_unit(unit, source)
+        if found:
+            found = foreign(unit, source, len(units) == 1) or found
+        else:
+            read, found = read_unit(unit, source, len(units) == 1)
             statements += read
             if found and carried and found[0].message == ALONE:
                 found, carried = [], False   # the rest of an expression that the line before broke off
@@ -82,6 +82,9 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
             continue
         if inside and not token.text and index < len(tokens) - 1:
             continue   # the separator that the scanner put before a `}`
+        if kind == "SEP" and token.text == ";" and inside and not starts_statement(tokens, index + 1):
+            unit.append(token)   # as some spell the comma
+            continue
         if kind in ("SEP", "NEWLINE"):
             if not opened or inside or block_ends(tokens, index + 1):
                 end()
@@ -101,6 +104,17 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
                                       None, source))
         unit.append(token)
     return units
+
+
+def with_types(units: list[tuple[list[Token], list[AdError]]]) -> list[tuple[list[Token], list[AdError]]]:
+    """The units, with a type that stands alone joined to the assignment after it: `double v = x`."""
+    joined: list[tuple[list[Token], list[AdError]]] = []
+    for unit, faults in units:
+        before = joined[-1][0] if joined else []
+        if before and before[-1].text in (*ELEMENTS, *INTEGERS) and all(t.type == "NAME" for t in before):
+            unit, faults = before + unit, joined.pop()[1] + faults
+        joined.append((unit, faults))
+    return joined
 
 
 def block_ends(tokens: list[Token], index: int) -> bool:
@@ -144,24 +158,30 @@ def given(unit: list[Token]) -> set[str]:
     return {t.text for t in (unit if unit[0].type in DECLARATIONS else unit[:equals]) if t.type == "NAME"}
 
 
-def read_unit(unit: list[Token], source: Source) -> tuple[list[Statement], list[AdError]]:
-    """The statement of a unit, or its faults."""
+def foreign(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
+    """What is wrong with a unit that can be mended; nothing where it cannot."""
+    fault = mended(unit[0].start, unit[-1].end, source, alone)
+    return [] if fault is None else [fault]
+
+
+def read_unit(unit: list[Token], source: Source, alone: bool = False) -> tuple[list[Statement], list[AdError]]:
+    """The statement of a unit, or its faults. `alone`: it is the whole text."""
     try:
         return read_tokens([*unit, separator(unit)], source), []
     except AdError as fault:
-        return [], [fault]
+        return [], foreign(unit, source, alone) or [fault]
     except Unexpected as stop:
         index = stop.index
     if unit[0].type == "DEF" and any(t.type == "LBRACE" for t in unit):
-        return [], read_block(unit, source)
-    return [], [diagnose(unit, index, source)]
+        return [], read_block(unit, source, alone)
+    return [], foreign(unit, source, alone) or [diagnose(unit, index, source)]
 
 
 def separator(unit: list[Token]) -> Token:
     return Token("SEP", "", unit[-1].end, unit[-1].end)
 
 
-def read_block(unit: list[Token], source: Source) -> list[AdError]:
+def read_block(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
     """The faults of a function with a block: of its head, else of each of its statements."""
     brace = next(i for i, t in enumerate(unit) if t.type == "LBRACE")
     close = next((i for i in range(len(unit) - 1, brace, -1) if unit[i].type == "RBRACE"), len(unit))
@@ -169,7 +189,7 @@ def read_block(unit: list[Token], source: Source) -> list[AdError]:
         read_tokens([*unit[:brace + 1], *unit[close:], separator(unit)], source)
     except Unexpected as stop:
         head = [*unit[:brace + 1], *unit[close:]]
-        return [diagnose(head, stop.index, source)]
+        return foreign(unit, source, alone) or [diagnose(head, stop.index, source)]
     except AdError as fault:
         return [fault]
     faults: list[AdError] = []
@@ -211,10 +231,6 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
-    if before and before.text == token.text == "/" and index >= 2:
-        return floor_division(unit, index, source)
-    if token.type == "COLON" and [t.type for t in unit[index + 1:index + 2]] == ["EQUAL"]:
-        return fault("there is no ':='", "write =")
     keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
     if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
         return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
@@ -264,84 +280,3 @@ def missing(before: Token, token: Token, source: Source) -> AdError:
     carry = token.type == "SEP" and before.type in ("OP", "SIGN", "EQUAL", "NOT", "QUERY", "COLON")
     return AdError(f"{what} is missing after '{before.text}'", span,
                    CARRY if carry else None, source)
-
-
-def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
-    """Two operands side by side, as in `2x`; the help writes the product out."""
-    first, last = operand_before(unit, index - 1), operand_after(unit, index)
-    left, right = (source.text[a.start:b.end] for a, b in ((unit[first], unit[index - 1]), (unit[index], unit[last])))
-    token = unit[index]
-    if unit[index - 1].text == "dup":
-        return AdError("'dup' gives two results", (unit[index - 1].start, unit[index - 1].end),
-                       f"write (a, b) = dup({right})", source)
-    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and left in TABLE:
-        return AdError(f"'{left}' needs parentheses around its argument", (unit[index - 1].start, token.end),
-                       f"write {left}({right})", source)
-    if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token.text):
-        return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
-                       "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
-    both = f"write {left}*{right}"
-    short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
-    shown = source.text[token.start:token.end]
-    return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
-                   both if short else "write a product with *", source)
-
-
-def floor_division(unit: list[Token], index: int, source: Source) -> AdError:
-    """`x // y`, or what was meant as a comment: then no operand follows, or several do."""
-    span = unit[index - 1].start, unit[index].end
-    first, last = factors_before(unit, index - 2), power_after(unit, index + 1)
-    if last is None or (last + 1 < len(unit) and unit[last + 1].type in OPERAND_STARTS):
-        return AdError("there is no '//'", span, "a comment starts with #", source)
-    left, right = (source.text[unit[a].start:unit[b].end] for a, b in ((first, index - 2), (index + 1, last)))
-    return AdError("there is no '//'", span, f"write floor({left} / {right})", source)
-
-
-def power_after(unit: list[Token], index: int) -> int | None:
-    """Where the operand that starts at `index`, with its sign and its exponents, ends; None where none starts."""
-    while index < len(unit) and unit[index].type == "SIGN":
-        index += 1
-    if index >= len(unit) or unit[index].type not in OPERAND_STARTS:
-        return None
-    last = operand_after(unit, index)
-    further = power_after(unit, last + 2) if last + 1 < len(unit) and unit[last + 1].text in POWERS else None
-    return last if further is None else further
-
-
-def factors_before(unit: list[Token], index: int) -> int:
-    """Where the product that ends at `index` starts."""
-    at = operand_before(unit, index)
-    while at >= 2 and unit[at - 1].text in (*POWERS, "*", "/", "%"):
-        at = operand_before(unit, at - 2)
-    return at - 1 if at >= 2 and unit[at - 1].type == "SIGN" and unit[at - 2].type not in OPERAND_END else at
-
-
-def is_number_like(number: str, rest: str) -> bool:
-    """Whether a number and what stands directly behind it look like one number gone wrong."""
-    return rest[0] == "_" or rest in ("e", "E") or number[:2] in ("0x", "0X") or (number == "0" and rest[0] in "xXbBoO")
-
-
-def operand_before(unit: list[Token], index: int) -> int:
-    """Where the operand that ends at `index` starts."""
-    depth, at = 0, index
-    while at > 0:
-        depth += (unit[at].type == "RPAR") - (unit[at].type == "LPAR")
-        if depth <= 0:
-            break
-        at -= 1
-    if unit[at].type == "LPAR" and at and unit[at - 1].type == "NAME":
-        return at - 1
-    return at
-
-
-def operand_after(unit: list[Token], index: int) -> int:
-    """Where the operand that starts at `index` ends."""
-    at = index + (unit[index].type == "NAME" and index + 1 < len(unit) and unit[index + 1].type == "LPAR")
-    depth = 0
-    while at < len(unit):
-        depth += (unit[at].type == "LPAR") - (unit[at].type == "RPAR")
-        if depth <= 0:
-            break
-        at += 1
-    return min(at, len(unit) - 1)
-

@@ -1,16 +1,15 @@
 """From characters to tokens.
 
 One regular expression cuts the text; the parser, its recovery after a fault and the formatter all read the same tokens.
-The scanner never fails: a character that belongs nowhere becomes a BAD token, which no rule accepts, and
-`wrong_character` says what to type instead. A newline inside ( ) or [ ] is a blank.
+The scanner never fails: a character that belongs nowhere becomes a BAD token, which no rule accepts; `characters` says what to
+type instead. A newline inside ( ) or [ ] is a blank.
 """
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 
-from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
@@ -49,6 +48,11 @@ ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w")
 """A further word on the line, and anywhere."""
 
 
+INVISIBLE = (r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+             r"\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]")
+"""Characters that nothing is drawn for (Default_Ignorable_Code_Point of Unicode), some of them letters to Unicode."""
+
+
 @lru_cache(maxsize=8)
 def pattern(starts: str, rest: str) -> re.Pattern[str]:
     return re.compile(TERMINALS.format(starts=starts, rest=rest), re.VERBOSE)
@@ -58,7 +62,7 @@ def pattern_for(text: str) -> re.Pattern[str]:
     """The terminals, with those characters beyond ASCII that this text may use in names."""
     if text.isascii():
         return pattern("", "")
-    beyond = sorted(c for c in set(text) if not c.isascii() and ("a" + c).isidentifier())
+    beyond = sorted(c for c in set(text) if not c.isascii() and ("a" + c).isidentifier() and not re.match(INVISIBLE, c))
     return pattern("".join(c for c in beyond if c.isidentifier()), "".join(beyond))
 
 
@@ -124,47 +128,25 @@ def is_call(word: str, before: str, text: str, end: int) -> bool:
     return word in ("and", "or") and before not in OPERAND_END and text[end:end + 80].lstrip().startswith("(")
 
 
-TYPE_INSTEAD = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "•": "*",
-    "÷": "/", "∕": "/", "⁄": "/", "≤": "<=", "≥": ">=", "≠": "!=", "⇒": "->", "√": "sqrt(...)", "∞": "inf",
-    "∧": "and", "∨": "or", "¬": "not", "²": "**2", "³": "**3", "⁴": "**4", "½": "0.5", "¼": "0.25", "¾": "0.75",
-}
-QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
-MEANT = {"%": "for a remainder write fmod(x, y)", "\\": "a line goes on inside parentheses", "&": "write and",
-         "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
-         ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
+IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE", "WHERE", "ARROW",
+                           "BAD"))
+"""Tokens that no expression has."""
 
 
 def is_bare_expression(text: str) -> bool:
     """Whether a text is one expression and no statement: `x*sin(y)`."""
-    tokens, _, _ = scan(text)
-    while tokens and tokens[-1].type == "SEP":
-        tokens.pop()
-    kinds = {t.type for t in tokens}
-    return bool(tokens) and kinds.isdisjoint(
-        ("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE", "WHERE"))
+    return bool(expression_tokens(scan(text)[0]))
 
 
-def wrong_character(token: Token, source: Source) -> AdError:
-    """The error for a BAD token: which character it is, and what to type."""
-    c = token.text
-    code = f"U+{ord(c):04X} {unicodedata.name(c, '')}".rstrip()
-    shown = f"'{c}' ({code})" if not c.isascii() else f"'{c}'"
-    if not c.isprintable():
-        shown = f"the invisible character {code}"
-    return AdError(f"{shown} does not belong here", (token.start, token.end), typed_instead(c), source)
-
-
-def typed_instead(c: str) -> str | None:
-    plain = unicodedata.normalize("NFKC", c)
-    if c in MEANT:
-        return MEANT[c]
-    if c in TYPE_INSTEAD:
-        return f"type {TYPE_INSTEAD[c]}"
-    if c in QUOTATION_MARKS:
-        return "there are no strings in a program; remove the quote"
-    if unicodedata.category(c) == "Zs" or plain == " ":
-        return "type an ordinary space"
-    if not c.isprintable():
-        return "remove it"
-    return f"type {plain}" if plain != c and plain.isascii() and plain.isprintable() else None
+def expression_tokens(tokens: list[Token]) -> list[Token]:
+    """The tokens of a text that is one expression and no statement; none where it is neither, or an assignment of another
+    language: `v == 2`, `v <- 2`, `return v`."""
+    first = next((i for i, t in enumerate(tokens) if t.type != "SEP"), 0)
+    last = next((i for i in range(len(tokens), 0, -1) if tokens[i - 1].type != "SEP"), 0)
+    inner = tokens[first:last]
+    kinds = [t.type for t in inner]
+    if not inner or not IN_STATEMENTS.isdisjoint(kinds) or kinds[-1] not in OPERAND_END:
+        return []
+    words = [t.text for t in inner[1:3]]
+    foreign = kinds[0] == "NAME" and "QUERY" not in kinds and (words[:1] == ["=="] or words == ["<", "-"])
+    return [] if foreign or any(a in OPERAND_END and b in ("NAME", "NUMBER") for a, b in pairwise(kinds)) else inner

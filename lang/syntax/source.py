@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import composed
 
 
 def decode(data: bytes, name: str) -> Source:
@@ -19,5 +20,5 @@ def decode(data: bytes, name: str) -> Source:
 
 
 def normal(text: str, name: str) -> Source:
-    """The text as diagnostics count it: no byte order mark, lines ended by a line feed."""
-    return Source(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    """The text as diagnostics count it: no byte order mark, lines ended by a line feed, names composed."""
+    return Source(name, composed(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")))

@@ -29,6 +29,7 @@ v = min(x)
 f.ad:1:5: error: 'min' takes 2 arguments or more, not 1
     v = min(x)
         ^^^^^^
+help: write input x(N); v min=! x(i)
 ---
 def f(a) = f(a - 1)
 v = f(x)
@@ -160,21 +161,21 @@ v = a < b
 f.ad:1:1: error: output 'v' is a truth value
     v = a < b
     ^
-help: an output is a number: write c ? 1 : 0
+help: an output is a number: write a < b ? 1 : 0
 ---
 v = x < y < z
 =>
 f.ad:1:5: error: comparisons do not chain
     v = x < y < z
         ^^^^^^^^^
-help: write x < y and y < z
+help: write v = x < y and y < z ? 1 : 0
 ---
 v = a < b == c
 =>
 f.ad:1:5: error: comparisons do not chain
     v = a < b == c
         ^^^^^^^^^^
-help: write a < b and b == c
+help: write v = a < b and b == c ? 1 : 0
 ---
 v = x ? 1
 =>
@@ -290,13 +291,13 @@ s += 2
 f.ad:1:3: error: there is no '+='
     s += 2
       ^^
-help: write s = s + ...
+help: write s = s + 2
 ---
 v := 3
 =>
 f.ad:1:3: error: there is no ':='
     v := 3
-      ^
+      ^^
 help: write =
 ---
 v = x**-not y
@@ -326,19 +327,20 @@ f.ad:1:7: error: '=' inside an expression
           ^
 help: write == to compare, and one assignment a line
 ---
+v = 2
 x*sin(y)
 =>
-f.ad:1:1: error: an expression by itself does nothing
+f.ad:2:1: error: an expression by itself does nothing
     x*sin(y)
     ^^^^^^^^
 help: give it a name: f = x*sin(y)
 ---
 v == 3
 =>
-f.ad:1:1: error: an expression by itself does nothing
+f.ad:1:1: error: '==' compares, and '=' assigns
     v == 3
     ^^^^^^
-help: give it a name: f = v == 3
+help: write v = 3
 ---
 if x < 0
 =>
@@ -577,14 +579,10 @@ help: write **2
 ---
 v = “x”
 =>
-f.ad:1:5: error: '“' (U+201C LEFT DOUBLE QUOTATION MARK) does not belong here
+f.ad:1:5: error: there are no strings in a program
     v = “x”
-        ^
-help: there are no strings in a program; remove the quote
-f.ad:1:7: error: '”' (U+201D RIGHT DOUBLE QUOTATION MARK) does not belong here
-    v = “x”
-          ^
-help: there are no strings in a program; remove the quote
+        ^^^
+help: write x
 ---
 v = x\u200b*y
 =>
@@ -605,18 +603,14 @@ v = （x）
 f.ad:1:5: error: '（' (U+FF08 FULLWIDTH LEFT PARENTHESIS) does not belong here
     v = （x）
         ^
-help: type (
-f.ad:1:7: error: '）' (U+FF09 FULLWIDTH RIGHT PARENTHESIS) does not belong here
-    v = （x）
-          ^
-help: type )
+help: write v = (x)
 ---
 v = 5 % 3
 =>
 f.ad:1:7: error: '%' does not belong here
     v = 5 % 3
           ^
-help: for a remainder write fmod(x, y)
+help: write fmod(5, 3)
 ---
 v = x ≤ 2 ? 1 : 2
 =>

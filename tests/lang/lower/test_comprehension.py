@@ -504,7 +504,7 @@ def test_gathers_are_no_deeper_than_allowed():
     ("def f(float(N) x) -> (y) { y(i) = f(x) }", "f.ad:1:35: error: function 'f' calls itself"),
     ("input x(N)\nC(i) = f(x)\ndef f(float(N) x) -> (y) { y(i) = x(i) }",
      "f.ad:2:8: error: function 'f' is called above its definition"),
-    ("input x(N)\ny(i) = x[i]", "f.ad:2:9: error: unexpected '['"),
+    ("input x(N)\ny(i) = x[i]", "f.ad:2:8: error: there is no 'x[i]'"),
     (f"input x({', '.join('N' * 33)})\ny = 1", "f.ad:1:7: error: 'x' has 33 dimensions; the most is 32"),
     (f"input x(N)\ny({', '.join(f'i{k}' for k in range(33))}) = x(i0)", "'y' has 33 dimensions; the most is 32"),
     (f"input x(N)\ny +=! {' + '.join(f'x(i{k})' for k in range(33))}",

@@ -71,7 +71,7 @@ def test_a_function_of_tensors(name):
     ("v = norm(x, y)", "write hypot(x, y)"),
     ("v = 2*where(x > 0, x, 0)", "write (x > 0 ? x : 0)"),
     ("v = where(x, 1, 2)", "write x != 0 ? 1 : 2"),
-    ("c = x > 0 and y > 0\nv = where(c, x + 1, 2) + where(x - y, 1, 2)", "write (c ? x + 1 : 2)"),
+    ("c = x > 0 and y > 0\nv = where(c, x + 1, 2) + where(x - y, 1, 2)", "write v = (c ? x + 1 : 2) + (x - y != 0 ? 1 : 2)"),
     ("v = log(x + 1, 2)", "write log(x + 1) / log(2)"),
     ("v = ln(x)", "did you mean 'log'?"),
     ("v = Sin(x)", "did you mean 'sin'?"),

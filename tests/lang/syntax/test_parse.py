@@ -52,7 +52,8 @@ def test_numbers(text: str, value: float) -> None:
     assert isinstance(atom, Lit) and atom.value == value and not program.equations
 
 
-@pytest.mark.parametrize(("text", "bare"), [("x*sin(y)", True), ("a < b ? 1 : 2", True), ("v = x", False), ("x == y", True),
+@pytest.mark.parametrize(("text", "bare"), [("x*sin(y)", True), ("a < b ? 1 : 2", True), ("v = x", False), ("x == y", False),
+                                            ("x == y ? 1 : 2", True), ("x <- y", False), ("return x", False), ("2x", False),
                                             ("input x", False), ("", False), ("x; y", False), ("x  # c", True),
                                             ("s += x", False)])
 def test_bare_expression(text: str, bare: bool) -> None:

@@ -1,0 +1,99 @@
+"""Whether what is proposed for a fault mends it.
+
+A fault may come with a change of the text. Here the change is made and the program read again. Where the same statement then
+has a further fault with a change, that one is made too, and the help writes out the statement as it is in the end. A change that
+leads nowhere is not proposed, and a fault that goes away with another one is not reported.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adcli.lang.ir.errors import AdError, Fix, Source
+from adcli.lang.syntax.tree import Tree
+
+LONGEST_TEXT, MOST_FAULTS, MOST_CHANGES = 5000, 5, 8
+"""Characters of a program whose changes are tried, faults that are tried to mend, and changes of one statement."""
+LONGEST_HELP = 120
+
+
+@dataclass
+class Patch:
+    """A text with changes in the statement `start`..`end`, which was `start`..`old_end`; they lie in `first`..`last`."""
+
+    text: str
+    start: int
+    end: int
+    old_end: int
+    first: int
+    last: int
+    changes: int = 0
+
+    def change(self, fix: Fix) -> None:
+        grown = len(fix.text) - (fix.end - fix.start)
+        self.text = fix.applied(self.text)
+        self.old_end += max(0, fix.end - self.end)
+        self.start, self.end = min(self.start, fix.start), max(self.end, fix.end) + grown
+        self.first = min(self.first, fix.start)
+        self.last = max(self.last + grown if fix.start <= self.last else 0, fix.start + len(fix.text))
+        self.changes += 1
+
+    @property
+    def statement(self) -> str:
+        return self.text[self.start:self.end].strip().strip(";").strip()
+
+
+def tried(error: AdError, tree: Tree, read: Callable[[Source], object]) -> AdError:
+    """The error with those fixes that mend something. `read` raises the faults of a text."""
+    faults = [error, *error.more]
+    if len(tree.source.text) > LONGEST_TEXT:
+        return error
+    for fault in faults[:MOST_FAULTS]:
+        if fault.fix is not None and not try_fix(fault, tree, read):
+            fault.more = ()
+            return fault   # all others went away with it
+    return error
+
+
+def try_fix(fault: AdError, tree: Tree, read: Callable[[Source], object]) -> list[AdError]:
+    """Make the change that a fault proposes, and all that follow from it; the faults that are left in the program."""
+    assert fault.fix is not None
+    patch = begun(fault.fix, tree)
+    fix: Fix | None = fault.fix
+    left: list[AdError] = []
+    while fix is not None and patch.changes < MOST_CHANGES:
+        patch.change(fix)
+        left = faults_of(Source(tree.source.name, patch.text), read)
+        here = [f for f in left if touches(f, patch.start, patch.end)]
+        fix = next((f.fix for f in here if f.fix is not None), None)
+    if fix is not None or any(touches(f, patch.first, patch.last) for f in left):
+        fault.fix, fault.help = None, None if (fault.help or "").startswith("write ") else fault.help
+        return left or [fault]
+    if patch.changes > 1:
+        short = len(patch.statement) <= LONGEST_HELP and "\n" not in patch.statement
+        fault.help = f"write {patch.statement}" if short else None
+    fault.fix = Fix(patch.start, patch.old_end, patch.text[patch.start:patch.end])
+    return left
+
+
+def begun(fix: Fix, tree: Tree) -> Patch:
+    """A patch for the statement that a change is made in, with no change so far."""
+    inside = [s for s in tree.statements if s.start <= fix.start <= s.end]
+    start = min(fix.start, *(s.start for s in inside)) if inside else fix.start
+    end = max(fix.end, *(s.end for s in inside)) if inside else fix.end
+    return Patch(tree.source.text, start, end, end, fix.start, fix.end)
+
+
+def faults_of(source: Source, read: Callable[[Source], object]) -> list[AdError]:
+    try:
+        read(source)
+    except AdError as error:
+        return [error, *error.more]
+    return []
+
+
+def touches(fault: AdError, start: int, end: int) -> bool:
+    """Whether a fault lies in a part of the text, or is of the program as a whole and can be mended."""
+    if fault.span is None:
+        return fault.fix is not None
+    return fault.span[0] <= end and start <= fault.span[1]

@@ -1,0 +1,59 @@
+"""Notes on inputs whose names mean something else elsewhere."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from adcli.lang.ir.errors import Note
+from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
+from adcli.lang.syntax.tree import Assign, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder
+
+DOT = "\N{MIDDLE DOT}"
+MAYBE_INPUTS = ("e", "E")
+"""Constants whose names inputs often have: noted only as the base of a power."""
+
+
+def notes(tree: Tree, names: Sequence[str]) -> list[Note]:
+    """What may have been meant by inputs with these names, each said once."""
+    found = []
+    for name in names:
+        token, power = first_use(tree, name)
+        if token is None:
+            continue
+        if DOT in name:
+            said = f"'{name}' is one name, with a middle dot in it; for a product write {name.replace(DOT, '*')}"
+        elif name in MAYBE_INPUTS and power is not None:
+            exponent = tree.source.text[power.start:power.end].strip("()")
+            said = f"'{name}' is an input here; for the exponential function write exp({short(exponent)})"
+        elif name in CONSTANTS_ELSEWHERE and name not in MAYBE_INPUTS:
+            said = f"'{name}' is an input here; the constant is {CONSTANTS_ELSEWHERE[name]}"
+        else:
+            continue
+        found.append(Note(said, (token.start, token.end), tree.source))
+    return found
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 40 and "\n" not in text else "..."
+
+
+def first_use(tree: Tree, name: str) -> tuple[Token | None, Node | None]:
+    """Where a name is first read, and what it is first raised to."""
+    token: Token | None = None
+    for root in expressions(tree):
+        for node in postorder(root):
+            if token is None and type(node) is Token and node.text == name:
+                token = node
+            if type(node) is Op and node.name == "pow" and type(base := bare(node.args[0])) is Token and base.text == name:
+                return base, node.args[1]
+    return token, None
+
+
+def expressions(tree: Tree) -> Iterator[Node]:
+    """The expressions of the program's own statements."""
+    for s in tree.statements:
+        if isinstance(s, Assign):
+            yield from s.values
+        elif isinstance(s, TensorAssign):
+            yield s.value
+        elif isinstance(s, Def):
+            continue

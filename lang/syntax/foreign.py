@@ -1,0 +1,213 @@
+"""What other languages and paper write for what this one has: a table of patterns, asked only after a fault of syntax.
+
+A pattern is a regular expression in which a blank is any blanks, and a slot stands for a piece of the program:
+
+    <n> a name    <v> names with commas    <k> a number    <a> an operand: x, 2.5, f(x), (e)    <p> one with sign and exponents
+    <m> a product    <s> one with its sign    <e> an expression, with no comma    <l> anything that closes its brackets    <c> any
+
+In what is to be written, {0} is what the first slot or group holds; {0:sum} puts parentheses around it where a sum needs them. A
+row proposes; `mend` makes a proposal only where the statement reads with it, alone or together with others.
+"""
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from adcli.lang.ir.errors import AdError, Fix, Source
+from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
+from adcli.lang.syntax.chain import level
+from adcli.lang.syntax.characters import misplaced
+from adcli.lang.syntax.lalr import Unexpected, read_tokens
+from adcli.lang.syntax.scan import scan
+from adcli.lang.syntax.tree import Assign
+
+
+class Spelling(NamedTuple):
+    """A pattern, what is written for it here, the word or sign that there is none of (default: what is found; with blanks, the
+    whole message), and the help where `write` and what is written would not do."""
+
+    pattern: str
+    written: str
+    none: str = ""
+    help: str = ""
+
+
+def nested(plain: str, depth: int = 5) -> str:
+    """A character like `plain`, or brackets with anything inside that is closed again."""
+    inner = r"[^()\[\]{}]"
+    for _ in range(depth):
+        inner = rf"(?:[^()\[\]{{}}]|[(\[{{]{inner}*[)\]}}])"
+    return rf"(?:{plain}|[(\[{{]{inner}*[)\]}}])"
+
+
+EXPRESSION = nested(r"(?:[<>=!]=|[^()\[\]{},;=])")
+ANYTHING = nested(r"[^()\[\]{}]")
+NAME = r"(?<![\w.])[^\W\d]\w*(?!\w)"
+NUMBER = r"(?<![\w.])(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?(?!\w)"
+OPERAND = rf"(?:{NAME}(?: ?\({ANYTHING}*\))?|{NUMBER}|(?<![\w.])\({ANYTHING}*\))"
+POWERS = rf"{OPERAND}(?:\s*(?:\*\*|\^)\s*[-+]?{OPERAND})*"
+PRODUCTS = rf"{POWERS}(?:\s*[*/]\s*{POWERS})*"
+SLOTS = {
+    "n": NAME, "v": rf"{NAME}(?:\s*,\s*{NAME})*", "k": NUMBER, "a": OPERAND, "p": rf"[-+]?{POWERS}", "m": PRODUCTS,
+    "s": rf"(?:(?<![\w.)\]])(?<![\w.)\]] )-)?{PRODUCTS}",
+    "e": rf"(?=\S){EXPRESSION}+?",
+    "l": rf"(?=\S){ANYTHING}+?", "c": r"[^\n]*?",
+}
+LEVELS = {"or": OR, "sum": SUM, "product": PRODUCT, "unary": UNARY, "power": POWER, "atom": ATOM}
+START, END, CLOSE = r"\A", r" \Z", r"(?= (?:[,;)\]}]|\Z))"
+"""Where a statement starts and ends; where an expression ends."""
+
+MODULES = ("math|cmath|Math|np|numpy|jnp|jax|torch|tf|tensorflow|std|scipy|sp|sympy|sym|mpmath|mp|casadi|ca|autograd|anp|special"
+           "|linalg|lax|Mathf|base|stats")
+TYPE = "(?:(?:let|var|const|constexpr|auto|val|local|my|real|double|float|f32|f64|int|long|mut|static|final)\\b )"
+CONSTANTS = {"e": "exp(1)", "E": "exp(1)", "PI": "pi", "tau": "(2*pi)", "Inf": "inf", "infty": "inf", "INFINITY": "inf",
+             "NaN": "nan", "NAN": "nan", "cdot": "*", "times": "*", "ast": "*", "div": "/", "le": "<=", "leq": "<=", "ge": ">=",
+             "geq": ">=", "ne": "!=", "neq": "!=", "left": "", "right": "", "land": "and", "lor": "or", "lnot": "not"}
+"""What members of modules and commands of LaTeX are that are no functions and have another name here."""
+SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
+QUOTES = "\"'`´“”„‘’‚«»"
+ARROW = "(?:->|=>|→|↦)"
+REMOVE = "remove this line: all functions are already there"
+VERBS = "write {}; adcli grad differentiates the program"
+NO_DERIVATIVES = "a program has no derivatives in it"
+RANGE = "a range of an input is [smallest, largest]"
+MATRICES = "a product of matrices is C(i, k) +=! A(i, j) * B(j, k)"
+PARENTHESES = "elements and arguments stand in parentheses: {0}({1})"
+FUNCTION = "a function is def f(x) = ..."
+
+TABLE = [Spelling(*row) for row in (
+    # Statements.
+    (rf"{START}(?:import|from|using|package|include|require)\b .*{END}", "", "", REMOVE),
+    (rf"{START}(?:return|yield|print) <v>{END}", "output {0}"),
+    (rf"{START}(?:return|yield) \(? <e> \)?{END}", "f = {0}"),
+    (rf"{START}(?:print|println|printf|disp|echo|puts) \( <v> \){END}", "output {0}"),
+    (rf"{START}(?:print|println|printf|disp|echo|puts) \( <e> \){END}", "f = {0}"),
+    (rf"{START}{TYPE}*<n> = (?:\w+ \( )?input \([^()]*\) \)?{END}", "input {0}", "input()"),
+    (rf"{START}{TYPE}*<n> = (?:lambda|λ) <v> : <e>{END}", "def {0}({1}) = {2}", "lambda"),
+    (rf"{START}(?:lambda|λ) <v> : <e>{END}", "def f({0}) = {1}", "lambda"),
+    (rf"{START}{TYPE}*<n> = \(? <v> \)? {ARROW} <e>{END}", "def {0}({1}) = {2}", "->"),
+    (rf"{START}\(? <v> \)? {ARROW} <e>{END}", "def f({0}) = {1}", "->"),
+    (rf"{START}(?:function|fn|func|fun|define|def|let|double|float) <n> \( <v> \)(?: -> \w+)? "
+     rf"(?::=|[:=]|\{{) (?:return\b)? <e> ;? \}}?{END}", "def {0}({1}) = {2}", FUNCTION),
+    (rf"{START}<n> \( <v> \) := <e>{END}", "def {0}({1}) = {2}", ":="),
+    (rf"{START}{TYPE}+<n> (?:: \w+ )?:?= <l>{END}", "{0} = {1}"),
+    (rf"{START}<n> <- <l>{END}", "{0} = {1}", "<-"),
+    (rf"{START}<n> (\*\*|[-/^])= <l>{END}", "{0} = {0} {1} {2:atom}", "{1}="),
+    (rf"{START}<n> == <e>{END}", "{0} = {1}", "'==' compares, and '=' assigns"),
+    (rf"{START}(?:\+\+ <n>|<n> \+\+){END}", "{0} = {0} + 1", "++"), (rf"{START}(?:-- <n>|<n> --){END}", "{0} = {0} - 1", "--"),
+    (rf"{START}if \(? <e> \)? \{{ <n> = <e> ;? \}} else \{{ (?P=n1) = <e> ;? \}}{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
+    (rf"{START}if <e> : <n> = <e> else : (?P=n1) = <e>{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
+    (r":=", "="),
+    # Choices and truth values.
+    (rf"\bif <e> then <e> else <e>{CLOSE}", "{0:or} ? {1:or} : {2}", "if"),
+    (rf"<e> if <e> else <e>{CLOSE}", "{1:or} ? {0:or} : {2}", "if"),
+    (r"!==|<>|~=(?!=)|=/=", "!="), (r"===", "=="), (r"=<", "<="), (r"(?<!&)&(?!&)", "and"), (r"~", "not "),
+    # Names with dots.
+    (rf"(?<![\w.])(?:{MODULES})(?:(?:\.|::)\w+)*(?:\.|::)(\w+)", "{0:constant}"), (r"<n>\.T\b", "transpose({0})"),
+    (r"<n>\.([^\W\d]\w*) \( \)", "{1}({0})"), (r"<n>\.([^\W\d]\w*) \( <l> \)", "{1}({0}, {2})"),
+    (r"<n>\.([^\W\d]\w*)", "{0}_{1}"),
+    # LaTeX.
+    (rf"{START}\$+<l>\$+{END}", "{0}", "$"),
+    (r"\\[dt]?frac \{<l>\} \{<l>\}", "({0:product} / {1:unary})"), (r"\\sqrt \{<l>\}", "sqrt({0})"),
+    (r"\\sqrt \[ <k> \] \{<l>\}", "({1:atom}**(1 / {0}))"), (r"\\([^\W\d_]+) \{<l>\}", "{0}({1})"),
+    (r"\\([^\W\d_]+) <n>(?! \()", "{0}({1})"), (r"\\([^\W\d_]+)", "{0:constant}"),
+    (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
+    # Functions and operators.
+    (r"\|<e>\|", "abs({0})"), (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
+    (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?!=)", "gamma({0:sum} + 1)"),
+    (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
+    (r"(?<![\w.])([^\W\d]\w*)(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
+    (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
+    (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"), (r"<m> % <p>", "fmod({0}, {1})", "%"),
+    (r"(?<=[\w)\]])\.(\*\*|[-+*/^])", "{0}"), (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
+    # Ranges, elements and numbers.
+    (r"\b(in) range \( <e> \)", "{0} 0:{1}", "range()"), (r"\b(in) range \( <e>, <e> \)", "{0} {1}:{2}", "range()"),
+    (rf"({START}(?:input|param)\b .*?\bin) [(\[]? ([-+]?\w+(?:\.\w+)?) (?:\.\.\.?|[:;,]|\bto\b) ([-+]?\w+(?:\.\w+)?) [)\]]?",
+     "{0} [{1}, {2}]", RANGE),
+    (r"\b(in) [(\[]? (\w+) (?:\.\.|[,;]) (\w+) [)\]]?", "{0} {1}:{2}"),
+    (r"(\((?:[^();]|\([^()]*\))*);", "{0},", ";", "write ,"), (r"<n>\[ <l> \]", "{0}({1})", "", PARENTHESES),
+    (r"(?<![\w.])(\d+\.\d*|\.\d+)[fFlL]\b", "{0}"),
+    (r"(?<![\w.,])(\d+),(?!\d{3}\b)(\d+)(?![\w.,])", "{0}.{1}", "a decimal point is a point"),
+    # Derivatives.
+    (r"[d∂] / [d∂](\w+) (?:\( <e> \)|\[ <e> \])", "({1})", NO_DERIVATIVES, VERBS.format("{1}") + " --wrt {0}"),
+    (r"<n>'+ (\( <l> \))", "{0}{1}", NO_DERIVATIVES, VERBS.format("{0}{1}")),
+    (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}")),
+)]
+"""What is proposed, the more likely first."""
+COMMENT = "a comment starts with #"
+COMMENTS = [Spelling(*row) for row in (
+    (rf"{START}(?://|%|--|/\*|\\\\|<!--|') <c> (?:\*/)?{END}", "# {0}", "", COMMENT),
+    (rf" (?://|/\*) <c> (?:\*/)?{END}", "  # {0}", "//", COMMENT),
+    (rf" (?:%|--) (?=[^\W\d]\w*\s)<c>{END}", "  # {0}", "%", COMMENT),
+)]
+"""What is proposed where nothing else helps: what follows may be anything."""
+
+
+@lru_cache(maxsize=2)
+def patterns(comments: bool) -> list[tuple[re.Pattern[str], Spelling]]:
+    """The rows with their patterns compiled; the slots are groups, named by their kinds and numbers."""
+    return [(re.compile(with_slots(row.pattern), re.DOTALL), row) for row in (COMMENTS if comments else TABLE)]
+
+
+def with_slots(pattern: str) -> str:
+    """A pattern as a regular expression."""
+    kinds = iter(range(len(pattern)))
+    return re.sub(r"(?<!P)<([a-z])>", lambda m: f"(?P<{m[1]}{next(kinds)}>{SLOTS[m[1]]})", pattern.replace(" ", r"\s*"))
+
+
+class Piece(str):
+    """What a slot holds, as the place wants it that it is written to."""
+
+    def __format__(self, place: str) -> str:
+        if place == "plain":
+            return unicodedata.normalize("NFKC", self).replace("\N{MINUS SIGN}", "-")
+        if place == "constant":
+            return CONSTANTS.get(self, self)
+        return enclosed((str(self), self.level()), LEVELS.get(place, TERNARY))
+
+
+    def level(self) -> int:
+        """The level of its loosest operator; the loosest of all where it cannot be read."""
+        try:
+            statement = read_tokens(scan("f = " + self)[0], Source("", ""))[0]
+        except (AdError, Unexpected):
+            return ATOM if self.isalnum() else TERNARY
+        return level(statement.values[0]) if isinstance(statement, Assign) else TERNARY
+
+
+def rewritings(text: str, comments: bool) -> Iterator[AdError]:
+    """What the rows of a table say about the text of a statement, each with its fix."""
+    for pattern, row in patterns(comments):
+        found = pattern.search(text)
+        if found is None:
+            continue
+        pieces = [Piece(g.strip()) for g in found.groups() if g is not None]
+        end = found.end()
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        written = row.written.format(*pieces)
+        help = row.help.format(*pieces) or f"write {written.strip()}"
+        word = re.match(r"[^\W\d]\w+(?=\s|\()", found[0]) if row.pattern.startswith(START) else None
+        what = row.none if " " in row.none else none(row.none.format(*pieces) or (word or found)[0].strip())
+        yield AdError(what, (start, end), help,
+                      fix=Fix(start, end, fitted(written, text[:start], text[start:end], text[end:])))
+
+
+def none(what: str) -> str:
+    """There is no such thing."""
+    if len(what) == 1 and not what.isascii():
+        return misplaced(what)
+    what = what if len(what) <= LONGEST_QUOTE and "\n" not in what else re.split(r"\s", what)[0][:LONGEST_QUOTE]
+    return f"'{what}' is not a word of this language" if what.isidentifier() else f"there is no '{what}'"
+
+
+LONGEST_QUOTE = 24
+
+
+def fitted(written: str, before: str, found: str, after: str) -> str:
+    """What is written for what is found, with what has to stand between it and what stands beside it."""
+    if before[-1:].isalnum() and (written[:1].isalnum() or written[:1] == "(" != found[:1]):
+        written = f" {written}" if written.startswith(("and", "or", "not")) else f"*{written}"
+    return f"{written} " if written[-1:].isalnum() and after[:1].isalnum() else written

@@ -1,0 +1,178 @@
+"""A statement that cannot be read, as it may have been meant.
+
+The fewest changes are looked for that make it readable: spellings of other languages (`foreign`), characters that are typed in
+another way, operators left out. The first of them is the fault that is reported; with a further one the whole statement is
+written out.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adcli.lang.ir.errors import AdError, Fix, Source, Span
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.characters import wrong_character
+from adcli.lang.syntax.foreign import rewritings
+from adcli.lang.syntax.lalr import Unexpected, read_tokens
+from adcli.lang.syntax.line_ends import laid_out
+from adcli.lang.syntax.scan import OPERAND_END, scan
+from adcli.lang.syntax.tree import Token
+
+LONGEST, MOST_READ, MOST_CHANGES = 400, 150, 8
+"""Characters of a statement that is looked at, texts that are tried for it, and changes of one."""
+LONGEST_QUOTE = 40
+"""Longest piece of the program that a help text quotes."""
+
+
+def mended(start: int, end: int, source: Source, alone: bool) -> AdError | None:
+    """What is wrong with the statement in a part of the source, if it can be mended. `alone`: nothing else is in the source, and
+    so it may be an expression."""
+    text = source.text[start:end]
+    if len(text) > LONGEST or "#" in text:
+        return None
+    for comments in (False, True):
+        if (found := fewest_changes(text, alone, comments)) is not None:
+            return placed(*found, (start, end), source)
+    return None
+
+
+def placed(fault: AdError, changes: int, statement: str, span: Span, source: Source) -> AdError:
+    """The first fault of the statement at `span`, with its own place in the source and the statement as it should be."""
+    assert fault.span is not None
+    first, last = fault.span
+    help = fault.help if changes == 1 or "\n" in statement else f"write {statement}"
+    fix = shortest(Fix(*span, statement), source.text)
+    return AdError(fault.message, (span[0] + first, span[0] + max(last, first + 1)), help, source, fix=fix)
+
+
+def shortest(fix: Fix, text: str) -> Fix:
+    """The same change without what it leaves as it is at its start and end."""
+    before = shared(text[fix.start:fix.end], fix.text)
+    behind = shared(text[fix.start + before:fix.end][::-1], fix.text[before:][::-1])
+    return Fix(fix.start + before, fix.end - behind, fix.text[before:len(fix.text) - behind])
+
+
+def shared(one: str, other: str) -> int:
+    """The characters with which both texts start."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def fewest_changes(text: str, alone: bool, comments: bool) -> tuple[AdError, int, str] | None:
+    """The first fault, how many changes it takes, and the text that then reads."""
+    tried = {text}
+    waiting: list[tuple[AdError | None, int, str]] = [(None, 0, text)]
+    for first, changes, statement in waiting:
+        for fault in proposals(statement, alone, comments):
+            assert fault.fix is not None
+            changed = fault.fix.applied(statement)
+            if changed in tried:
+                continue
+            tried.add(changed)
+            if reads(changed, alone):
+                return first or fault, changes + 1, changed
+            if changes + 1 < MOST_CHANGES and len(changed) <= 2 * LONGEST:
+                waiting.append((first or fault, changes + 1, changed))
+            if len(tried) > MOST_READ:
+                return None
+    return None
+
+
+def reads(text: str, alone: bool) -> bool:
+    """Whether a text is a statement, or an expression where it may be one."""
+    tokens, _, _ = scan(text)
+    return any(stop(form) is None for form in (tokens, laid_out(tokens), [*NAMED, *tokens] if alone else None) if form)
+
+
+NAMED = (Token("NAME", "f", 0, 0), Token("EQUAL", "=", 0, 0))
+"""What makes a statement of an expression."""
+
+
+def stop(tokens: list[Token]) -> int | None:
+    """The token that cannot be read; None where all of them can."""
+    try:
+        read_tokens(tokens, Source("", ""))
+    except Unexpected as stopped:
+        return stopped.index
+    except AdError:
+        return 0
+    return None
+
+
+def proposals(text: str, alone: bool, comments: bool) -> Iterator[AdError]:
+    """The first of each kind of fault in a statement, with its fix."""
+    yield from rewritings(text, False)
+    tokens, _, _ = scan(text)
+    source = Source("", text)
+    wrong = (wrong_character(t, source) for t in tokens if t.type == "BAD")
+    yield from (fault for fault in wrong if fault.fix is not None)
+    named = [*NAMED, *tokens] if alone and reads_further(tokens) else tokens
+    index = stop(named) or 0
+    if named[index - 1].type in OPERAND_END and named[index].type in ("NAME", "NUMBER", "LPAR") and index:
+        fault = missing_operator(named, index, source)
+        if fault.fix is not None:
+            yield fault
+    if comments:
+        yield from rewritings(text, True)
+
+
+def reads_further(tokens: list[Token]) -> bool:
+    """Whether tokens are rather an expression than a statement."""
+    return not any(t.type in ("EQUAL", "AUGMENT", "REDUCE") for t in tokens)
+
+
+# ---------------------------------------------------------------- an operator left out
+
+def missing_operator(unit: list[Token], index: int, source: Source) -> AdError:
+    """Two operands side by side, as in `2x`; the help writes the product out."""
+    first, last = operand_before(unit, index - 1), operand_after(unit, index)
+    left, right = (source.text[a.start:b.end] for a, b in ((unit[first], unit[index - 1]), (unit[index], unit[last])))
+    token = unit[index]
+    if unit[index - 1].text == "dup":
+        return AdError("'dup' gives two results", (unit[index - 1].start, unit[index - 1].end),
+                       f"write (a, b) = dup({right})", source)
+    if unit[index - 1].type == "NAME" and token.type in ("NAME", "NUMBER") and left in TABLE:
+        return AdError(f"'{left}' needs parentheses around its argument", (unit[index - 1].start, token.end),
+                       f"write {left}({right})", source, fix=Fix(unit[first].start, unit[last].end, f"{left}({right})"))
+    if unit[index - 1].type == "NUMBER" and unit[index - 1].end == token.start and is_number_like(left, token):
+        return AdError(f"'{left}{token.text}' is not a number", (unit[index - 1].start, token.end),
+                       "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000", source)
+    both = f"write {left}*{right}"
+    short = len(both) <= LONGEST_QUOTE + 6 and "\n" not in both
+    shown = source.text[token.start:token.end]
+    apart = unit[index - 1].end < token.start
+    words = token.type == "NAME" and (unit[index - 1].type == "NAME" or (apart and unit[index - 1].type == "RPAR"))   # any words
+    return AdError(f"an operator is missing before '{shown}'", (token.start, token.end),
+                   both if short else "write a product with *", source,
+                   fix=None if words else Fix(unit[index - 1].end, token.start, "*"))
+
+
+def is_number_like(number: str, token: Token) -> bool:
+    """Whether a number and what stands directly behind it look like one number gone wrong."""
+    rest = token.text
+    if token.type == "NUMBER":
+        return True
+    return rest[0] == "_" or rest in ("e", "E") or number[:2] in ("0x", "0X") or (number == "0" and rest[0] in "xXbBoO")
+
+
+def operand_before(unit: list[Token], index: int) -> int:
+    """Where the operand that ends at `index` starts."""
+    depth, at = 0, index
+    while at > 0:
+        depth += (unit[at].type == "RPAR") - (unit[at].type == "LPAR")
+        if depth <= 0:
+            break
+        at -= 1
+    if unit[at].type == "LPAR" and at and unit[at - 1].type == "NAME":
+        return at - 1
+    return at
+
+
+def operand_after(unit: list[Token], index: int) -> int:
+    """Where the operand that starts at `index` ends."""
+    at = index + (unit[index].type == "NAME" and index + 1 < len(unit) and unit[index + 1].type == "LPAR")
+    depth = 0
+    while at < len(unit):
+        depth += (unit[at].type == "LPAR") - (unit[at].type == "RPAR")
+        if depth <= 0:
+            break
+        at += 1
+    return min(at, len(unit) - 1)

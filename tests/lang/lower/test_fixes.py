@@ -1,0 +1,161 @@
+"""First guesses of people who come from elsewhere: what is said mends them when it is pasted, and means what they mean."""
+from __future__ import annotations
+
+import math
+import random
+import re
+
+import pytest
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from adcli.lang.syntax.scan import scan
+
+AT = {"x": 0.75, "y": 2.0, "a": 1.5, "b": 0.5, "c": 1.0, "n": 4.0, "k": 2.0, "alpha": 3.0, "x_1": 7.0, "t": 0.25}
+X, Y = AT["x"], AT["y"]
+
+GUESSES = [
+    # Statements of other languages.
+    ("x += 1", X + 1), ("x -= y - 1", X - 1), ("x *= y + 1", X * 3), ("x /= y*2", X / 4), ("x++", X + 1), ("x--", X - 1),
+    ("v := x*2", 1.5), ("v <- x*2", 1.5), ("v == x*2", 1.5), ("let v = x*2", 1.5), ("const double v = x*2", 1.5),
+    ("double v = x*2;", 1.5), ("var v: f64 = x*2", 1.5), ("return x*2", 1.5), ("v = x*2; return v", 1.5),
+    ("v = x*2; print(v)", 1.5),
+    ("print(x*2)", 1.5), ("x = input(); v = x*2", 1.5), ("x = float(input('x')); v = x*2", 1.5), ("import math; v = x*2", 1.5),
+    ("from math import sin\nv = sin(x)", math.sin(X)), ("// twice\nv = x*2", 1.5), ("/* twice */\nv = x*2", 1.5),
+    ("v = x*2 // twice the value", 1.5), ("v = x*2 % twice the value", 1.5), ("v = x*2 -- twice the value", 1.5),
+    ("v = x*2 /* twice */", 1.5),
+    # Functions.
+    ("f(x) = x^2", X**2), ("f(x, y) = x^2 + y", X**2 + Y), ("f(x) = x^2; v = f(3)", 9.0), ("f(x) := x^2", X**2),
+    ("function f(x) = x^2", X**2), ("fn f(x) = x^2", X**2), ("def f(x): return x**2", X**2), ("def f(x): x**2\nv = f(y)", Y**2),
+    ("def f(x) { return x*2 }", 1.5), ("lambda x: x**2", X**2), ("f = lambda x: x**2", X**2), ("f = lambda x, y: x*y", X * Y),
+    ("x -> x^2", X**2), ("x => x^2", X**2), ("(x, y) => x*y", X * Y), ("f = x -> x^2", X**2), ("def f(x) = x^2", X**2),
+    # Choices.
+    ("v = x if x > 1 else y", Y), ("v = 1 + (x if x > 1 else y)", 1 + Y), ("v = if x > 1 then x else y", Y),
+    ("if (x > 1) { v = x } else { v = y }", Y), ("v = where(x > 1, x, y)", Y), ("v = np.where(x > 1, np.sin(x), y)", Y),
+    ("v = if(x > 1, x, y)", Y), ("v = IF(x>1; x; y)", Y), ("v = iif(x > 1, x, y)", Y), ("v = x > 0 & y > 0 ? x : y", X),
+    ("v = x > 1 | y > 1 ? x : y", X), ("v = ~(x > 1) ? x : y", X), ("v = x <> y ? 1 : 2", 1.0), ("v = x === y ? 1 : 2", 2.0),
+    ("v = true ? x : y", X), ("v = x > 1 or False ? x : y", Y), ("v = 0 < x < 1 ? x : y", X), ("x > y", 0.0),
+    # Functions with another name.
+    ("v = ln(x)", math.log(X)), ("v = log(y, 4)", 0.5), ("v = lg(x)", math.log10(X)), ("v = arcsin(x)", math.asin(X)),
+    ("v = sgn(x)", 1.0), ("v = sqr(x)", X**2), ("v = tg(x)", math.tan(X)), ("v = int(y + x)", 2.0), ("v = float(x)", X),
+    ("v = root(x, 3)", X**(1 / 3)), ("v = factorial(n)", 24.0), ("v = SIN(x)", math.sin(X)), ("v = diff(x**2, x)", X**2),
+    ("v = d/dx(x**2)", X**2), ("v = x(y + 1)", X * (Y + 1)), ("def g(x) = x**2\nv = g'(y)", Y**2),
+    ("v = 𝐬𝐢𝐧(x)", math.sin(X)),
+    # Operators.
+    ("v = 5!", 120.0), ("v = (n - 1)!", 6.0), ("v = |x - y|", Y - X), ("v = |x - 1| + |y|", 0.25 + Y), ("v = n % 3", 1.0),
+    ("v = a*n % 4", 2.0), ("v = n // 3", 1.0), ("v = -n // 3 + 1", -1.0), ("v = x²", X**2), ("v = 2x³ + 1", 2 * X**3 + 1),
+    ("v = x⁻¹", 1 / X), ("v = √x", math.sqrt(X)), ("v = 2√(x+1)", 2 * math.sqrt(X + 1)), ("v = ∛x", X**(1 / 3)),
+    ("v = ⌊y + x⌋", 2.0), ("v = sin²(x)", math.sin(X)**2), ("v = sin^2(x)", math.sin(X)**2), ("v = sin^2 x", None),
+    ("v = x.^2 .* y", None), ("v = x.^2", X**2), ("v = x.*y", X * Y), ("v = x − 1", X - 1), ("v = x × y", X * Y),
+    ("v = x · y", X * Y), ("v = x÷y", X / Y), ("v = 2 − x − y", 2 - X - Y), ("v = x ≤ y ? 1 : 2", 1.0),
+    # Products without an operator.
+    ("v = 2x", 1.5), ("v = 2 x", 1.5), ("v = 2(x + 1)", 3.5), ("v = (x)(y)", X * Y), ("v = 2sin(x)", 2 * math.sin(X)),
+    ("v = 2 sin x", 2 * math.sin(X)), ("v = sin x", math.sin(X)), ("v = (x + 1)y", (X + 1) * Y),
+    # Names with dots.
+    ("v = math.sin(x)", math.sin(X)), ("v = np.sin(x) + np.pi", math.sin(X) + math.pi), ("v = Math.PI * x", math.pi * X),
+    ("v = numpy.arcsin(x)", math.asin(X)), ("v = std::sin(x)", math.sin(X)), ("v = np.e**x", math.e**X),
+    ("v = torch.nn.functional.relu(x)", X), ("v = x.sin()", math.sin(X)), ("v = x.pow(2)", X**2), ("v = np.power(x, 2)", X**2),
+    # LaTeX.
+    (r"v = \frac{x + 1}{y}", (X + 1) / Y), (r"v = \frac{x}{y + 1}^2", None), (r"v = 2\frac{x}{y}", 2 * X / Y),
+    (r"v = \sin(x)", math.sin(X)), (r"v = \sin x", math.sin(X)), (r"v = \sqrt{x + 1}", math.sqrt(X + 1)),
+    (r"v = x \cdot y", X * Y),
+    (r"v = \alpha x", None), (r"v = \alpha \cdot x", 3 * X), (r"v = x^{2}", X**2), (r"v = e^{x + 1}", None), (r"v = x_{1}", 7.0),
+    (r"$x^2$", X**2), (r"v = \ln(x)", math.log(X)), (r"v = \pi \times x", math.pi * X),
+    (r"v = \left( x + 1 \right) \times y", 3.5),
+    # Numbers, text and brackets.
+    ("v = 1,5*x", 1.5 * X), ("v = 1.5f*x", 1.5 * X), ("v = 'x*y'", X * Y), ("“x*y”", X * Y), ("v = sin[x]", math.sin(X)),
+    ("v = Sin[x]", math.sin(X)), ("v = max(x; y)", Y), ("input x in 0..1; v = x*2", 1.5), ("input x in [0..1]\nv = x*2", 1.5),
+    ("input x in (0, 1); v = x*2", 1.5), ("input x in [0;1]\nv = x*2", 1.5), ("input x in 0:1\nv = x*2", 1.5),
+    ("v = x\u200b*y", X * Y), ("v = x\u00a0* y", X * Y), ("v = （x）", X),
+    # Tensors.
+    ("A @ B", None), ("C = A @ B", None), ("v = sum(x)", None), ("v = max(t)", None), ("input x(N); v = max(x)", None),
+    ("input x(N); y(i) = x[i]*2", None), ("input x(N); v +=! x(i) where i in 0..3", None),
+    ("input x(N); v +=! x(i) where i in range(3)", None), ("v = np.linalg.norm(x)", None), ("v = A.T", None),
+    ("input A(N, M), x(M); y = A @ x", None), ("v = 1 + np.sum(x)", None),
+]
+"""A text, and the value of its last output at `AT`; None where only what is proposed is looked at."""
+UNANSWERED = ("v = sin^2 x", "v = x.^2 .* y", r"v = \frac{x}{y + 1}^2", r"v = \alpha x", r"v = e^{x + 1}")
+"""Those that mean several things, or for which a change beside the table's would be needed; they are still answered."""
+
+
+def faults(text: str) -> list[AdError]:
+    try:
+        parse(text)
+    except AdError as error:
+        return [error, *error.more]
+    return []
+
+
+def mended(text: str) -> str:
+    """The text with every fix that is proposed, from the last to the first."""
+    found = faults(text)
+    assert found, text
+    for fault in reversed(found):
+        assert fault.fix is not None, str(fault)
+        text = fault.fix.applied(text)
+    return text
+
+
+@pytest.mark.parametrize(("text", "value"), [g for g in GUESSES if g[0] not in UNANSWERED], ids=lambda g: str(g)[:30])
+def test_what_is_proposed_runs(text: str, value: float | None) -> None:
+    program = parse(mended(text))
+    if value is not None:
+        at = {p.name: AT[p.name] for p in program.params}
+        assert evaluate(program, at, FLOAT)[program.results[-1].name] == pytest.approx(value, rel=1e-15)
+    else:
+        assert has_tensors(program)
+
+
+@pytest.mark.parametrize("text", [g[0] for g in GUESSES], ids=lambda g: g[:30])
+def test_help_says_what_the_fix_does(text: str) -> None:
+    """What help says to write stands in the text that the fix makes."""
+    for fault in faults(text):
+        written = re.match(r"(?:for a \w+ )?(?:write|type) (?!an ordinary)(.*?)(?:; adcli grad.*)?$", fault.help or "", re.DOTALL)
+        if written and fault.fix:
+            squeezed = re.sub(r"[\s()]", "", fault.fix.applied(text))
+            assert re.sub(r"[\s()]", "", written[1]) in squeezed, str(fault)
+
+
+@pytest.mark.parametrize(("text", "help"), [
+    ("A @ B", "write input A(N, M), B(M, K); f(i, k) +=! A(i, j) * B(j, k)"),
+    ("v = A @ B + c", "a product of matrices is C(i, k) +=! A(i, j) * B(j, k)"),
+    ("v = |x - 1| + √y", "write v = abs(x - 1) + sqrt(y)"),
+    ("v = |x - 1|", "write abs(x - 1)"),
+    ("v = np.arcsin(x)", "write v = asin(x)"),
+    ("f(x) = x^2", "write def f(x) = x^2; v = f(x)"),
+    ("v = |x| + undefined(y)", "write abs(x)"),
+    ("v = x y", "write x*y"),
+    ("v = 0..1", "numbers look like 2, 2.5, .5, 1e-3, 0x1.8p-2, 1_000"),
+])
+def test_what_is_said(text: str, help: str) -> None:
+    assert faults(text)[0].help == help
+
+
+def test_a_fault_that_goes_with_another_is_not_reported() -> None:
+    assert len(faults("f(x) = x^2; v = f(3)")) == 1
+    assert len(faults("v = ln(x)\nw = 2y")) == 2
+
+
+VALID = ["v = x*sin(y) + 2.5e-3", "a = x**2 - y; v = a > 0 ? sqrt(a) : -a\noutput v, a",
+         "input x = 2 in [0, 10], y\nv = max(x, y)",
+         "def f(a, b) -> (u, w) { u = a*b; w = a - b }\n(p, q) = f(x, y)", "input A(M, N), x(N)\ny(i) +=! A(i, j) * x(j)",
+         "param k = 9.81   # gravity\ns = k*t**2 / 2\nv = not (s < 1) and s > 2 ? s : 1"]
+PIECES = [*"()[]{}|!²√π·'\"\\^%&@$,;:.?=+-*/<>~#\n", "**", "//", "..", "+=", "+=!", "==", "if", "else", "lambda ", "where ",
+          "in ", "np.", "2", "x", "sin", "0.", "e\u0301", "\u202e", "\\frac{", "output ", "def ", "return "]
+
+
+def test_any_mutation_is_answered() -> None:
+    """A program with a piece changed, left out or put in is a program or an AdError, whose fix mends what it is about."""
+    r = random.Random(17)
+    for _ in range(700):
+        text = r.choice(VALID)
+        for _ in range(r.randint(1, 3)):
+            token = r.choice(scan(text)[0])
+            start, end = r.choice([(token.start, token.end), (token.start, token.start), (token.end, token.end)])
+            text = text[:start] + r.choice([*PIECES, ""]) + text[end:]
+        first = next(iter(faults(text)), None)
+        assert first is None or str(first)
+        if first is not None and first.fix is not None and first.span is not None:
+            left = faults(first.fix.applied(text))
+            assert not any(f.span == first.span and f.message == first.message for f in left), (text, str(first))

@@ -1,0 +1,24 @@
+"""Inputs whose names mean something else elsewhere are noted, once, and only where they are inputs."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.lower.frontend import parse
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("v = e**x + e**(2*x)", ["'e' is an input here; for the exponential function write exp(x)"]),
+    ("v = e^(-x)", ["'e' is an input here; for the exponential function write exp(-x)"]),
+    ("v = e*x", []), ("input e\nv = e**x", []), ("e = 2\nv = e**x", []), ("v = x**e", []),
+    ("v = PI*x + PI", ["'PI' is an input here; the constant is pi"]),
+    ("v = x < Inf ? x : 0", ["'Inf' is an input here; the constant is inf"]),
+    ("v = x·y", ["'x·y' is one name, with a middle dot in it; for a product write x*y"]),
+    ("v = é*x", []), ("def f(e) = e**2\nv = f(x)", []),
+])
+def test_notes(text: str, said: list[str]) -> None:
+    assert [n.message for n in parse(text).notes] == said
+
+
+def test_pi_has_two_names() -> None:
+    assert evaluate(parse("v = π*x"), {"x": 2.0}, FLOAT) == evaluate(parse("v = pi*x"), {"x": 2.0}, FLOAT)
+    assert [p.name for p in parse("input π\nv = π*x").params] == ["π", "x"]
