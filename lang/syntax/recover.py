@@ -242,7 +242,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         if index == 1 and before.type == "NUMBER":
             return fault("a number cannot be assigned to", None, before)
         return fault("'=' inside an expression", "write == to compare, and one assignment a line")
-    if before.type in OPERAND_END and token.type in ("NAME", "NUMBER", "LPAR", "NOT"):
+    if before.type in OPERAND_END and (token.type in ("NAME", "NUMBER", "LPAR") or token.text == "not"):
         return missing_operator(unit, index, source)
     if token.type in ("SEP", "RBRACE", "RPAR", "COMMA", "RBRACK") and before.type not in OPERAND_END:
         return missing(before, token, source)
