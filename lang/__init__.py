@@ -25,5 +25,6 @@ One word for one thing, here and in all of the project:
     expansion      a value as a sum of monomials of the distance from a point; a limit is its first term; see evaluate/growth.py
     row            one point of a table of data, with its results; or one primitive of the table, where that is what is spoken of
     kernel         compiled code for a program, called on memory
+    fix            a change of the text that mends a fault; it is tried before it is proposed
     task           a request of a command line, worked out: program, derivative, kernel
 """

@@ -140,8 +140,8 @@ TABLE = [Spelling(*row) for row in (
 COMMENT = "a comment starts with #"
 COMMENTS = [Spelling(*row) for row in (
     (rf"{START}(?://|%|--|/\*|\\\\|<!--|') <c> (?:\*/)?{END}", "# {0}", "", COMMENT),
-    (rf" (?://|/\*) <c> (?:\*/)?{END}", "  # {0}", "//", COMMENT),
-    (rf" (?:%|--) (?=[^\W\d]\w*\s)<c>{END}", "  # {0}", "%", COMMENT),
+    (rf" (//|/\*) <c> (?:\*/)?{END}", "  # {1}", "{0}", COMMENT),
+    (rf" (%|--) (?=[^\W\d]\w*\s)<c>{END}", "  # {1}", "{0}", COMMENT),
 )]
 """What is proposed where nothing else helps: what follows may be anything."""
 

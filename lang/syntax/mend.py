@@ -13,7 +13,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.foreign import rewritings
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
-from adcli.lang.syntax.line_ends import laid_out
+from adcli.lang.syntax.line_ends import ASSIGNING, laid_out
 from adcli.lang.syntax.scan import OPERAND_END, scan
 from adcli.lang.syntax.tree import Token
 
@@ -104,19 +104,14 @@ def proposals(text: str, alone: bool, comments: bool) -> Iterator[AdError]:
     source = Source("", text)
     wrong = (wrong_character(t, source) for t in tokens if t.type == "BAD")
     yield from (fault for fault in wrong if fault.fix is not None)
-    named = [*NAMED, *tokens] if alone and reads_further(tokens) else tokens
-    index = stop(named) or 0
-    if named[index - 1].type in OPERAND_END and named[index].type in ("NAME", "NUMBER", "LPAR") and index:
+    named = tokens if not alone or any(t.type in ASSIGNING for t in tokens) else [*NAMED, *tokens]
+    index = stop(named)
+    if index and named[index - 1].type in OPERAND_END and named[index].type in ("NAME", "NUMBER", "LPAR"):
         fault = missing_operator(named, index, source)
         if fault.fix is not None:
             yield fault
     if comments:
         yield from rewritings(text, True)
-
-
-def reads_further(tokens: list[Token]) -> bool:
-    """Whether tokens are rather an expression than a statement."""
-    return not any(t.type in ("EQUAL", "AUGMENT", "REDUCE") for t in tokens)
 
 
 # ---------------------------------------------------------------- an operator left out

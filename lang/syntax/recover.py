@@ -82,7 +82,8 @@ def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdE
             continue
         if inside and not token.text and index < len(tokens) - 1:
             continue   # the separator that the scanner put before a `}`
-        if kind == "SEP" and token.text == ";" and inside and not starts_statement(tokens, index + 1):
+        comma = kind == "SEP" and token.text == ";" and inside and index + 2 < len(tokens)
+        if comma and not starts_statement(tokens, index + 1):
             unit.append(token)   # as some spell the comma
             continue
         if kind in ("SEP", "NEWLINE"):

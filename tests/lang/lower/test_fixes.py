@@ -145,6 +145,14 @@ PIECES = [*"()[]{}|!²√π·'\"\\^%&@$,;:.?=+-*/<>~#\n", "**", "//", "..", "+="
           "in ", "np.", "2", "x", "sin", "0.", "e\u0301", "\u202e", "\\frac{", "output ", "def ", "return "]
 
 
+def test_what_is_broken_off_is_answered() -> None:
+    r = random.Random(5)
+    for text, _ in GUESSES:
+        for _ in range(3):
+            for fault in faults(text[:r.randrange(len(text))]):
+                assert str(fault)
+
+
 def test_any_mutation_is_answered() -> None:
     """A program with a piece changed, left out or put in is a program or an AdError, whose fix mends what it is about."""
     r = random.Random(17)
@@ -156,6 +164,6 @@ def test_any_mutation_is_answered() -> None:
             text = text[:start] + r.choice([*PIECES, ""]) + text[end:]
         first = next(iter(faults(text)), None)
         assert first is None or str(first)
-        if first is not None and first.fix is not None and first.span is not None:
-            left = faults(first.fix.applied(text))
+        if first is not None and first.fix is not None and first.source is not None:
+            left = faults(first.fix.applied(first.source.text))
             assert not any(f.span == first.span and f.message == first.message for f in left), (text, str(first))
