@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from adcli.command.options import ResultOptions, names
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import composed
 from adcli.rows.tables import SEPARATORS
 
 SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -82,7 +83,7 @@ def renamed(pairs: tuple[str, ...]) -> dict[str, str]:
     """The new names of columns by their old ones."""
     found: dict[str, str] = {}
     for pair in pairs:
-        old, equals, new = (part.strip() for part in pair.rpartition("="))
+        old, equals, new = (part.strip() for part in composed(pair).rpartition("="))
         if not (old and equals and new):
             raise AdError(f"--rename '{pair}' is not OLD=NEW", help="write --rename 'my column=x'")
         if old in found:
