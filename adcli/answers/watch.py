@@ -27,7 +27,7 @@ class Watch:
 
     def __init__(self, task: Task, options: Options, jobs: int | None = None) -> None:
         self.task, self.jobs = task, jobs
-        self.loud, self.noting = not options.quiet, options.form != "json"
+        self.loud, self.noting, self.strict = not options.quiet, options.form != "json", options.strict
         self.failed = False
         self.counts: Counter[str] = Counter()
 
@@ -51,7 +51,10 @@ class Watch:
                 self.failed = True
                 self.rough(row, kind)
             if not tensors:
-                self.failed |= not all(map(math.isfinite, row.results))
+                finite = all(map(math.isfinite, row.results))
+                self.failed |= not finite
+                if self.strict and not finite and not row.level:
+                    self.rough(row, f"{ROUGH} or not finite")
                 continue
             from adcli.answers.diagnose import not_finite
             for note in not_finite(names, row.results):
@@ -72,9 +75,12 @@ class Watch:
         """The note on a result that is not smooth."""
         self.note(kind, lambda: self.explained(row))
 
-    def explained(self, row: Row) -> Note:
-        from adcli.answers.diagnose import note
-        return note(self.task, row, self.jobs)
+    def explained(self, row: Row) -> Note | str:
+        """What makes a result rough: the operation, or the first value that is not finite though nothing was rough on its way."""
+        from adcli.answers.diagnose import not_finite, note
+        if row.level:
+            return note(self.task, row, self.jobs)
+        return next(not_finite([c.name for c in self.task.signature.results], row.results))
 
     def note(self, kind: str, made: Callable[[], Any]) -> None:
         """A note on a result, made only where it is said."""

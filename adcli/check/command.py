@@ -57,7 +57,7 @@ class CheckOptions(Options):
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
     """Compare first and second derivatives, in both modes, native and interpreted, with differences, complex steps, multiple
-    precision, products and Taylor remainders. Exits with 1 if any of them disagree.
+    precision, products and Taylor remainders. Exits with 1 if any of them disagree, or if there was nothing to compare.
 
     Tolerances widen where cancellation loses digits, and the report says so; kinks, poles and overflow are counted, not
     compared.
@@ -107,4 +107,4 @@ def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:
         text = f"{verdict(check)}\n" if options.quiet else text_report(check, points)
     with packed_destination(options.output) as stream:
         stream.write(text.encode())
-    return 1 if check.failed else 0
+    return 0 if check.agrees else 1

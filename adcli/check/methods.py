@@ -70,6 +70,11 @@ class Check(Subject):
     def failed(self) -> bool:
         return any(t.failed for t in self.tallies)
 
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and nothing failed."""
+        return not self.failed and any(t.compared for t in self.tallies)
+
     def modes(self, seen: Iterable[Seen]) -> list[Tally]:
         """Forward mode against reverse mode, in the reference evaluator and native."""
         tally = Tally("forward against reverse")
@@ -271,7 +276,10 @@ def nothing_left(bounded: Bounded, size: float, lengths: Sequence[float]) -> flo
 
 def inner(terms: Sequence[Bounded], weights: Sequence[float]) -> Bounded:
     """An inner product with its error bound."""
-    total = math.fsum(x * w for (x, _), w in zip(terms, weights, strict=True)) if all(
-        math.isfinite(x) for x, _ in terms) else math.nan
+    products = [x * w for (x, _), w in zip(terms, weights, strict=True)]
+    try:
+        total = math.fsum(products) if all(map(math.isfinite, products)) else math.nan
+    except OverflowError:
+        total = math.nan
     bound = sum(abs(w) * (e + 2 * math.ulp(x)) for (x, e), w in zip(terms, weights, strict=True))
     return total, bound

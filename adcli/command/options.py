@@ -63,6 +63,7 @@ class Options:
     form_known: bool = False
     output: str | None = None
     quiet: bool = False
+    strict: bool = False
 
     def given(self, parameter: str) -> bool:
         """Whether the command line gives a parameter."""
@@ -123,7 +124,6 @@ class ResultOptions(Options):
     digits: bool = False
     enclose: bool = False
     status: bool = False
-    strict: bool = False
     fast_math: bool = False
     no_cache: bool = False
 

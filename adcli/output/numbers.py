@@ -11,6 +11,8 @@ from adcli.lang.ir.errors import AdError
 Number = Callable[[float], str]
 NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """The strings that stand in JSON for what it has no number for."""
+NEARLY_LARGEST = 1e308
+"""Numbers below this are finite however they are rounded."""
 TEMPLATE = re.compile(r"%[-+ #0]*\d{0,3}(\.\d{1,3})?[eEfFgG]", re.ASCII)
 
 
@@ -24,7 +26,13 @@ def number_format(template: str | None, hexadecimal: bool) -> Number:
         return shortest
     if not TEMPLATE.fullmatch(template):
         raise AdError(f"--fmt '{template}' is not a number format; use %e, %f or %g", help="write --fmt %.6g")
-    return lambda x: template % x if math.isfinite(x) else repr(x)
+    return lambda x: rounded(x, template) if math.isfinite(x) else repr(x)
+
+
+def rounded(x: float, template: str) -> str:
+    """A number by a template; as it is where rounding would carry it beyond the doubles, so that no reader gets an infinity."""
+    text = template % x
+    return text if abs(x) < NEARLY_LARGEST or math.isfinite(float(text)) else shortest(x)
 
 
 def shortest(x: float) -> str:

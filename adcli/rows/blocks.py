@@ -10,12 +10,14 @@ from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from adcli.codegen.machine.kernel import run
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import LEVELS
+from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
@@ -27,14 +29,16 @@ LARGE = 256 << 10
 
 @dataclass(slots=True)
 class Done:
-    """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; whether
-    any result is not smooth and finite; for inputs that leave their range a value that does."""
+    """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; with
+    --strict how many rows are not smooth or not finite, and the first of them with its line; for inputs that leave their
+    range a value that does."""
 
     data: bytes
     rows: int
     lines: int
     faults: list[tuple[int, Fault]] = field(default_factory=list)
-    failed: bool = False
+    rough: int = 0
+    first: tuple[int, Row] | None = None
     outside: dict[str, float] = field(default_factory=dict)
 
 
@@ -69,39 +73,46 @@ class Work:
         objects = form.kind == "ndjson" and not form.only
         lines = fast.read(self.table, block, objects) if fast else None
         if lines is None:
-            return self._listed(self.table.plain(block) or self.table.careful(block))
+            return self._listed(self.table.plain(block) or self.table.careful(block), block)
         if self.shortest and (form.keeps or form.only or objects or form.separable(block)) and form.kind != "text":
-            return self._in_arrays(lines)
+            return self._in_arrays(lines, block)
         texts = [text.encode() for text in lines.texts.to_list()]
         texts = list(map(self.table.start, texts)) if self.table.start else texts
-        return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)))
+        return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
+
+    def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
+               results: Sequence[Sequence[float]], levels: Sequence[float]) -> tuple[int, Row]:
+        """Row `row` of the results, which is row `place` of the block, with its line in the block."""
+        at = {name: float(column[row]) for name, column in columns.items()}
+        _, line = next(islice(self.table.split(block), place, None))
+        return line, Row(at, [float(r[row]) for r in results], int(levels[row]))
 
     # ------------------------------------------------------------ rows without a fault, in arrays from end to end
 
-    def _in_arrays(self, lines: Any) -> Done:
+    def _in_arrays(self, lines: Any, block: bytes) -> Done:
         import numpy as np
 
         from adcli.codegen.machine.arrays import run_arrays
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
         *results, levels = run_arrays(self.kernel, list(columns.values()), count)
-        failed = self.strict and bool(levels.any() or not all(np.isfinite(r).all() for r in results))
+        rough = np.flatnonzero(~np.logical_and.reduce([levels == 0, *map(np.isfinite, results)])) if self.strict else ()
+        first = self._first(block, int(rough[0]), int(rough[0]), columns, results, levels) if len(rough) else None
         outside = {}
         for name, (low, high) in self.ranges.items():
             beyond = np.flatnonzero(~((columns[name] >= low) & (columns[name] <= high)))
             if len(beyond):
                 outside[name] = float(columns[name][beyond[0]])
         data = self._fast.write(lines, self.form, results, LEVELS if self.words else None, levels)
-        return Done(data, count, count, [], failed, outside)
+        return Done(data, count, count, [], len(rough), first, outside)
 
     # ------------------------------------------------------------ any rows
 
-    def _listed(self, rows: Rows) -> Done:
-        faults = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)]
-        if faults and self.policy == "stop":
-            rows, faults = rows.only(range(min(rows.faults))), faults[:1]
-        elif faults and self.policy == "skip":
-            rows = rows.only([i for i in range(len(rows.texts)) if i not in rows.faults])
+    def _listed(self, rows: Rows, block: bytes) -> Done:
+        faults, kept = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)], range(len(rows.texts))
+        if faults and self.policy != "mark":
+            kept = range(min(rows.faults)) if self.policy == "stop" else [i for i in kept if i not in rows.faults]
+            rows, faults = rows.only(kept), faults[:1] if self.policy == "stop" else faults
         for i in rows.faults:
             rows.texts[i] = self.form.repaired(rows.texts[i])
         columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
@@ -110,9 +121,17 @@ class Work:
             for column in results:
                 column[i] = math.nan
         words = self._words(levels, rows.faults) if self.words else None
-        failed = self.strict and (any(levels) or not all(all(map(math.isfinite, r)) for r in results))
+        rough = self._rough(results, levels) if self.strict else []
+        told = next((i for i in rough if i not in rows.faults), None)
+        first = None if told is None else self._first(block, kept[told], told, columns, results, levels)
         data = self.form.rows(rows.texts, columns, results, words)
-        return Done(data, len(rows.texts), rows.lines, faults, failed, self._outside(columns, rows.faults))
+        return Done(data, len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
+
+    @staticmethod
+    def _rough(results: Sequence[Sequence[float]], levels: Sequence[float]) -> list[int]:
+        """The rows that are not smooth or not finite."""
+        return [i for i, (level, *values) in enumerate(zip(levels, *results, strict=True))
+                if level or not all(map(math.isfinite, values))]
 
     def _with_seeds(self, columns: Sequence[Any], constant: Any) -> dict[str, Any]:
         """The columns of all parameters by name, in order."""

@@ -21,6 +21,7 @@ from adcli.input.fields import Fault
 from adcli.input.points import axes, out_of_range, unknown_name
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
+from adcli.output.layout import Row
 from adcli.output.progress import Progress
 from adcli.output.streams import packed_destination, require_parquet, say, write_rows
 from adcli.output.suffixes import ARRAYS
@@ -125,7 +126,8 @@ class TableRun:
         self.task, self.source, self.options, self.watch = task, source, options, watch
         self.progress = Progress(source.size, shown=not options.quiet and not sys.stdout.isatty())
         self.policy = options.on_error
-        self.rows = self.bad = 0
+        self.rows = self.bad = self.rough = 0
+        self.first: tuple[int, Row] | None = None
         self.beyond: set[str] = set()
         self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
         self.line, self.place = int(not self.parquet), f"{source.name}:"
@@ -185,7 +187,10 @@ class TableRun:
             if done.data:
                 put(done.data)
             self.rows += done.rows
-            self.watch.failed |= done.failed
+            self.rough += done.rough
+            if self.first is None and done.first is not None:
+                line, row = done.first
+                self.first = self.line + line, row
             self._remark(done.outside)
             for line, fault in done.faults:
                 self._tell(self.line + line, fault)
@@ -250,6 +255,16 @@ class TableRun:
                 self.watch.say(out_of_range(p, outside[p.name], self.task.signature.source))
 
     def _sum_up(self) -> None:
+        """Say how many rows were bad and, where --strict asks, which was the first that is not smooth or not finite, and why."""
+        self.watch.failed |= self.rough > 0
+        if self.first is not None and self.watch.loud:
+            self.progress.clear()
+            line, row = self.first
+            which = f"1 of {plural(self.rows, 'row')}"
+            if self.rough > 1:
+                which = f"the first of {self.rough} such rows of {self.rows}"
+            self.watch.say(f"{self.place}{line}: not smooth or not finite, {which}")
+            self.watch.say(self.watch.explained(row))
         if self.bad and self.watch.loud:
             self.progress.clear()
             total = self.rows + (self.bad if self.policy == "skip" else 0)

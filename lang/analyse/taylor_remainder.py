@@ -94,5 +94,5 @@ def _decided(program: Program, values: Mapping[Any, Any], exact: Arithmetic) -> 
             args = [read(values, a, exact) for a in e.args]
             found += [x < y for x in args for y in (*args, 0)]
             if e.op.pieces == "sawtooth" and args[1]:
-                found.append((args[0] - values[e.outs[0]]) / args[1] // 0.5)
+                found.append(exact.functions["floor"](2 * (args[0] - values[e.outs[0]]) / args[1]))
     return found

@@ -88,9 +88,9 @@ def traced(program: Program, at: Mapping[str, float], wrt: Sequence[str], tangen
     seeded = [(program.param(x).var, tangent[x]) for x in wrt] if tangent is not None else []
     forward = forward_sweep(program, values, seeded, keep=True)
     sown = [(r.name, r.atom) for r in reversed(program.results) if cotangent is not None and isinstance(r.atom, Var)]
-    active = active_values(program, wrt)
     weights = [(atom, cotangent[name]) for name, atom in sown if cotangent]
-    backward = reverse_sweep(program, values, weights, active, active, keep=True)
+    shown = active_values(program, wrt, [atom for atom, _ in weights])   # an output that is a constant has an adjoint too
+    backward = reverse_sweep(program, values, weights, shown, shown, keep=True)
     seeds = {name: AdjointStep(TracedTerm(atom, None, seed), before, after)
              for (name, atom), (seed, before, after) in zip(sown, backward.sown, strict=True)}
     lines = [TracedLine(e, [term(part, forward) for part in terms],

@@ -4,7 +4,7 @@ A value is active if it depends on an input that is differentiated with respect 
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Program
@@ -45,9 +45,9 @@ def with_outputs(program: Program, names: Sequence[str]) -> Program:
     return replace(program, results=tuple([results[name] for name in names]))
 
 
-def active_values(program: Program, wrt: Collection[str]) -> set[Atom]:
-    """The values that depend on an input in `wrt`."""
-    active: set[Atom] = {p.var for p in program.params if p.name in wrt}
+def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = ()) -> set[Atom]:
+    """The values that depend on an input in `wrt`, or on one of the values `also`."""
+    active: set[Atom] = {p.var for p in program.params if p.name in wrt}.union(also)
     for e in program.equations:
         if not e.op.truth and not active.isdisjoint(e.args):
             active.update(e.outs)

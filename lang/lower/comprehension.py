@@ -7,17 +7,20 @@ elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each
 """
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, text, weight
 from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript
-from adcli.lang.ir.errors import AdError, Fix, Note
+from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
     MOST_DIMENSIONS,
+    NO_RECURRENCE,
     Elements,
     Poisoned,
     Tensors,
@@ -33,6 +36,8 @@ from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, 
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
               "max=": "max"}
+ELSEWHERE = math.inf
+"""How far an element is from one that is never the same."""
 SPLITS = 64
 """Most comprehensions that the choices in one statement may make."""
 
@@ -108,6 +113,7 @@ class TensorStatement:
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
         value = b.replaced(arm.value)
         b.lets = {name: b.replaced(node) for name, node in b.lets.items()}
+        self.check_own_reads(b.accesses, write)
         given, guards = [], []
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
@@ -121,6 +127,30 @@ class TensorStatement:
         guards += [g for node in arm.guards for g in self.conditions(b, node)]
         guards += [-g - 1 for node in arm.negated for g in self.conditions(b, node)]
         return b, value, write, guards, given
+
+    def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
+        """A statement reads the elements that were there before it. A fixed number of steps from the element that it writes that
+        is hardly ever meant, so it is an error; elsewhere it is remarked, unless it is the very element that is written."""
+        for a in accesses:
+            if a.tensor != self.name or len(a.subscripts) != len(write):
+                continue
+            lags = [lag(r, w) for r, w in zip(a.subscripts, write, strict=True)]
+            if ELSEWHERE in lags:
+                continue
+            for d, steps in enumerate(lags):
+                if steps:
+                    side = "behind" if steps < 0 else "ahead of"
+                    raise AdError(f"'{self.name}' is read {plural(int(abs(steps)), 'step')} {side} the element that is written: "
+                                  "the element from before this statement, not one that it makes", a.span(d),
+                                  f"{NO_RECURRENCE}; for the elements from before, write to another name than '{self.name}'",
+                                  self.context.source)
+            if any(steps is None for steps in lags):
+                self.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
+
+    def remark(self, said: str, span: Span | None) -> None:
+        """A note, once: a statement may be looked at several times."""
+        if all((n.message, n.span) != (said, span) for n in self.context.notes):
+            self.context.notes.append(Note(said, span, self.context.source))
 
     def is_onto(self, clause: Clause) -> bool:
         """Whether `where C = D` names the tensor that the target starts from."""
@@ -322,8 +352,17 @@ class TensorStatement:
             said = (f"this condition {word} holds: index '{r.index.name}' runs over {text(r.low)}:{text(r.high)}, which keeps "
                     f"every read inside its tensor; state a range in where for more")
             span = node.args[0].start, node.args[0].end
-            if word and all((n.message, n.span) != (said, span) for n in self.context.notes):
-                self.context.notes.append(Note(said, span, self.context.source))
+            if word:
+                self.remark(said, span)
+
+
+def lag(read: Affine | None, write: Subscript) -> float | None:
+    """By how many steps a subscript that is read is beyond the one that is written; `ELSEWHERE` for two numbers that differ, None
+    where it is no fixed number of steps."""
+    if read is None or not isinstance(write, Affine):
+        return None
+    steps = (read - write).number
+    return steps if not steps or read.indices() else ELSEWHERE
 
 
 def comparison(node: Node) -> bool:

@@ -18,6 +18,7 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, T
 
 MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""
+NO_RECURRENCE = "a recurrence is written step by step, with a name for each: h1 = ... h0 ...; h2 = ... h1 ..."
 MOST_DIMENSIONS = 32
 """Of a tensor, and indices of a comprehension: every NumPy has so many."""
 LONGEST_EXTENT = 300
@@ -302,6 +303,9 @@ class Elements(EquationScope):
     def unknown(self, node: Call) -> AdError:
         if node.name == "nextafter":
             return self.context.fault("'nextafter' is not available: it has no derivative", node)
+        if node.name == self.statement.target.text:
+            return self.context.fault(f"'{node.name}' has no elements before this statement, which cannot read those that it makes",
+                                      node, NO_RECURRENCE)
         fault = super().unknown(node)
         fault.help = fault.help or f"declare a tensor: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
         return fault

@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 import math
 
+import mpmath
+import one_operation
 import pytest
 from command import adcli, succeeds
 from compare_corpus import cases
@@ -11,6 +13,7 @@ from places import DATA
 
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
+from adcli.check.methods import Check
 from adcli.input.sampling import ranged
 
 METHODS = ["forward against reverse", "native against reference", "differences of the value", "complex step",
@@ -109,6 +112,22 @@ def test_too_many_points_are_refused_before_they_are_made():
     assert ended.code == 2 and "more than 100000 points" in ended.err
 
 
+def test_where_nothing_can_be_compared_the_answer_is_negative_and_says_so():
+    ended = adcli("check", "-e", "v = 1/x", "--at", "x=0", "-q")
+    assert (ended.code, ended.out) == (1, "nothing compared: no method applies at any of these points\n")
+
+
+def test_operators_that_older_releases_of_mpmath_lack_are_not_needed(monkeypatch):
+    number = type(mpmath.mpf(1)).__mro__[-2]
+    for name in ("__floordiv__", "__divmod__"):
+        monkeypatch.delattr(next((c for c in type(mpmath.mpf(1)).__mro__ if name in vars(c)), number), name, raising=False)
+    for op in one_operation.REAL:
+        program = one_operation.program(op)
+        check = Check(program, [p.name for p in program.params])
+        check.run(one_operation.samples(op, 1))
+        assert check.agrees, op
+
+
 def test_wrt_and_of_choose_the_entries():
     found = record("-e", "v = x*y*z", "-e", "w = x + z", "--at", "x=1,y=2,z=3", "--wrt", "y,z", "--of", "v")
     assert found["entries"] == {"first": 2, "second": 3, "all": True}
@@ -139,8 +158,10 @@ AWKWARD = [("abs(x)", "x=0", "kink"), ("1/x", "x=0", None), ("exp(x)", "x=1000",
 
 @pytest.mark.parametrize(("formula", "at", "reason"), AWKWARD)
 def test_awkward_points_are_counted_and_raise_no_alarm(formula, at, reason):
-    found = record("-e", formula, "--at", at)
+    ended = adcli("check", "-e", formula, "--at", at, "--format", "json")
+    found = ended.records[0]
     skipped = [text for m in found["methods"] for text in m["skipped"]]
+    assert (ended.code, ended.err) == (int(reason is None), "")
     if reason is None:
         assert found["verdict"] == "nothing compared"
     else:

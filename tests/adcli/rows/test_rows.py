@@ -121,9 +121,34 @@ def test_a_range_is_watched():
     assert (ended.code, ended.err) == (0, "-e: note: x = 2.0 is outside its range [0.0, 1.0]\n")
 
 
-@pytest.mark.parametrize(("data", "code"), [(b"x\n1\n", 0), (b"x\n0\n", 4), (b"x\n1\n-1\n", 4)])
-def test_strict(data, code):
-    assert adcli("grad", "-e", "v = sqrt(x)", "--data", "-", "--strict", stdin=data).code == code
+ROUGH = "<stdin>:{}: not smooth or not finite, {}\n{}\n".format
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (b"x\n1\n", ""),
+    (b"x\n0\n", ROUGH(2, "1 of 1 row", "-e:1:5: note: sqrt'(u) at u = 0.0: singular")),
+    (b"x\n1\n\n4\n-1\n0\n", ROUGH(5, "the first of 2 such rows of 4", "-e:1:5: note: sqrt(u) at u = -1.0 is nan: domain")),
+    (b'x,"a\nb"\n1,"\n\n"\n0,"\n"\n', ROUGH(6, "1 of 2 rows", "-e:1:5: note: sqrt'(u) at u = 0.0: singular")),
+    (b'{"x":1}\n{"x":"NaN"}\n', ROUGH(2, "1 of 2 rows", "-e: note: x is nan: domain"))])
+def test_strict_names_the_first_row_that_is_not_smooth_or_not_finite(data, said):
+    ended = adcli("grad", "-e", "v = sqrt(x)", "--data", "-", "--strict", stdin=data)
+    assert (ended.code, ended.err) == (4 if said else 0, said)
+    quiet = adcli("grad", "-e", "v = sqrt(x)", "--data", "-", "--strict", "-q", stdin=data)
+    assert (quiet.code, quiet.err, quiet.data) == (ended.code, "", ended.data)
+    assert adcli("grad", "-e", "v = sqrt(x)", "--data", "-", stdin=data).err == ""
+
+
+def test_strict_names_a_value_that_overflows_and_counts_rows_over_all_blocks():
+    data = b"x\n" + b"1\n" * 200_000 + b"1000\n" + b"2\n" * 99_998 + b"0\n-1\n"
+    ended = adcli("eval", "-e", "v = exp(x)", "--data", "-", "--strict", stdin=data)
+    assert (ended.code, ended.err) == (4, ROUGH(200_002, "1 of 300001 rows", "note: v = inf is not finite"))
+
+
+def test_strict_leaves_bad_rows_to_their_own_message():
+    data = b"x\n1\nfour\n\n0\n"
+    for policy, which in (("skip", "1 of 2 rows"), ("mark", "the first of 2 such rows of 3")):
+        ended = adcli("grad", "-e", "v = sqrt(x)", "--data", "-", "--strict", "--on-error", policy, stdin=data)
+        assert ended.code == 4 and f"<stdin>:5: not smooth or not finite, {which}\n" in ended.err
 
 
 def test_files(tmp_path):

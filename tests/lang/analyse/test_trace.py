@@ -68,7 +68,7 @@ def test_the_totals_of_every_row_at_special_points(op, count):
 @pytest.mark.parametrize("text", [
     "v = x*x*x + x\nw = v*v + x*v\n", "(a, b) = dup(x)\nv = a*b + x\nw = a\n", "v = x\nw = x\nu = 3\n",
     "v = x > 0.5 ? log(x - 0.5) : y * x\nw = v + v * v\n", "v = max(x, x, y) + max(x, x)\n", "x = x*y + x\n",
-    "v = x*0 + (y > 9 ? x / 0 : y)\n"])
+    "v = x*0 + (y > 9 ? x / 0 : y)\n", "output y, v\ny = 3*2\nv = x*y + y*y\n"])
 @pytest.mark.parametrize("x, y", [(0.3, 1.7), (0.7, -1.1), (0.0, 0.0), (math.inf, 2.0), (math.nan, 1.0)])
 def test_the_totals_where_values_are_used_more_than_once(text, x, y):
     program = parse(text)
@@ -76,3 +76,16 @@ def test_the_totals_where_values_are_used_more_than_once(text, x, y):
     for dx in (1.1, 0.0):
         check_totals(program, at, {name: dx if name == "x" else 0.7 for name in at},
                      {r.name: 0.3 * (i + 1) for i, r in enumerate(program.results)})
+
+
+@pytest.mark.parametrize("made", ["3*2", "exp(2)", "u*u"])
+def test_an_output_that_is_a_constant_has_its_weight_and_what_its_uses_contribute(made):
+    """Its adjoint is that of a constant which is an input: whether anything flows on from it makes no difference."""
+    body = "v = x*y + sin(y)\n(w, z) = dup(y)\noutput y, v, w, z\n"
+    program, other = parse(f"u = 2\ny = {made}\n{body}"), parse(f"input x, c\ny = c + 0\n{body}")
+    weights = {"y": 0.5, "v": 2.0, "w": 3.0, "z": 4.0}
+    trace = traced(program, {"x": 1.5}, ["x"], None, weights)
+    y = trace.values[program.result("y").atom]
+    wanted = traced(other, {"x": 1.5, "c": y}, ["x", "c"], None, weights)
+    assert trace.adjoints[program.result("y").atom] == wanted.adjoints[other.result("y").atom]
+    assert trace.adjoints[program.param("x").var] == wanted.adjoints[other.param("x").var]

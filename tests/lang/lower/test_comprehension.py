@@ -528,3 +528,40 @@ def test_a_condition_that_the_reads_decide_is_remarked() -> None:
                          "tensor; state a range in where for more\n")
     ended = adcli("eval", "-e", "input x(N)", "-e", "y(i) = i >= 1 ? x(i - 1) : 7 where i in 0:N", "--at", "x=[1,2,3]")
     assert (ended.out, ended.err) == ("y = [7.0, 1.0, 2.0]\n", "")
+
+
+# ---------------------------------------------------------------- a statement that reads the tensor it writes
+
+OWN = "input x(N), A(M, M)\ny(i) = x(i) + 0\nB(i, j) = A(i, j) + 0\n"
+
+
+@pytest.mark.parametrize(("statement", "column"), [
+    ("y(i + 1) = y(i)*2 where i in 0:N - 1", 14), ("y(i) = y(i + 1) where i in 0:N - 1", 10),
+    ("y(i) += y(i - 1) where i in 1:N", 11), ("y(i) = i > 0 ? y(i - 1) : 0", 18), ("B(i + 1, n) +=! A(n, m)*B(i, m) where i in 0:M - 1", 27),
+    ("y(2*i) = y(2*i + 1) where i in 0:1", 12), ("y(i) = z + 1 where z = y(i - 2), i in 2:N", 26)])
+def test_a_read_at_a_fixed_lag_of_what_is_written_is_an_error(statement, column):
+    with pytest.raises(AdError, match=r"'[yB]' is read . steps? (behind|ahead of) the element that is") as raised:
+        parse(OWN + statement)
+    assert (raised.value.line, raised.value.column) == (4, column) and "another name" in (raised.value.help or "")
+
+
+def test_a_recurrence_on_a_tensor_that_has_no_value_yet_is_an_error():
+    for recurrence in ("input x(T), h0\nh(t+1) = tanh(h(t) + x(t)) where t in 0:T", "input x(T)\nh(t) = h(t-1) + x(t) where t in 1:T"):
+        with pytest.raises(AdError, match="'h' has no elements before this statement") as raised:
+            parse(recurrence)
+        assert raised.value.line == 2 and "step by step" in (raised.value.help or "")
+
+
+@pytest.mark.parametrize(("statement", "noted"), [
+    ("y(i) = y(i)*2", False), ("y(i) += y(i)", False), ("B(i, j) = B(i, j)*x(0)", False), ("y(0) = y(1)*3", False),
+    ("B(i, 0) = B(i, 1)", False), ("B(i, j) = B(j, i)", True), ("y(i) = y(N - 1 - i)", True), ("y(i) = y(0)", True),
+    ("z(i + 1) = y(i)", False)])
+def test_other_reads_of_it_mean_the_elements_from_before_and_are_remarked(statement, noted):
+    program = parse(OWN + statement)
+    said = [n.message for n in program.notes if "before this" in n.message]
+    assert said == [f"this reads the elements that '{statement[0]}' had before this statement"] * noted
+
+
+def test_a_remarked_read_gives_the_elements_from_before():
+    found = evaluate(parse("input A(M, M)\nB(i, j) = A(i, j) + 0\nB(i, j) = B(j, i)"), {"A": [[1.0, 2.0], [3.0, 4.0]]})
+    assert found["B"].tolist() == [[1.0, 3.0], [2.0, 4.0]]
