@@ -6,8 +6,8 @@ names until arrays arrive, so one comprehension serves all sizes.
 
 Meaning. The result has `shape`. It starts as a copy of argument `onto` where that is given, else filled with the neutral value
 of the reduction (0 for "="). Then, for every point of the domain (indices in their ranges, all `guards` ≥ 0), the body is
-evaluated on its sources and the value goes to the element `write` names: it replaces it ("="; no two points name the same
-element) or is combined with it ("+", "*", "min", "max": SEMANTICS.md's min and max, a NaN wins).
+evaluated on its sources and the value goes to the element `write` names: it replaces it ("="; of points that name the same
+element, which only a write through integers has, the last in the order of the ranges stays) or is combined with it ("+", "*", "min", "max": SEMANTICS.md's min and max, a NaN wins).
 """
 from __future__ import annotations
 

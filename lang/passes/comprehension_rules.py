@@ -5,7 +5,10 @@ r: the same box, the result's adjoint read where the result was written, the bod
 read has changed places with the write, and nothing in it says diagonal, window or broadcast.
 
 What a reduction does to a seed is a weight at each point of the box, the same in both modes (SEMANTICS.md):
-  sum, "="   1.
+  sum        1.
+  "="        1 for the point that was the last to write the element, zero by construction for those that it overwrote; they can
+             only meet where the write goes through integers. Forward mode assigns in the same order; reverse mode has a tensor
+             of the last point of every element, a maximum of the points' numbers.
   min, max   1/n for each of the n elements equal to the extremum, zero by construction for the others, NaN where it is NaN.
              (The draft in seeds/002 multiplies the adjoint by all elements and takes the maximum of that, which is not
              linear in the adjoint, so it is no derivative: the maximum of the products has nothing to do with the element
@@ -77,10 +80,17 @@ class BodyBuilder:
             return Term(value)
         return Term(value, (((self.read(term.exists, subscripts) != 0).var, True),))
 
+    def number(self, expression: Affine) -> Expr:
+        """The value of an expression of indices and sizes."""
+        self.sources.append(expression)
+        name = self.names.fresh("k")
+        self.params.append(Param(Var(name), name))
+        return self.b.expr(self.params[-1].var)
+
     def reuse(self, e: Equation, value: Atom) -> None:
         """Where the value of the body stands in the result, read it there instead of computing it again."""
         at = [i for i, x in enumerate(self.b.equations) if x.outs == (value,)]
-        if self.op.reduction == "=" and at and isinstance(value, Var):
+        if self.op.reduction == "=" and not may_meet(self.op) and at and isinstance(value, Var):
             del self.b.equations[at[0]]
             self.sources.append(Read(len(self.args), self.op.write))
             self.args.append(e.outs[0])
@@ -185,6 +195,8 @@ def _pulled_body(b: Builder, e: Equation, k: int, seed: Term, pull_back: PullBac
     if value not in (active := active_values(inner, {x.name})):
         return body, None
     start = _weighted(b, body, e, body.seed(seed, e.op.write), value)
+    if start is not None and may_meet(e.op):
+        start = _of_the_last(b, body, e, start)
     adjoints: dict[Atom, Term] = {} if start is None else {value: start}
     pull_back(body.b, inner.equations, adjoints, active)
     body.reuse(e, value)
@@ -231,7 +243,8 @@ def _exists(b: Builder, op: Comprehension, body: BodyBuilder, guard: Guard) -> A
     if not guard and (not single or not op.shape or _covers(op)):
         return None
     flag = body.program(select(body.b.expr(truth(body.b, guard)), 1, 0).atom if guard else Lit(1.0))
-    return emit(b, replace(op, reduction="=" if single else "+", sources=tuple(body.sources), body=flag), tuple(body.args)).atom
+    reduction = "=" if single or op.reduction == "=" else "+"
+    return emit(b, replace(op, reduction=reduction, sources=tuple(body.sources), body=flag), tuple(body.args)).atom
 
 
 def _covers(op: Comprehension) -> bool:
@@ -258,6 +271,33 @@ def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
         others = _product_of_others(b, e)
         return t if others is None else Term(t.value * body.read(others, _corner(op.ranges)[0]), t.guard)
     return _extremal(b, body, e, t, value)
+
+
+def may_meet(op: Comprehension) -> bool:
+    """Whether several points may assign to one element: those that go through integers may, subscripts alone are proved apart."""
+    return op.reduction == "=" and any(isinstance(s, Read) for s in op.write) and not all_fixed(op.ranges, op.write)
+
+
+def _of_the_last(b: Builder, body: BodyBuilder, e: Equation, t: Term) -> Term | None:
+    """The seed at the point that wrote last where it is read, compared by number with the last of all."""
+    numbers = BodyBuilder(e, ())
+    program = numbers.program(_number_of_point(numbers).atom)
+    op = replace(numbers.op, reduction="max", onto=None, sources=tuple(numbers.sources), body=program)
+    last = emit(b, op, tuple(numbers.args)).atom
+    here, start = _number_of_point(body), len(body.b.equations)
+    guard = restrict(body.b, t.guard, literals(body.b, body.read(last, body.op.write) == here, start))
+    return None if guard is None else replace(t, guard=guard)
+
+
+def _number_of_point(body: BodyBuilder) -> Expr:
+    """A number that grows from point to point of those that may write one element, in the order of the domain."""
+    shared, whole = fixed_indices(body.op.ranges, body.op.write), None
+    for r in body.op.ranges:
+        if r.index not in shared:
+            digit = body.number(affine(r.index) - r.low)
+            whole = digit if whole is None else whole * body.number(_extent(r)) + digit
+    assert whole is not None, "points that meet differ in an index"
+    return whole
 
 
 def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) -> Term | None:

@@ -546,7 +546,8 @@ def test_a_read_at_a_fixed_lag_of_what_is_written_is_an_error(statement, column)
 
 
 def test_a_recurrence_on_a_tensor_that_has_no_value_yet_is_an_error():
-    for recurrence in ("input x(T), h0\nh(t+1) = tanh(h(t) + x(t)) where t in 0:T", "input x(T)\nh(t) = h(t-1) + x(t) where t in 1:T"):
+    for recurrence in ("input x(T), h0\nh(t+1) = tanh(h(t) + x(t)) where t in 0:T",
+                       "input x(T)\nh(t) = h(t-1) + x(t) where t in 1:T"):
         with pytest.raises(AdError, match="'h' has no elements before this statement") as raised:
             parse(recurrence)
         assert raised.value.line == 2 and "step by step" in (raised.value.help or "")

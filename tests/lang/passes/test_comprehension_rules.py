@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient, hessian, hvp, jacobian
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit, Program, Result
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import emit
 from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import comprehension_rules as tensor_rules
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
@@ -20,7 +23,7 @@ from hypothesis import given
 from places import DATA
 from random_comprehensions import tensor_samples
 from random_programs import law
-from tensor_laws import check_derivatives, check_second_order, close, run
+from tensor_laws import NUMPY, check_derivatives, check_second_order, close, run
 
 MUL = ("mul", 0, 1)
 R = np.random.default_rng(5)
@@ -275,3 +278,77 @@ def test_a_wrong_rule_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str, wro
     monkeypatch.setattr(tensor_rules, name, wrong)
     with pytest.raises(AssertionError):
         check_derivatives(made, random.Random(3))
+
+
+# ---------------------------------------------------------------- "=" where several points write one element
+
+SCATTERS = {
+    # the statement: numbers of b and c, the element that a point writes, the index that runs slower: the first in the statement
+    "y(I(b), 0) = f": (3, 1, lambda I, J, b, c: (I[b], 0), "b"),
+    "y(I(b), c) = f": (4, 2, lambda I, J, b, c: (I[b], c), "b"),
+    "y(c, I(b)) = f": (4, 2, lambda I, J, b, c: (c, I[b]), "c"),
+    "y(I(b), J(c)) = f": (3, 3, lambda I, J, b, c: (I[b], J[c]), "b"),
+    "y(I(b + 2*c), 1) = f": (3, 2, lambda I, J, b, c: (I[b + 2 * c], 1), "b"),
+    "y(I(b), 1 - c) = f": (4, 2, lambda I, J, b, c: (I[b], 1 - c), "b"),
+    "y(0, I(J(c))) = f": (2, 3, lambda I, J, b, c: (0, I[J[c]]), "c"),
+}
+GUARDS = {"": lambda b, c: True, ", b >= c": lambda b, c: b >= c}
+
+
+def last_writers(statement, inside, I, J):
+    """The point that the loops leave in each element."""
+    nb, nc, element, outer = SCATTERS[statement]
+    points = [(b, c) for b in range(nb) for c in range(nc)] if outer == "b" else [(b, c) for c in range(nc) for b in range(nb)]
+    return {element(I, J, b, c): (b, c) for b, c in points if inside(b, c)}
+
+
+def scatter_gradient(winners, at):
+    """The gradient of L = Σ u·y² by x, z and the values that y starts from, one element at a time."""
+    x, z, s, u = (np.asarray(at[n]) for n in "xzsu")
+    dx, dz, ds = np.zeros_like(x), np.zeros_like(z), np.zeros_like(s)
+    for place in np.ndindex(*u.shape):
+        if place not in winners:
+            ds[place] = 2 * u[place] * s[place]
+            continue
+        b, c = winners[place]
+        y = np.sin(x[b]) * np.exp(z[c])
+        dx[b] += 2 * u[place] * y * np.cos(x[b]) * np.exp(z[c])
+        dz[c] += 2 * u[place] * y * y
+    return {"x": dx, "z": dz, "s": ds}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("statement", SCATTERS)
+def test_the_point_that_writes_last_has_the_derivative(statement, guard):
+    """In both modes, by the evaluator and native, and in the derivative of the derivative."""
+    nb, nc = SCATTERS[statement][:2]
+    program = parse(f"input x(B), z(C), s(P, P), u(P, P), int32 I(K), int32 J(C)\ny(i, j) = s(i, j) + 0\n"
+                    f"{statement.replace('= f', '= sin(x(b))*exp(z(c))')} where b in 0:{nb}, c in 0:{nc}{guard}\n"
+                    "L +=! u(i, j)*y(i, j)*y(i, j)\noutput L")
+    wrt, ahead = ["x", "z", "s"], simplify(tangents(program))
+    back = gradient(program, wrt, mode="reverse")
+    curved, native = simplify(tangents(back, wrt)), None if guard else compile_tensors(back)
+    for seed in range(3):
+        r = np.random.default_rng([seed, nb, nc])
+        at = {"x": r.normal(size=nb), "z": r.normal(size=nc), "s": r.normal(size=(3, 3)), "u": r.normal(size=(3, 3)),
+              "I": r.integers(0, 3, 12), "J": r.integers(0, 3, nc)}
+        winners = last_writers(statement, GUARDS[guard], at["I"], at["J"])
+        want, v = scatter_gradient(winners, at), {n: r.normal(size=at[n].shape) for n in wrt}
+        bent = scatter_gradient(winners, {**at, **{n: at[n] + 1e-30j * v[n] for n in wrt}})
+        seeds = {f"d{n}": x for n, x in {"u": np.zeros((3, 3)), **v}.items()}
+        along = evaluate(ahead, {**at, **seeds}, NUMPY)["dL"]
+        assert along == pytest.approx(sum(np.sum(want[n] * v[n]) for n in wrt), rel=1e-12)
+        second = evaluate(curved, {**at, **seeds}, NUMPY)
+        for found in [evaluate(back, at, NUMPY), *([native(at)] if native else [])]:
+            for n in wrt:
+                np.testing.assert_allclose(found[f"dL_d{n}"], want[n], rtol=1e-12, atol=1e-14)
+        for n in wrt:
+            np.testing.assert_allclose(second[f"ddL_d{n}"], bent[n].imag / 1e-30, rtol=1e-11, atol=1e-13)
+
+
+def test_an_element_overwritten_has_no_part_in_a_derivative_however_large_its_own_is() -> None:
+    """Not even as 0·inf, in any mode: what was overwritten is zero by construction."""
+    program = parse("input x(B), int32 I(B)\ny(I(b)) = sqrt(x(b)) where float(2) y\nL +=! y(i)\noutput L")
+    at = {"x": np.array([0.0, 4.0, 9.0]), "I": np.array([0, 0, 1])}
+    assert evaluate(gradient(program, ["x"]), at, NUMPY)["dL_dx"].tolist() == [0.0, 0.25, 1 / 6]
+    assert evaluate(simplify(tangents(program)), {**at, "dx": np.ones(3)}, NUMPY)["dL"] == 0.25 + 1 / 6
