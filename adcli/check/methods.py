@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from adcli.check.subject import MANY_EQUATIONS, EntryKey, Seen, Subject, spread
+from adcli.check.subject import MANY_EQUATIONS, MARGIN, EntryKey, Seen, Subject, spread, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
-from adcli.lang.analyse.differences import Quotient, extrapolated, masked, stencil, steps
+from adcli.lang.analyse.differences import UNRESOLVED, Quotient, extrapolated, masked, stencil, steps
 from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
-from adcli.lang.evaluate.complex import complex_step, continues, step
+from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ TINY = 1e-25
 """A part of a number that is too small to show in a double."""
 BELOW_ROUNDING = 1e-60
 """What multiple precision makes of a rounding error in doubles."""
-MARGIN = 2.0
-"""The error bound is of first order; so many times it is allowed."""
 MOST_DIGITS = 15.95
 """Decimal digits of a double."""
 COMPLEX_MARGIN = 8.0
@@ -120,14 +118,21 @@ class Check(Subject):
 
     def quotients(self, s: Seen, x: str) -> dict[EntryKey, Quotient]:
         """Differences of every output with respect to one input."""
-        pairs = steps(s.at[x], self.length(s.at, x))
+        scales = self.scales(s, x)
+        known = [h for h in scales.values() if h is not None] or [self.length(s, x)]
+        pairs = steps(s.at[x], max(known), min(known))
         *columns, sides = self.back([*stencil(s.at, x, pairs), s.at])
         spans = [a - b for a, b in pairs]
         found: dict[EntryKey, Quotient] = {}
         for r, column in zip(self.chosen.results, columns, strict=False):
+            if scales[r.name] is None:
+                found[r.name, (x,)] = Quotient(problem=UNRESOLVED)
+                continue
             kept = masked(column[:-1], sides[:-1], sides[-1])
-            found[r.name, (x,)] = extrapolated(spans, kept[::2], kept[1::2], column[-1],
-                                                 MARGIN * s.values[r.name][1])
+            short = [k for k, span in enumerate(spans) if span <= 2 * (scales[r.name] or 0.0)]
+            noise = MARGIN * s.values[r.name][1]
+            found[r.name, (x,)] = extrapolated([spans[k] for k in short], [kept[2 * k] for k in short],
+                                               [kept[2 * k + 1] for k in short], column[-1], noise, len(self.machine.equations))
         return found
 
     def complex_steps(self, seen: Iterable[Seen]) -> list[Tally]:
@@ -137,14 +142,21 @@ class Check(Subject):
             tally.note = f"not applicable: {obstacle}"
             return [tally]
         for s, x in self.sampled(self.columns(self.smooth(seen, tally)), 2 * len(self.machine.equations), COMPLEX, tally):
-            h = step(self.length(s.at, x))
+            h = step(self.length(s, x))
             if h is None:
                 tally.skip("no step of the right size", len(self.some_of))
                 continue
             found, again = (complex_step(self.machine, s.at, x, size) for size in (h, h / 4))
             for name in self.some_of:
                 key = name, (x,)
-                want, apart = found[name], 2 * abs(found[name] - again[name]) + len(self.machine.equations) * LEAST_DOUBLE / h
+                (want, near), (other, nearer), (value, bound) = found[name], again[name], s.values[name]
+                if not self.shown(s, name, [x]) or abs(nearer - value) > abs(near - value) / 8 + COMPLEX_MARGIN * bound:
+                    tally.skip(UNRESOLVED)
+                    continue
+                if 0 < abs(want * h) < SMALLEST_STEP:
+                    tally.skip("no step of the right size")
+                    continue
+                apart = 2 * abs(want - other) + len(self.machine.equations) * LEAST_DOUBLE / h
                 allowed = COMPLEX_MARGIN * (s.forward[key][1] + s.reverse[key][1] + math.ulp(want))
                 tally.compare(self.name(key), s.at, s.reverse[key][0], want if abs(want) > apart else 0.0, allowed + apart)
         return [tally]
@@ -159,17 +171,21 @@ class Check(Subject):
             tally.note = rules.note = NO_MPMATH
             return [tally, rules]
         from adcli.lang.analyse.precise_differences import derivative
+        from adcli.lang.evaluate import mpmath_arithmetic
+        exact = mpmath_arithmetic(30).constant
         smooth = list(self.smooth(seen, tally))
         jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
         stand: dict[int, tuple[Seen, dict[EntryKey, tuple[Any, Any]]]] = {}
         for s, wrt in self.sampled(jobs, 8 * len(self.chosen.equations), PRECISE, tally):
-            lengths = [self.length(s.at, x) for x in wrt]
+            lengths = [self.length(s, x) for x in wrt]
             moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
             size = {n: tamed(s.values[n]) / ULP for n in self.some_of}
-            enough = {n: nothing_left(s.reverse[n, wrt], size[n], lengths) for n in self.some_of}
+            enough = {n: nothing_left(s.reverse[n, wrt], size[n], [exact(h) for h in lengths]) for n in self.some_of}
             standing = derivative(self.chosen, s.at, moves, self.agreed, size, enough)
             for name in self.some_of:
-                if name in standing.values:
+                if not self.shown(s, name, wrt):
+                    tally.skip(UNRESOLVED)
+                elif name in standing.values:
                     want, apart = standing.values[name], standing.apart[name]
                     want = want if abs(want) > apart else 0 * want
                     for length in lengths:
@@ -212,7 +228,7 @@ class Check(Subject):
         ahead, back = (for_machine(make(self.primal, self.wrt)) for make in (tangents, adjoints))
         own, outputs = len(self.primal.params), len(self.primal.results)
         for s in self.sampled(list(seen), len(ahead.equations) + len(back.equations), POINTS, tally, "points"):
-            v, w = self.direction(s.at), {r.name: self.random.uniform(-1, 1) for r in self.primal.results}
+            v, w = self.direction(s), {r.name: self.random.uniform(-1, 1) for r in self.primal.results}
             found = []
             for program, seeds, weights in ((ahead, v, w), (back, w, v)):
                 given = {p.name: seeds[p.seed] for p in program.params[own:] if p.seed}
@@ -240,9 +256,9 @@ class Check(Subject):
         for s in self.sampled(list(self.smooth(seen, tallies[0])), 4 * len(derivatives.equations), PRECISE, tallies[0], "points"):
             rounding = Rounding(machine, s.at, near=True)
             noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}
-            for name, rest in remainders(self.primal, derivatives, s.at, self.direction(s.at), noise).items():
-                if rest is None:
-                    tallies[0].skip("pieces change over every step")
+            for name, rest in remainders(self.primal, derivatives, s.at, self.direction(s), noise).items():
+                if rest is None or not self.shown(s, name, self.some_wrt):
+                    tallies[0].skip("pieces change over every step" if rest is None else UNRESOLVED)
                     continue
                 for t, order in zip(tallies, (0, 1)[:1 + short], strict=False):
                     t.enter_slope(name, s.at, rest.slopes[order], order + 2, rest.right[order])
@@ -259,13 +275,7 @@ class Check(Subject):
         return culprit(self.primal, at, self.wrt)
 
 
-def tamed(bounded: Bounded) -> float:
-    """The error bound; where there is none, the size of the value."""
-    value, bound = bounded
-    return bound if bound < math.inf else abs(value)
-
-
-def nothing_left(bounded: Bounded, size: float, lengths: Sequence[float]) -> float:
+def nothing_left(bounded: Bounded, size: float, lengths: Sequence[Any]) -> Any:
     """How far from 0 an entry may be that counts as 0, times the scales of its inputs: as far as its rounding can have carried
     it; where nothing was rounded, a small part of it, or of the value it is the derivative of, whose terms have this size."""
     got, bound = bounded

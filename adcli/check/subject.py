@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TypeVar
 
 from adcli.check.tally import Tally
@@ -16,8 +17,9 @@ from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
-from adcli.lang.analyse.differences import scale, sided
-from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.analyse.differences import masked, scale, sided, stencil
+from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
+from adcli.lang.analyse.rounding import ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import LEVELS, SMOOTH, Program
 from adcli.lang.passes.simplify import simplify
@@ -27,6 +29,8 @@ Job = TypeVar("Job")
 EntryKey = tuple[str, tuple[str, ...]]
 """An entry: the output, and the inputs differentiated with respect to."""
 
+MARGIN = 2.0
+"""The error bound is of first order; so many times it is allowed."""
 MANY_EQUATIONS = 30_000
 """Equations of a derivative program before entries are sampled."""
 SECOND = 20_000
@@ -74,6 +78,7 @@ class Seen:
     forward: dict[EntryKey, Bounded]
     reverse: dict[EntryKey, Bounded]
     native: list[dict[EntryKey, float]]
+    scales: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
 
 @dataclass
@@ -184,13 +189,40 @@ class Subject:
     def columns(self, seen: Iterable[Seen]) -> list[tuple[Seen, str]]:
         return [(s, x) for s in seen for x in self.some_wrt]
 
-    def length(self, at: Point, x: str) -> float:
-        p = self.primal.param(x)
-        return scale(at[x], p.low, p.high)
+    def scales(self, s: Seen, x: str) -> dict[str, float | None]:
+        """For every output how far it goes on in one input as it begins at the point; None where nothing shows it."""
+        if x not in s.scales:
+            steps = ladder(s.at[x])
+            *columns, sides = self.back([*stencil(s.at, x, [(s.at[x] + h, s.at[x] - h) for h in steps]), s.at])
+            found = s.scales[x] = {}
+            for r, column in zip(self.chosen.results, columns, strict=False):
+                kept = masked(column[:-1], sides[:-1], sides[-1])
+                found[r.name] = local_scale(steps, kept[::2], kept[1::2], column[-1], MARGIN * s.values[r.name][1])
+            if None in found.values() and find_spec("mpmath"):
+                exact = exact_scale(self.chosen, s.at, x, {n: tamed(s.values[n]) / ULP for n in found})
+                size = scale(s.at[x], None, None)
+                found.update({n: h and min(h, size) for n, length in found.items() if length is None for h in [exact[n]]})
+        return s.scales[x]
 
-    def direction(self, at: Point) -> dict[str, float]:
-        """A random direction in which every input moves by about its own size."""
-        return {x: self.length(at, x) * self.random.choice((-1, 1)) * self.random.uniform(0.5, 1) for x in self.wrt}
+    def shown(self, s: Seen, name: str, wrt: Iterable[str]) -> bool:
+        """Whether there is a length for an output in each of some inputs."""
+        return name not in self.some_of or all(self.scales(s, x)[name] is not None for x in wrt)
+
+    def length(self, s: Seen, x: str) -> float:
+        """A length in one input over which all outputs go on as they begin; where nothing shows it, the size of the input."""
+        known = [h for h in self.scales(s, x).values() if h is not None] if x in self.some_wrt else []
+        p = self.primal.param(x)
+        return min(known) if known else scale(s.at[x], p.low, p.high)
+
+    def direction(self, s: Seen) -> dict[str, float]:
+        """A random direction in which every input moves by about its own length."""
+        return {x: self.length(s, x) * self.random.choice((-1, 1)) * self.random.uniform(0.5, 1) for x in self.wrt}
+
+
+def tamed(bounded: Bounded) -> float:
+    """The error bound; where there is none, the size of the value."""
+    value, bound = bounded
+    return bound if bound < math.inf else abs(value)
 
 
 def spread(items: Sequence[Job], most: int) -> list[Job]:

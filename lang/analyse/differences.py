@@ -21,8 +21,8 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import simplify
 
-LONGEST_STEP, HALVINGS = 2.0 ** -3, 30
-"""The first step as a part of the scale, and how many there are, each half of the one before."""
+LONGEST_STEP, HALVINGS, MOST_HALVINGS = 2.0 ** -3, 30, 200
+"""The first step as a part of the scale, and how many there are, each half of the one before; more where scales differ."""
 TABLEAU_COLUMNS = 6
 """Columns of the tableau: beyond, rounding only grows."""
 FEWEST_STEPS = 4
@@ -32,6 +32,7 @@ BAR_SAFETY = 16.0
 
 APPROACH = 0.8
 """By what factor the difference between the slopes of the two sides falls at least when a step is halved."""
+UNRESOLVED = "no step between rounding and the scale on which the value varies"
 WITHIN = "a kink, jump, pole or edge of the domain within the step"
 
 
@@ -51,9 +52,11 @@ def scale(x: float, low: float | None, high: float | None) -> float:
     return high - low if low is not None and high is not None and 0 < high - low < math.inf else 1.0
 
 
-def steps(x: float, length: float) -> list[tuple[float, float]]:
-    """Pairs of points above and below x, the farthest first, as doubles that differ from x."""
-    pairs = [(x + length * LONGEST_STEP / 2 ** k, x - length * LONGEST_STEP / 2 ** k) for k in range(HALVINGS)]
+def steps(x: float, length: float, shortest: float | None = None) -> list[tuple[float, float]]:
+    """Pairs of points above and below x, the farthest first, as doubles that differ from x: a part of `length`, and its halves
+    until they are small parts of the shortest length."""
+    halvings = min(MOST_HALVINGS, HALVINGS + math.frexp(length)[1] - math.frexp(shortest or length)[1])
+    pairs = [(x + length * LONGEST_STEP / 2 ** k, x - length * LONGEST_STEP / 2 ** k) for k in range(halvings)]
     return [(a, b) for a, b in pairs if a > x > b and a < math.inf and b > -math.inf]
 
 
@@ -76,18 +79,20 @@ def sided(program: Program) -> Program:
     return simplify(replace(program, equations=tuple(b.equations), results=(*program.results, side)))
 
 
-def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float) -> Quotient:
+def extrapolated(spans: Sequence[float], above: Sequence[float], below: Sequence[float], centre: float, noise: float,
+                 operations: int = 1) -> Quotient:
     """The derivative at x, where the value is `centre`, from values at x ± h for steps that halve. `spans` are the full
-    widths 2h as they are; `noise` bounds the error of a value. Steps at the beginning that cannot be used have a NaN among
-    their values."""
+    widths 2h as they are; `noise` bounds the error of a value at x, and each of the `operations` may round what it changes.
+    Steps at the beginning that cannot be used have a NaN among their values."""
     rows: list[QuotientRow] = []
     for width, high, low in zip(reversed(spans), reversed(above), reversed(below), strict=True):
         q = (high - low) / width
         if high - high != 0 or low - low != 0 or q - q != 0:
             break
-        rows.append(QuotientRow(q, 2 * noise / width, abs((high - centre) - (centre - low)) / width))
+        rounded = noise + operations * math.ulp(max(abs(high - centre), abs(low - centre)))
+        rows.append(QuotientRow(q, 2 * rounded / width, abs((high - centre) - (centre - low)) / width))
     if len(rows) < FEWEST_STEPS:
-        return Quotient(problem=WITHIN if spans else "no step of its size")
+        return Quotient(problem=WITHIN if len(spans) >= FEWEST_STEPS else UNRESOLVED)
     rows.reverse()
     tableau = _tableau([row.quotient for row in rows])
     for bar, i, m in sorted(_bars(tableau, rows)):

@@ -6,6 +6,7 @@ double's digits are right can be counted.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -22,6 +23,7 @@ LOST = 64.0
 
 ExactPoint = Mapping[str, Any]
 Quotients = dict[str, Any]
+"""By result; while they are settled, each with the largest value it was made of."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,24 @@ class Standing:
 
 
 def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agreed: float, size: Mapping[str, float],
-            enough: Mapping[str, float]) -> Standing:
+            enough: Mapping[str, Any], spare: int = 0) -> Standing:
     """Quotients at rising precision, until each has two that agree and that rounding has left alone.
 
-    `quotients` gives them for an arithmetic and a step relative to the scale. `size` says, by result, how large the numbers
-    are that a value is made of: a digit lost there is an error of the quotient. A quotient that goes to 0 never agrees with
-    another in relative terms; it stands when no more than `enough` is left.
+    `quotients` gives them for an arithmetic and a step relative to the scale, each with the largest value that it was made of.
+    `size` says, by result, how large the numbers are that a value is made of: a digit lost there is an error of the quotient. A
+    quotient that goes to 0 never agrees with another in relative terms; it stands when no more than `enough` is left. `spare`
+    digits are more than the step asks for: those of an input before its scale.
     """
     values: Quotients = {}
     apart: Quotients = {}
     before: Quotients = {}
     for digits in WORKING_DIGITS:
-        exact = mpmath_arithmetic(digits)
+        exact = mpmath_arithmetic(digits + spare)
         h = exact.constant(10.0) ** (-3 * digits // 8) if order == 1 else exact.constant(10.0) ** (-digits // 4)
         now = quotients(exact, h)
-        for name, x in now.items() if before else ():
-            noise = LOST * size[name] * exact.constant(10.0) ** -digits / h ** order
-            distance = abs(x - before[name]) + noise
+        for name, (x, largest) in now.items() if before else ():
+            noise = LOST * (size[name] + largest) * exact.constant(10.0) ** -digits / h ** order
+            distance = abs(x - before[name][0]) + noise
             if name not in values and distance <= max(agreed * abs(x), enough[name]):
                 values[name], apart[name] = x, distance
         if len(values) == len(now):
@@ -60,16 +63,21 @@ def settled(quotients: Callable[[Arithmetic, Any], Quotients], order: int, agree
 
 
 def derivative(program: Program, at: Mapping[str, float], directions: Sequence[Mapping[str, float]], agreed: float,
-               size: Mapping[str, float], enough: Mapping[str, float]) -> Standing:
+               size: Mapping[str, float], enough: Mapping[str, Any]) -> Standing:
     """The derivative of every result along one direction, or the second derivative along two, by central differences."""
     signs = list(product((1, -1), repeat=len(directions)))
 
     def quotients(exact: Arithmetic, h: Any) -> Quotients:
         moved = [_moved(program, at, exact, [s * h for s in some], directions) for some in signs]
         divisor = (2 * h) ** len(directions)
-        return {n: sum((prod(some) * m[n] for some, m in zip(signs, moved, strict=True)), exact.constant(0.0)) / divisor
-                for n in moved[0]}
-    return settled(quotients, len(directions), agreed, size, enough)
+        return {n: (sum((prod(some) * m[n] for some, m in zip(signs, moved, strict=True)), exact.constant(0.0)) / divisor,
+                    max(abs(m[n]) for m in moved)) for n in moved[0]}
+    return settled(quotients, len(directions), agreed, size, enough, max(spare_digits(at, d) for d in directions))
+
+
+def spare_digits(at: Mapping[str, float], direction: Mapping[str, float]) -> int:
+    """The digits of the inputs before the first that a direction changes."""
+    return max([0, *(int((math.frexp(at[n])[1] - math.frexp(v)[1]) * math.log10(2)) + 1 for n, v in direction.items() if v)])
 
 
 def same_as_program(derivative: Program, at: Mapping[str, float], wanted: Mapping[str, tuple[Any, Any]]) -> dict[str, Any]:

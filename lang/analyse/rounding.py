@@ -21,6 +21,8 @@ from adcli.lang.ir.rounded import Meaning, Rounded, meaning, meant
 ULP = 2.0 ** -52
 LEAST_MOVE = 2.0 ** -22
 """An operand is moved by this part of itself at least; a smaller error counts in proportion."""
+SHORTER = 2.0 ** -8
+"""By how much each move is shorter than the one before."""
 JUMPING = ("step", "sawtooth")
 """Kinds of pieces (the table's column) between which an operation jumps: operands are moved by their errors and no further."""
 LEAST_DOUBLE = 5e-324
@@ -88,11 +90,11 @@ class Rounding:
         own = e.op.ulps * (math.ulp(out) if e.op.ulps else 0.0)
         if e.op.absolute:
             own += e.op.ulps * ULP * max(1.0, abs(args[0]))
-        function = moved(e, args)
+        function, total = moved(e, args), own
         for i, error in enumerate(errors):
             if error:
-                own += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.pieces in JUMPING)  # type: ignore[misc]
-        return own
+                total += carried(lambda x, i=i: function(i, x), args[i], error, out, e.op.pieces, own)  # type: ignore[misc]
+        return total
 
 
 def literal_error(value: float) -> float:
@@ -125,18 +127,31 @@ def rounded_off(x: float, y: float, total: float) -> float:
     return (x - (total - part)) + (y - part)
 
 
-def carried(function: Callable[[float], float], x: float, error: float, out: float, step: bool) -> float:
-    """What an error of x can do to function(x) = out."""
-    reach = error if step else max(error, LEAST_MOVE * abs(x))
-    if not reach < math.inf:
+def carried(function: Callable[[float], float], x: float, error: float, out: float, pieces: str | None, own: float) -> float:
+    """What an error of x can do to function(x) = out, whose own rounding is `own`: the steepest that the function rises or falls
+    over moves from a part of x down to the error, since over a long one a function may have turned many times. Infinite where
+    it turns within the error, and what it is between cannot be seen."""
+    reach = error if pieces in JUMPING else max(error, LEAST_MOVE * abs(x))
+    most = -1.0
+    if not reach < math.inf or (pieces is None and turns(function, x, error, out, own)):
         return math.inf
     while True:
         change = max(abs(function(x + reach) - out), abs(function(x - reach) - out))
         if change < math.inf:
-            return change * (error / reach)
+            most = max(most, (change if most < 0 else max(0.0, change - 2 * own)) * (error / reach))
         if reach <= error:
-            return math.inf
-        reach = max(error, reach / 1024)                       # the edge of the domain is near
+            return most if most >= 0 else math.inf
+        reach = max(error, reach * SHORTER)
+
+
+def turns(function: Callable[[float], float], x: float, error: float, out: float, own: float) -> bool:
+    """Whether a function without pieces is far from a straight line over an error of its operand."""
+    for times in (1, 2, 4, 8):
+        move = times * max(error, math.ulp(x))
+        up, down = function(x + move) - out, function(x - move) - out
+        if abs(up + down) > 0.125 * max(abs(up), abs(down)) + 8 * own and max(abs(up), abs(down)) < math.inf:
+            return True
+    return False
 
 
 def apart(args: Sequence[float], errors: Sequence[float]) -> bool:

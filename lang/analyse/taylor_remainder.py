@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcli.lang.analyse.decisions import decisions
+from adcli.lang.analyse.precise_differences import spare_digits
 from adcli.lang.evaluate import Arithmetic, evaluate, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Program
 
@@ -17,6 +18,8 @@ REMAINDER_DIGITS = 90
 RELATIVE_STEPS = (1e-10, 1e-14, 1e-18)
 """Steps relative to the scale. At the first, a slope that is wrong by one part in a million shows; the others are for
 functions that are not yet smooth over it."""
+SMALLEST, ROUNDED = "1e-400", 1e-80
+"""A remainder that no double could show is none, and neither is one that rounding makes of the terms."""
 ORDERS = (1.5, 2.5)
 """Slopes above these are right: a remainder that has the term of its order falls with that order, 2 and 3, or faster."""
 
@@ -36,12 +39,12 @@ class Remainder:
 
 
 def remainders(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
-               noise: Mapping[str, float]) -> dict[str, Remainder | None]:
+               noise: Mapping[str, Any]) -> dict[str, Remainder | None]:
     """For every result of the program the remainder along a direction; None where pieces change over every step, or a
     value is not finite. `derivatives` is the tangent program with respect to the names of the direction, or the tangent
     program of that, without which nothing is known of the second remainder. A remainder up to `noise` is what this
     arithmetic makes of nothing."""
-    exact = mpmath_arithmetic(REMAINDER_DIGITS)
+    exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
     along = [direction[p.name] for p in program.params if p.name in direction]
     names = [p.name for p in derivatives.params[len(program.params):]]
     seeds = dict(zip(names, along + along, strict=False))
@@ -65,7 +68,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     return found
 
 
-def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: float) -> Remainder | None:
+def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any) -> Remainder | None:
     """`moved` are the values at h and h/2, `terms` the value and its derivatives: f, f′v, or f, f′v, f′v, vᵀf″v."""
     value, slope, *_, curve = (*terms, 0 * h) if len(terms) == 2 else terms
     rests = []
@@ -75,6 +78,7 @@ def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: floa
     if not all(x - x == 0 for pair in rests for x in pair):
         return None
     log = h.context.log
+    nothing = max(nothing, h.context.mpf(SMALLEST), *(abs(x) * ROUNDED for x in (*moved, value, h * slope, h * h * curve)))
     first, second = (float(log(one / half) / log(2)) if one > nothing and half else float("inf")
                      for one, half in zip(*rests, strict=True))
     return Remainder(float(h), (float(rests[0][0]), float(rests[0][1])), (first, second))

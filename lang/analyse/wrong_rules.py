@@ -88,6 +88,6 @@ def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arit
     def quotient(exact: Arithmetic, h: Any) -> dict[str, Any]:
         here = [x if isinstance(x, bool) else exact.constant(x) for x in args]
         above, below = (exact.apply(e.op, [*here[:i], here[i] + s * h * scale, *here[i + 1:]], e.args) for s in (1, -1))
-        return {"z": (above - below) / (2 * h)}
+        return {"z": ((above - below) / (2 * h), max(abs(above), abs(below)))}
     size = abs(exact.apply(e.op, args, e.args))
     return settled(quotient, 1, SETTLED_TO, {"z": size}, {"z": SETTLED_TO * size})

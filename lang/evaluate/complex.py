@@ -35,12 +35,14 @@ def step(length: float) -> float | None:
     return h if h > SMALLEST_STEP else None
 
 
-def complex_step(program: Program, at: Mapping[str, float], name: str, h: float) -> dict[str, float]:
-    """The derivatives of all results with respect to one input, by a step h. The error is of the order of h²: one that
-    matters, beside a derivative that is 0, shows as a difference between two steps."""
+def complex_step(program: Program, at: Mapping[str, float], name: str, h: float) -> dict[str, tuple[float, float]]:
+    """The derivatives of all results with respect to one input, by a step h, and the real parts of the values. The errors are of
+    the order of h²: one that matters, beside a derivative that is 0, shows as a difference between two steps, and a real part
+    that is not the value says that the step is too long."""
     point = {n: complex(x, h if n == name else 0.0) for n, x in at.items()}
     values: dict[Var, Any] = every_value(program, point, COMPLEX)
-    return {r.name: values[r.atom].imag / h if isinstance(r.atom, Var) else 0.0 for r in program.results}
+    return {r.name: (values[r.atom].imag / h, values[r.atom].real) if isinstance(r.atom, Var) else (0.0, r.atom.value)
+            for r in program.results}
 
 
 def _safe(function: Callable[..., complex]) -> Callable[..., complex]:
@@ -102,6 +104,10 @@ def _pow(x: complex, y: complex) -> complex:
 
 
 def _hypot(*xs: complex) -> complex:
+    """By the scaled sum of squares; where the imaginary parts are tiny these are added up alone, since squares underflow."""
+    length = math.hypot(*(x.real for x in xs))
+    if length and all(abs(x.imag) < 1e-9 * length for x in xs):
+        return complex(length, sum(x.real / length * x.imag for x in xs))
     size = max(abs(x.real) for x in xs)
     return size * cmath.sqrt(sum((x / size) * (x / size) for x in xs)) if size else COMPLEX_NAN
 

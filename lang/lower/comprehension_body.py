@@ -304,8 +304,8 @@ class Elements(EquationScope):
         if node.name == "nextafter":
             return self.context.fault("'nextafter' is not available: it has no derivative", node)
         if node.name == self.statement.target.text:
-            return self.context.fault(f"'{node.name}' has no elements before this statement, which cannot read those that it makes",
-                                      node, NO_RECURRENCE)
+            said = f"'{node.name}' has no elements before this statement, which cannot read those that it makes"
+            return self.context.fault(said, node, NO_RECURRENCE)
         fault = super().unknown(node)
         fault.help = fault.help or f"declare a tensor: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
         return fault

@@ -284,22 +284,22 @@ def test_a_wrong_rule_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str, wro
 
 SCATTERS = {
     # the statement: numbers of b and c, the element that a point writes, the index that runs slower: the first in the statement
-    "y(I(b), 0) = f": (3, 1, lambda I, J, b, c: (I[b], 0), "b"),
-    "y(I(b), c) = f": (4, 2, lambda I, J, b, c: (I[b], c), "b"),
-    "y(c, I(b)) = f": (4, 2, lambda I, J, b, c: (c, I[b]), "c"),
-    "y(I(b), J(c)) = f": (3, 3, lambda I, J, b, c: (I[b], J[c]), "b"),
-    "y(I(b + 2*c), 1) = f": (3, 2, lambda I, J, b, c: (I[b + 2 * c], 1), "b"),
-    "y(I(b), 1 - c) = f": (4, 2, lambda I, J, b, c: (I[b], 1 - c), "b"),
-    "y(0, I(J(c))) = f": (2, 3, lambda I, J, b, c: (0, I[J[c]]), "c"),
+    "y(I(b), 0) = f": (3, 1, lambda p, q, b, c: (p[b], 0), "b"),
+    "y(I(b), c) = f": (4, 2, lambda p, q, b, c: (p[b], c), "b"),
+    "y(c, I(b)) = f": (4, 2, lambda p, q, b, c: (c, p[b]), "c"),
+    "y(I(b), J(c)) = f": (3, 3, lambda p, q, b, c: (p[b], q[c]), "b"),
+    "y(I(b + 2*c), 1) = f": (3, 2, lambda p, q, b, c: (p[b + 2 * c], 1), "b"),
+    "y(I(b), 1 - c) = f": (4, 2, lambda p, q, b, c: (p[b], 1 - c), "b"),
+    "y(0, I(J(c))) = f": (2, 3, lambda p, q, b, c: (0, p[q[c]]), "c"),
 }
 GUARDS = {"": lambda b, c: True, ", b >= c": lambda b, c: b >= c}
 
 
-def last_writers(statement, inside, I, J):
+def last_writers(statement, inside, p, q):
     """The point that the loops leave in each element."""
     nb, nc, element, outer = SCATTERS[statement]
     points = [(b, c) for b in range(nb) for c in range(nc)] if outer == "b" else [(b, c) for c in range(nc) for b in range(nb)]
-    return {element(I, J, b, c): (b, c) for b, c in points if inside(b, c)}
+    return {element(p, q, b, c): (b, c) for b, c in points if inside(b, c)}
 
 
 def scatter_gradient(winners, at):
