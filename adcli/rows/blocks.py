@@ -81,7 +81,7 @@ class Work:
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
 
     def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
-               results: Sequence[Sequence[float]], levels: Sequence[float]) -> tuple[int, Row]:
+               results: Sequence[Any], levels: Any) -> tuple[int, Row]:
         """Row `row` of the results, which is row `place` of the block, with its line in the block."""
         at = {name: float(column[row]) for name, column in columns.items()}
         _, line = next(islice(self.table.split(block), place, None))
@@ -96,8 +96,9 @@ class Work:
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
         *results, levels = run_arrays(self.kernel, list(columns.values()), count)
-        rough = np.flatnonzero(~np.logical_and.reduce([levels == 0, *map(np.isfinite, results)])) if self.strict else ()
-        first = self._first(block, int(rough[0]), int(rough[0]), columns, results, levels) if len(rough) else None
+        fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
+        rough = np.flatnonzero(~fine).tolist()
+        first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
         outside = {}
         for name, (low, high) in self.ranges.items():
             beyond = np.flatnonzero(~((columns[name] >= low) & (columns[name] <= high)))
@@ -109,7 +110,8 @@ class Work:
     # ------------------------------------------------------------ any rows
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
-        faults, kept = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)], range(len(rows.texts))
+        kept: Sequence[int] = range(len(rows.texts))
+        faults = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)]
         if faults and self.policy != "mark":
             kept = range(min(rows.faults)) if self.policy == "stop" else [i for i in kept if i not in rows.faults]
             rows, faults = rows.only(kept), faults[:1] if self.policy == "stop" else faults

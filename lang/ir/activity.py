@@ -47,7 +47,7 @@ def with_outputs(program: Program, names: Sequence[str]) -> Program:
 
 def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = ()) -> set[Atom]:
     """The values that depend on an input in `wrt`, or on one of the values `also`."""
-    active: set[Atom] = {p.var for p in program.params if p.name in wrt}.union(also)
+    active: set[Atom] = {*also, *(p.var for p in program.params if p.name in wrt)}
     for e in program.equations:
         if not e.op.truth and not active.isdisjoint(e.args):
             active.update(e.outs)
