@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
 
 LANES = (1, 2, 4, 8)
+LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
+"""The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier
+ones cannot select on x86; and everywhere pointers without a type, which LLVM 14 reads with `-opaque-pointers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.rows import jit
     module = compiled(program, options)
-    written = commented([*header, *calling(module.entry)], ";") + module.text
+    written = commented([*header, *calling(module.entry), f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
     jit.verify(written)
     return written
 
@@ -86,6 +89,11 @@ def compiled(program: Program, options: EmitOptions) -> Module:
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.llvm import emit
     return emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
+
+
+def llvm_needed(text: str) -> int:
+    """The first version of LLVM that can be given this IR."""
+    return next(version for part, version in LLVM_NEEDED if part in text)
 
 
 def calling(entry: EntryPoint) -> list[str]:

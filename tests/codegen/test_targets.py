@@ -1,8 +1,13 @@
 """What the targets write: the same bytes every time, with the header, and nothing of this machine."""
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+
 import pytest
 from adcli.codegen.targets import TARGETS, EmitOptions
+from adcli.lang.lower.frontend import parse
 from native_programs import long_program
 
 
@@ -24,3 +29,21 @@ def test_emit_other_lanes() -> None:
     text = TARGETS["llvm"].emit(long_program(50), [], EmitOptions(lanes=4, name="f"))
     assert "define void @f(" in text
     assert "<4 x double>" in text
+
+
+PROGRAMS = [
+    # program, lanes, the first LLVM that takes it
+    ("v = x*y", 1, 15), ("v = x*y", 4, 15), ("v = x*y + 1", 1, 15), ("v = x*y + 1", 4, 18), ("v = max(x, y)", 1, 17),
+    ("v = clamp(x, 0, 1)", 1, 17), ("v = min(x, y) * 2", 2, 18), ("v = x > y ? gamma(x) : exp(y)", 1, 15),
+]
+
+
+@pytest.mark.parametrize("text, lanes, version", PROGRAMS)
+def test_llvm_says_which_version_it_needs(text: str, lanes: int, version: int) -> None:
+    written = str(TARGETS["llvm"].emit(parse(text), [], EmitOptions(lanes=lanes)))
+    assert f"\n; needs LLVM {version} or newer\n" in written
+    for there in range(14, 30):   # those that this machine has say the same
+        if compiler := shutil.which(f"llc-{there}"):
+            ended = subprocess.run([compiler, "-mtriple=x86_64", "-o", os.devnull], input=written.encode(), capture_output=True,
+                                   check=False)
+            assert (ended.returncode == 0) == (there >= version), (there, ended.stderr)
