@@ -21,6 +21,7 @@ from adcli.input.sampling import Point
 from adcli.lang.analyse.differences import UNRESOLVED, Quotient, extrapolated, masked, stencil, steps
 from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
 from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
+from adcli.lang.ir.extras import install
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ MOST_DIGITS = 15.95
 """Decimal digits of a double."""
 COMPLEX_MARGIN = 8.0
 """Complex products and quotients round more often than those of real numbers."""
-NO_MPMATH = "not run: pip install 'adcli[digits]'"
 
 
 @dataclass
@@ -168,7 +168,7 @@ class Check(Subject):
         reverse program in multiple precision: that is free of rounding and has the rules alone."""
         tally, rules = Tally("multiple precision"), Tally("program in multiple precision")
         if find_spec("mpmath") is None:
-            tally.note = rules.note = NO_MPMATH
+            tally.note = rules.note = f"not run: {install('mpmath')}"
             return [tally, rules]
         from adcli.lang.analyse.precise_differences import derivative
         from adcli.lang.evaluate import mpmath_arithmetic
@@ -246,7 +246,7 @@ class Check(Subject):
         tallies = [Tally("Taylor remainder, gradient"), Tally("Taylor remainder, Hessian")]
         if find_spec("mpmath") is None or not self.wrt:
             for t in tallies:
-                t.note = NO_MPMATH if self.wrt else None
+                t.note = f"not run: {install('mpmath')}" if self.wrt else None
             return tallies
         from adcli.lang.analyse.taylor_remainder import remainders
         once = tangents(self.primal, self.wrt)

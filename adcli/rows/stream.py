@@ -143,7 +143,8 @@ class TableRun:
             raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
         fast = fast_tables()
         if fast is None:
-            raise AdError(f"{self.source.name}: Parquet needs polars", help="pip install 'adcli[data]'")
+            from adcli.lang.ir.extras import missing
+            raise missing(f"{self.source.name}: Parquet", "polars")
         assert self.table.separator is not None
         return iter(fast.parquet(self.source.path, self.table.separator.decode()))
 

@@ -127,7 +127,8 @@ def scipy_coo(matrix: Matrix, values: Sequence[float]) -> coo_array:
     try:
         from scipy.sparse import coo_array
     except ImportError:
-        raise AdError("sparse arrays need the package scipy", help="pip install 'adcli[scipy]'") from None
+        from adcli.lang.ir.extras import missing
+        raise missing("a sparse array", "scipy") from None
     import numpy as np
     _check(matrix, values)
     places = np.array(matrix.places(), dtype=np.int64).reshape(-1, 3)

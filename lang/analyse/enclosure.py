@@ -25,6 +25,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import every_value, read
 from adcli.lang.ir import Equation, Lit, Program, Result
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
 
 FloatBounds = tuple[float, float]
 InputBox = Mapping[str, FloatBounds]
@@ -62,12 +63,12 @@ class Enclosure:
     culprit: Culprit | None = None
 
 
-def available(what: str = "enclosures need", extra: str = "enclose") -> None:
-    """AdError where python-flint is missing."""
+def available(what: str = "an enclosure") -> None:
+    """AdError where python-flint is missing, which `what` needs."""
     try:
         import flint  # noqa: F401  # only whether it is there
     except ImportError:
-        raise AdError(f"{what} python-flint, which is not installed", help=f"pip install 'adcli[{extra}]'") from None
+        raise missing(what, "python-flint") from None
 
 
 @contextmanager

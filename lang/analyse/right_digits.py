@@ -49,7 +49,7 @@ def right_digits(program: Program, at: Mapping[str, float], results: Sequence[fl
 def exact_results(program: Program, at: Mapping[str, float], results: Sequence[float]) -> tuple[list[Any], dict[Var, bool]]:
     """Intervals of the results in exact arithmetic, narrow enough to judge `results` where any precision gets there, and the
     truth values on the way that are decided."""
-    available("counting digits needs", "digits")
+    available("counting digits")
 
     def enough(found: list[Any]) -> bool:
         return all(settled(t) and (t.valueless or t.thin or not within(x, t)) for x, t in zip(results, found, strict=True))

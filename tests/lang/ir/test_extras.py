@@ -1,0 +1,44 @@
+"""What is said of a package that is missing works when it is pasted."""
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from adcli.lang.ir import extras
+from places import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OPTIONAL = {re.split("[><=]", need)[0] for name, needs in PROJECT["optional-dependencies"].items() if name != "test" for need in needs}
+SOURCES = [path for top in ("adcli", "lang", "codegen") for path in (ROOT / top).rglob("*.py")]
+
+
+def test_the_hint_is_a_command_of_this_python():
+    fault = extras.missing("a figure", "mpmath")
+    assert str(fault) == f"error: a figure needs mpmath, which is not installed\nhelp: {fault.help}"
+    *command, package = shlex.split(fault.help or "")
+    assert command == [sys.executable, "-m", "pip", "install"]
+    done = subprocess.run([*command, "--dry-run", "--no-index", package], capture_output=True, text=True, check=True)
+    assert "mpmath" in done.stdout   # it is there already
+
+
+@pytest.mark.parametrize("python, shown", [("/a/b/bin/python", "/a/b/bin/python"), ("/a b/python", "'/a b/python'"), (None, "python3")])
+@pytest.mark.parametrize("pip", [True, False])
+def test_an_odd_environment(python, shown, pip, monkeypatch):
+    monkeypatch.setattr(extras.sys, "executable", python)
+    monkeypatch.setattr(extras, "find_spec", lambda name: importlib.util.find_spec("sys") if pip else None)
+    want = f"{shown} -m pip install polars" if pip else f"uv pip install --python {shown} polars"
+    assert extras.install("polars") == want
+
+
+def test_every_hint_comes_from_here_and_names_a_package_that_there_is():
+    named = set()
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r"""\b(?:missing\([^()]*|install\()["']([\w-]+)["']\)""", text))
+        assert path.name == "extras.py" or "pip install" not in text, path
+    assert named == OPTIONAL
