@@ -6,26 +6,31 @@
     f.grad()(x=2.0, y=5.0)["dv_dx"]              # 5880.0
 
 `load` and `compile` give a `Function`; whatever is wrong with a program or a point is an `AdError`, a ValueError.
-The parts are imported when they are first used, since a command line starts in a tenth of a second or not at all.
+Everything is imported when it is first used, since a command line starts in a tenth of a second or not at all.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False   # as typing has it, whose import takes longer than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
-from adcli.output.version import __version__
+    from adcli.api.function import Function, compile, load
+    from adcli.lang.ir.errors import AdError
+    from adcli.output.version import __version__
 
 __all__ = ["AdError", "Function", "__version__", "compile", "load"]
 
-if TYPE_CHECKING:
-    from adcli.api.function import Function, compile, load
-    from adcli.lang.ir.errors import AdError
+_HOMES = {"AdError": "lang.ir.errors", "Function": "api.function", "compile": "api.function", "load": "api.function",
+          "__version__": "output.version"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "AdError":
-        from adcli.lang.ir.errors import AdError
-        return AdError
-    if name in ("Function", "compile", "load"):
-        from adcli.api import function
-        return getattr(function, name)
-    raise AttributeError(f"module 'adcli' has no attribute '{name}'")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'adcli' has no attribute '{name}'")
+    from importlib import import_module
+    value = globals()[name] = getattr(import_module(f"adcli.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

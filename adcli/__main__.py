@@ -1,5 +1,18 @@
-"""`python -m adcli` is the command `adcli`."""
-from adcli.main import main
+"""The process `adcli`, from the console script and as `python -m adcli`. Until the command stands, Ctrl-C just ends it.
+
+Nothing is imported before that but this file: while Python imports, an interrupt would be a traceback. What Python imports
+before the first line of any program (the module `site`, which is slower for an editable install) is beyond our reach.
+"""
+import signal
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:   # else the process is to ignore it, as under nohup
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from adcli.main import main as command
+    command()
+
 
 if __name__ == "__main__":
     main()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -158,22 +159,30 @@ def _abandon_stdout() -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace")
-    gc.set_threshold(*COLLECT)
+    """The command line of this process; ends it."""
     codes: list[int] = []
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:   # set by `adcli.__main__`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        set_up()
         worker = _started(lambda: codes.append(run(sys.argv[1:])))
         while worker and worker.is_alive():
             worker.join(0.2)   # a library's signal handler (polars has one) can keep a signal from ending a wait
         if not worker:
             codes.append(run(sys.argv[1:]))
+        leave(codes[0] if codes else 70)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         discard_unfinished()
         os._exit(130)
-    leave(codes[0] if codes else 70)
+
+
+def set_up() -> None:
+    """Streams in UTF-8 whatever the locale, and few looks for cycles."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace")
+    gc.set_threshold(*COLLECT)
 
 
 def leave(code: int) -> None:

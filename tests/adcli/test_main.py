@@ -138,6 +138,35 @@ def test_a_process_that_is_killed_leaves_the_old_file_and_nothing_else(tmp_path,
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
 
 
+INTERRUPTED = """
+import os, signal, sys
+class At:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+module, *sys.argv = sys.argv[1:]
+sys.meta_path.insert(0, At())
+from adcli.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["adcli.main", "threading", "click", "inspect", "adcli.task.verbs", "adcli.verbs.evaluate",
+                                    "adcli.codegen.machine.kernel", "adcli.output.report", "adcli.lang.syntax.source"])
+def test_an_interrupt_while_it_is_imported_is_as_quiet_as_later(module):
+    command = [sys.executable, "-c", INTERRUPTED, module, "adcli", "eval", "-e", "x", "--at", "x=0:1:1000000"]
+    ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) in ((-signal.SIGINT, b""), (130, b""))
+    assert ended.stdout[-1:] in (b"", b"\n")
+
+
+def test_an_interrupt_that_the_process_is_to_ignore_is_ignored():
+    command = [sys.executable, "-c", INTERRUPTED, "click", "adcli", "eval", "-e", "x", "--at", "x=1"]
+    ended = subprocess.run(["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command], cwd=ROOT, env=ENVIRONMENT, capture_output=True,
+                           check=True)
+    assert (ended.stdout, ended.stderr) == (b"f = 1.0\n", b"")
+
+
 def imported(*arguments: str) -> set[str]:
     """The top-level packages that a run imports."""
     ended = subprocess.run([sys.executable, "-X", "importtime", "-m", "adcli", *arguments], env=ENVIRONMENT, cwd=ROOT,
