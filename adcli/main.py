@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -64,6 +65,11 @@ class Verbs(click.Group):
         made.short_help = SHORT_HELP[name]
         return made
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+        found = [CompletionItem(name, help=SHORT_HELP[name]) for name in VERBS if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs, for which none of their modules is loaded."""
         with formatter.section("Commands"):
@@ -95,8 +101,6 @@ def run(args: list[str]) -> int:
     """Run one command; returns its exit code. Everything that can go wrong is reported here."""
     try:
         return _exit_code(args)
-    except SystemExit as ended:   # click's shell completion leaves this way
-        return ended.code if isinstance(ended.code, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -123,7 +127,10 @@ def run(args: list[str]) -> int:
 
 
 def _exit_code(args: list[str]) -> int:
-    if not args and "_ADCLI_COMPLETE" not in os.environ:   # which click answers
+    if "_ADCLI_COMPLETE" in os.environ:
+        from adcli.command.completion import answer
+        return answer(cli)
+    if not args:
         with cli.make_context("adcli", ["--help"], resilient_parsing=True) as context:
             say(cli.get_help(context))
         return 2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Option, both_given, no_file
+from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Operand, Option, both_given, no_file
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed
@@ -192,7 +192,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 program_options: Decorator = together(
-    click.argument("program", required=False),
+    click.argument("program", required=False, cls=Operand),
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
            help="The program, or one line of it (repeatable); a bare expression is named f."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),

@@ -31,7 +31,20 @@ PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
 """The purposes that help texts group options by, in their order."""
 
 
-class Option(click.Option):
+class Completed(click.Parameter):
+    """A parameter that a shell completes by what its metavar says."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from adcli.command.completion import COMPLETED
+        by = COMPLETED.get(self.metavar or self.human_readable_name)
+        return by(ctx, incomplete) if by else super().shell_complete(ctx, incomplete)
+
+
+class Operand(Completed, click.Argument):
+    """An argument that is no option and no option's value."""
+
+
+class Option(Completed, click.Option):
     """An option with the purpose that help texts list it under."""
 
     def __init__(self, *args: Any, group: str = OTHER, **attributes: Any) -> None:
@@ -70,6 +83,8 @@ class Command(click.Command):
             raise NobodyReads from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:   # for the shell, as far as it goes
+            return super().parse_args(ctx, args)
         _, rest, order = self.make_parser(ctx).parse_args(list(args))
         once = [p for p in order if isinstance(p, click.Option) and not p.multiple and not p.is_flag]
         for p in once:

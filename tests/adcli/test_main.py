@@ -162,8 +162,8 @@ def test_an_interrupt_while_it_is_imported_is_as_quiet_as_later(module):
 
 def test_an_interrupt_that_the_process_is_to_ignore_is_ignored():
     command = [sys.executable, "-c", INTERRUPTED, "click", "adcli", "eval", "-e", "x", "--at", "x=1"]
-    ended = subprocess.run(["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command], cwd=ROOT, env=ENVIRONMENT, capture_output=True,
-                           check=True)
+    ended = subprocess.run(["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command], cwd=ROOT, env=ENVIRONMENT,
+                           capture_output=True, check=True)
     assert (ended.stdout, ended.stderr) == (b"f = 1.0\n", b"")
 
 

@@ -96,6 +96,5 @@ def test_lists_and_completion_have_every_row(monkeypatch):
     shown = succeeds("--help").out
     assert all(f"  {v.name:9}  {v.short}\n" in shown for v in VERBS.values())
     monkeypatch.setenv("_ADCLI_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "adcli ")
-    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv("COMP_LINE", "adcli ")
     assert {line.partition(",")[2] for line in adcli("ignored").out.splitlines()} >= set(VERBS)

@@ -217,16 +217,6 @@ def test_the_targets_in_the_help_are_those_there_are():
     assert f"[{'|'.join(map(str, LANES))}]" in emit
 
 
-def test_completion(monkeypatch):
-    monkeypatch.setenv("_ADCLI_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "adcli gr")
-    monkeypatch.setenv("COMP_CWORD", "1")
-    assert succeeds("ignored").out == "plain,grad\n"
-    monkeypatch.setenv("COMP_WORDS", "adcli show --stage re")
-    monkeypatch.setenv("COMP_CWORD", "3")
-    assert succeeds("ignored").out == "plain,reverse\n"
-
-
 def test_json_reads_with_any_reader():
     line = adcli("eval", "-e", "Größe = x", "--at", "x=1", "--format", "json").data
     assert json.loads(line)["value"] == {"Größe": 1.0}

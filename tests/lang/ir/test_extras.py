@@ -12,8 +12,8 @@ import pytest
 from adcli.lang.ir import extras
 from places import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-OPTIONAL = {re.split("[><=]", need)[0] for name, needs in PROJECT["optional-dependencies"].items() if name != "test" for need in needs}
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+OPTIONAL = {re.split("[><=]", need)[0] for name, needs in EXTRAS.items() if name != "test" for need in needs}
 SOURCES = [path for top in ("adcli", "lang", "codegen") for path in (ROOT / top).rglob("*.py")]
 
 
@@ -26,7 +26,7 @@ def test_the_hint_is_a_command_of_this_python():
     assert "mpmath" in done.stdout   # it is there already
 
 
-@pytest.mark.parametrize("python, shown", [("/a/b/bin/python", "/a/b/bin/python"), ("/a b/python", "'/a b/python'"), (None, "python3")])
+@pytest.mark.parametrize("python, shown", [("/a/python", "/a/python"), ("/a b/python", "'/a b/python'"), (None, "python3")])
 @pytest.mark.parametrize("pip", [True, False])
 def test_an_odd_environment(python, shown, pip, monkeypatch):
     monkeypatch.setattr(extras.sys, "executable", python)

@@ -1,0 +1,153 @@
+"""What a shell is told when it completes a word: names of the program, files, and never anything else."""
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+from command import adcli
+from places import ROOT, WORKED
+
+from adcli.command.completion import COMPLETED, LONGEST, SHELLS, quoted, words
+from adcli.main import VERBS, cli
+
+PROGRAM = "-e 'input A(N), x; param k = 2; alpha = k*x; v +=! A(i) * alpha; w = x*alpha; output v, w'"
+
+
+@pytest.fixture
+def completed(monkeypatch, tmp_path):
+    """What follows the cursor, which is a | in the line; the line is typed in a folder with some files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WHERE", str(tmp_path))
+    (tmp_path / "f.ad").write_text("v = x*y + z\n")
+    (tmp_path / "wrong.ad").write_text("v = x*(\n")
+    (tmp_path / "long.ad").write_text("v = x*y\n" + "#" * LONGEST)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "a b.npy").write_text("")
+    (tmp_path / ".hidden").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+
+    def ask(line: str, shell: str = "bash") -> list[str]:
+        before, _, after = line.partition("|")
+        for name, text in {"_ADCLI_COMPLETE": f"{shell}_complete", "COMP_LINE": before, "COMP_REST": after}.items():
+            monkeypatch.setenv(name, text)
+        ended = adcli()
+        assert (ended.code, ended.err) == (0, ""), line
+        return ended.out.splitlines()
+    return ask
+
+
+LINES = [
+    # line, what is appended to the word at the cursor: "a" with a space after it, "a~" without one
+    ("gr|", "ad"), ("show --stage re|", "verse"), ("show --stage=re|", "verse"), ("help ex|", "it-codes"),
+    ("grad --sta|", "tus"), ("grad f.ad --mode reverse --da|", "ta"),
+    ("grad f|", "FILE"), ("grad |", "FILE"), ("grad f.ad |", ""), ("grad -e x |", ""), ("eval f.ad --data r|", "FILE"),
+    ("eval f.ad --data=r|", "FILE"), ("eval f.ad -o |", "FILE"), ("fmt f.ad --output d|", "FILE"),
+    ("grad f.ad --wrt |", "x~ y~ z~"), ("grad f.ad --wrt x|", "~"), ("grad f.ad --wrt x,|", "y~ z~"),
+    ("grad f.ad --wrt x,z,|", "y"), ("grad f.ad --wrt=x,|", "y~ z~"), ("grad --wrt x,| f.ad", "y~ z~"), ("grad --wrt | -e a*b", "a~ b~"),
+    ("grad f.ad --wrt 'x, z,|", "y"), ("grad f.ad --wrt nothing|", ""), ("propagate f.ad --wrt x,z,|", "y"),
+    ("grad f.ad --at |", "x=~ y=~ z=~"), ("grad f.ad --at x=2,|", "y=~ z=~"), ("grad f.ad --at x=2|", ""),
+    ("grad f.ad --at x=0:1:3,z=1±0.1,|", "y=~"), ("grad f.ad --at x=1 --at |", "x=~ y=~ z=~"), ("jvp f.ad --at 'x=2,|", "y=~ z=~"),
+    ("trace f.ad --at y=1,|", "x=~ z=~"), ("check f.ad --at |", "x=~ y=~ z=~"), ("why f.ad --at z=0,x|", "=~"),
+    ("grad f.ad --of |", "v"), ("grad f.ad --of v:|", "x~ y~ z~"), ("grad f.ad --of v:x,|", "x~ y~ z~"),
+    ("grad f.ad --of 'v:x; v:y,|", "x~ y~ z~"), (f"grad {PROGRAM} --of |", "v~ w~"), (f"vjp {PROGRAM} --of v,|", "w"),
+    (f"vjp {PROGRAM} --cotangent v=1,|", "w=~"), (f"jvp {PROGRAM} --tangent |", "A=~ x=~ k=~"),
+    (f"hvp {PROGRAM} --wrt k,A,|", "x"), (f"eval {PROGRAM} --at A=[[1,2],[3,|", ""), (f"eval {PROGRAM} --at A=[[1,2],[3,4]],|", "x=~ k=~"),
+    (f"eval {PROGRAM} --at A=@|", r"a\ b.npy data/~ f.ad long.ad pipe wrong.ad"), (f"eval {PROGRAM} --at x=1,A=@d|", "ata/~"),
+    (f"eval {PROGRAM} --at 'A=@a|", " b.npy"), ("eval f.ad --at @.|", "hidden"), ("eval f.ad --at @nowhere/|", ""),
+    ("propagate f.ad --correlation |", "x:~ y:~ z:~"), ("propagate f.ad --correlation x:y=0.5,x:|", "y=~ z=~"),
+    ("grad wrong.ad --wrt |", ""), ("grad absent.ad --wrt |", ""), ("grad pipe --wrt |", ""), ("grad - --wrt |", ""),
+    ("grad long.ad --wrt |", ""), ("grad data --wrt |", ""), ("grad f.ad -e x --wrt |", ""), ("grad --wrt |", ""),
+    ("grad -e 'x*( --wrt |", ""), ("grad f.ad --mode sideways --mode no --wrt x,z,|", "y"), ("grad f.ad f.ad g --wrt x,z,|", "y"),
+    ("grad ./f.ad --wrt x,z,|", "y"), ("grad $WHERE/f.ad --wrt x,z,|", "y"), ("grad f\\.ad --wrt x,z,|", "y"),
+    ("grad -e größe*µ --wrt g|", "röße~"),
+]
+
+
+@pytest.mark.parametrize("line, want", LINES)
+def test_a_line(completed, line, want):
+    got = [item.partition(",") for item in completed(f"adcli {line}")]
+    shown = [rest + {"plain": "", "part": "~", "file": "FILE"}[kind] for kind, _, rest in got]
+    assert " ".join(shown) == want
+
+
+def test_zsh_and_fish_get_whole_words_with_what_is_known_of_them(completed):
+    for shell in ("zsh", "fish"):
+        assert completed("adcli gra|", shell) == ["plain,grad\tThe outputs and their partial derivatives."]
+        assert completed("adcli grad f.ad --at 'x=2,|", shell) == ["part,x=2,y=\t", "part,x=2,z=\t"]
+        assert completed("adcli grad f.ad --wrt=x,z,|", shell) == ["plain,--wrt=x,z,y\t"]
+        assert completed("adcli eval f.ad --at @a|", shell) == ["plain,@a b.npy\t"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_else_is_ever_printed(completed, verb):
+    command = cli.get_command(cli.make_context("adcli", [], resilient_parsing=True), verb)
+    for example in command.examples:
+        line = example.partition("|")[0].partition(" > ")[0].rstrip()
+        for end in {*range(0, len(line), 7), *(m.end() for m in re.finditer(r"--?\w+ |[=,:]", line))}:
+            for item in completed(f"{line[:end]}|"):
+                assert re.fullmatch(r"(plain|part),.+|plain,|part,|file,", item), line[:end]
+
+
+def test_every_option_that_takes_names_is_completed():
+    for verb in VERBS:
+        command = cli.get_command(cli.make_context("adcli", [], resilient_parsing=True), verb)
+        assert {p.metavar for p in command.params if p.metavar and not p.metavar.isupper()} <= set(COMPLETED), verb
+
+
+@pytest.mark.parametrize("before, after, want", [
+    ("adcli a 'b c' d", "e f", (["a", "b c"], "d", ["f"])), ("adcli ", "", ([], "", [])), ("adcli a\\ b", "", ([], "a b", [])),
+    ("adcli 'a b", "c' d", ([], "a b", [])), ("adcli \"x y", "", ([], "x y", [])), ("adcli a#b #", " c", (["a#b"], "#", ["c"])),
+])
+def test_words(before, after, want):
+    assert words(before, after)[:2] == want[:2]
+    if "'" not in after:
+        assert words(before, after) == want
+    assert quoted(before) == (before.count("'") % 2 == 1 or before.count('"') % 2 == 1)
+
+
+def test_bash_itself(tmp_path):
+    """The script in bash: words as bash cuts them at = and :, with the word to be replaced as its second argument."""
+    cases = [("grad f.ad --at x=2,", "2,", "2,y= nospace"), ("grad f.ad --of v:x,", "x,", "x,x x,y nospace nospace"),
+             ("grad f.ad --data r", "r", "default"), ("grad wrong.ad --wrt ", "", "")]
+    (tmp_path / "f.ad").write_text("v = x*y\n")
+    (tmp_path / "wrong.ad").write_text("v = x*(\n")
+    script = [SHELLS["bash"].source_template, f'adcli() {{ {shlex.quote(sys.executable)} -m adcli "$@"; }}',
+              'compopt() { options+=("$2"); }']
+    for line, word, _ in cases:
+        script += [f"COMP_LINE={shlex.quote('adcli ' + line + ' --status')} COMP_POINT={len('adcli ' + line)} options=()",
+                   f"_adcli_completion adcli {shlex.quote(word)} before", 'echo "${COMPREPLY[@]}" "${options[@]}"']
+    ended = subprocess.run(["bash", "-c", "\n".join(script)], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                           capture_output=True, text=True, check=True)
+    assert (ended.stdout.splitlines(), ended.stderr) == ([want for *_, want in cases], "")
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not here")
+def test_fish_itself(tmp_path):
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    lines = [f"adcli grad {WORKED} --wrt=x,", "adcli gra"]
+    script = SHELLS["fish"].source_template + "".join(f"complete -C {shlex.quote(line)}\n" for line in lines)
+    ended = subprocess.run(["fish", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+                           capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("--wrt=x,y\ngrad\tThe outputs and their partial derivatives.\n", "")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script(shell, monkeypatch):
+    monkeypatch.setenv("_ADCLI_COMPLETE", f"{shell}_source")
+    script = adcli().out
+    assert "_adcli_completion" in script and "2>/dev/null" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("asked", ["tcsh_source", "bash_", "bash", "", "bash_sauce"])
+def test_what_there_is_not(asked, monkeypatch):
+    monkeypatch.setenv("_ADCLI_COMPLETE", asked)
+    ended = adcli()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith("help: the scripts are bash_source, zsh_source, fish_source\n")
