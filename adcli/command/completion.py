@@ -12,7 +12,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete
@@ -28,6 +29,13 @@ CURSOR = "\x7f"
 SPECIAL, BACKSLASHED = re.compile(r"[^\w@%+=:,./-]"), r"\\\g<0>"
 """Characters that mean something to a shell, and what keeps them from it."""
 Items = list[CompletionItem[str]]
+
+
+class Line(NamedTuple):
+    """The words behind the verb, before and after the cursor, and by metavar what parameters are completed by."""
+
+    words: list[str]
+    by_metavar: Mapping[str, Callable[[click.Context, str], Items]]
 
 
 def answer(cli: click.Command) -> int:
@@ -89,7 +97,7 @@ def pairs(context: click.Context, text: str) -> Items:
             if name.startswith(y if colon else x) and not (colon and name == x)]
 
 
-COMPLETED: dict[str, Callable[[click.Context, str], Items]] = {
+COMPLETED = {
     "PROGRAM": program, "FILE": files, "ROWS": files, "x,…": inputs, "v,…": outputs, "v": outputs,
     "POINT": point, "x=1,…": point, "v=1,…": weights, "x:y=0.5,…": pairs,
 }
@@ -128,7 +136,7 @@ def paths(head: str, text: str) -> Items:
 def interface(context: click.Context) -> tuple[list[str], list[str]]:
     """The inputs and the outputs of the program that the whole command line names, wherever it stands there."""
     from adcli.lang.lower.frontend import parse_source
-    said = context.command.make_context(context.info_name, list(context.obj), resilient_parsing=True).params
+    said = context.command.make_context(context.info_name, list(context.obj.words), resilient_parsing=True).params
     program = said.get("program")
     path = None if program is None else os.path.expanduser(os.path.expandvars(program))
     if path is not None and not (os.path.isfile(path) and os.path.getsize(path) <= LONGEST):
@@ -144,7 +152,7 @@ class Shell(ShellComplete):
 
     def complete(self) -> str:
         before, current, after = words(os.environ["COMP_LINE"], os.environ.get("COMP_REST", ""))
-        self.ctx_args = {"obj": [*before[1:], current, *after]}   # the words behind the verb
+        self.ctx_args = {"obj": Line([*before[1:], current, *after], COMPLETED)}
         option = re.match("-[^=]*=", current)
         head = option[0] if option else ""
         found = self.get_completions(before, current)

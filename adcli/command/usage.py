@@ -32,11 +32,10 @@ PROGRAM, WHAT, WHERE, EMIT, WRITTEN, TRUST, OTHER = GROUPS = (
 
 
 class Completed(click.Parameter):
-    """A parameter that a shell completes by what its metavar says."""
+    """A parameter that a shell completes by what its metavar says; the context has the table as its object."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        from adcli.command.completion import COMPLETED
-        by = COMPLETED.get(self.metavar or self.human_readable_name)
+        by = ctx.obj.by_metavar.get(self.metavar or self.human_readable_name)
         return by(ctx, incomplete) if by else super().shell_complete(ctx, incomplete)
 
 
