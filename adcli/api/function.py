@@ -6,13 +6,15 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
+from adcli.input.names import listed, partials
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
-from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
@@ -27,10 +29,18 @@ if TYPE_CHECKING:
 
     from adcli.api.scientific import Solver
 
-OneOrMore = Sequence[str] | None
-"""One name or several, or None for the default."""
+OneOrMore = str | Sequence[str] | None
+"""Names as 'x,y' or a sequence of them, or None for the default."""
 MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
 """What matrix a Function computes, and the inputs that are its columns."""
+
+
+class Origin(NamedTuple):
+    """Of a derivative: the program that it is of, and what `wrt` and `of` were."""
+
+    program: Program
+    wrt: Sequence[str] | None
+    of: Sequence[str] | None
 
 
 def load(path: str | os.PathLike[str]) -> Function:
@@ -57,11 +67,13 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_matrix", "_outputs", "_program", "_tensors")
+    __slots__ = ("__weakref__", "_inputs", "_kernel", "_matrix", "_origin", "_outputs", "_program", "_status", "_tensors")
 
-    def __init__(self, program: Program, matrix: MatrixColumns | None = None) -> None:
+    def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None) -> None:
         self._program = program
         self._matrix = matrix
+        self._origin = origin
+        self._status: Function | None = None
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Any = None
@@ -99,7 +111,7 @@ class Function:
         `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
         'v:x,x,y'; `mode` is auto, forward or reverse.
         """
-        return Function(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order))
+        return self._derived(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order), wrt, of)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
@@ -108,32 +120,41 @@ class Function:
         than 100).
         """
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        return Function(derivatives.jacobian(self._program, inputs, _names(of), mode, zeros), ("jacobian", tuple(inputs)))
+        made = derivatives.jacobian(self._program, inputs, _names(of), mode, zeros)
+        return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        return Function(derivatives.hessian(self._program, inputs, _names(of), mode, zeros), ("hessian", tuple(inputs)))
+        made = derivatives.hessian(self._program, inputs, _names(of), mode, zeros)
+        return self._derived(made, wrt, of, ("hessian", tuple(inputs)))
 
     def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
-        return Function(derivatives.hvp(self._program, _names(wrt), _names(of)))
+        return self._derived(derivatives.hvp(self._program, _names(wrt), _names(of)), wrt, of)
 
     def taylor(self, order: int, wrt: OneOrMore = None, of: OneOrMore = None, scaled: bool = False) -> Function:
         """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
         `scaled` makes them derivatives."""
         from adcli.lang.derive.taylor import taylor
         program = self._kept(of)
-        return Function(taylor(program, inputs_to_differentiate(program, _names(wrt)), None, order, scaled))
+        inputs = inputs_to_differentiate(program, _names(wrt))
+        return self._derived(taylor(program, inputs, None, order, scaled), wrt, of)
 
     def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
-        return Function(pipeline.tangent_program(self._kept(of), _names(wrt)))
+        return self._derived(pipeline.tangent_program(self._kept(of), _names(wrt)), wrt, of)
 
     def vjp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
-        return Function(pipeline.adjoint_program(self._kept(of), _names(wrt)))
+        return self._derived(pipeline.adjoint_program(self._kept(of), _names(wrt)), wrt, of)
+
+    def _derived(self, program: Program, wrt: OneOrMore, of: OneOrMore, matrix: MatrixColumns | None = None) -> Function:
+        return Function(program, matrix, Origin(self._program, _names(wrt), _names(of)))
+
+    def _kept(self, of: OneOrMore) -> Program:
+        return chosen(self._program, _names(of))
 
     # -- SciPy
 
@@ -157,9 +178,6 @@ class Function:
         self._of_scalars("scipy()")
         from adcli.api.scientific import solver
         return solver(self._program, Function, _names(order), _names(of), fixed)
-
-    def _kept(self, of: OneOrMore) -> Program:
-        return chosen(self._program, _names(of))
 
     # -- text
 
@@ -191,6 +209,17 @@ class Function:
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
         from adcli.api.arguments import on_arrays
         return on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
+
+    def status(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
+        """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
+        for arrays an array of these words."""
+        if self._status is None:
+            self._status = Function(_status_program(self._program, self._origin))
+        (level,) = self._status(at, **values).values()
+        if isinstance(level, float):
+            return LEVELS[int(level)]
+        import numpy as np
+        return np.array(LEVELS)[level.astype(np.intp)]
 
     def _columns(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of every input in order."""
@@ -232,9 +261,10 @@ class Function:
     def __reduce__(self) -> tuple[Any, ...]:
         program = self._program
         name = program.source.name if program.source else "<text>"
+        origin = self._origin and (Function(self._origin.program), self._origin.wrt, self._origin.of)
         return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
-                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations])
+                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin)
 
 
 Marks = list[tuple[int, list[tuple[str | None, bool]]]]
@@ -242,7 +272,8 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 
 
 def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
-             origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks) -> Function:
+             origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
+             origin: tuple[Function, OneOrMore, OneOrMore] | None = None) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
     from adcli.lang.lower.frontend import parse
@@ -257,7 +288,21 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
-    return Function(Program(params, tuple(equations), results, program.source), matrix)
+    return Function(Program(params, tuple(equations), results, program.source), matrix,
+                    origin and Origin(origin[0].program, *origin[1:]))
+
+
+def _status_program(program: Program, origin: Origin | None) -> Program:
+    """The status of a program's results, as a number; with the values where it is a derivative."""
+    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.passes.status import with_status
+    primal, wrt = program, list[str]()
+    if origin is not None:
+        outputs, entries = derivatives.requested(origin.program, origin.of)
+        primal = chosen(origin.program, outputs)
+        wrt = inputs_to_differentiate(primal, origin.wrt, entries)
+    whole = with_status(program, primal, wrt)
+    return simplify(replace(whole, results=whole.results[-1:]))
 
 
 def _compiled(program: Program, tensors: bool) -> Any:
@@ -290,8 +335,13 @@ def _double(name: str, value: float) -> float:
         raise AdError(f"input '{name}' is too large for a double") from None
 
 
-def _names(names: OneOrMore) -> OneOrMore:
-    return [composed(n) for n in ([names] if isinstance(names, str) else names)] if names is not None else None
+def _names(names: OneOrMore) -> Sequence[str] | None:
+    """The names as a list; 'x,y' names two, as on the command line, and 'v:x,x; u:y' are partial derivatives."""
+    if isinstance(names, str):
+        return (partials(names) if ":" in names else listed(names)) or [composed(names)]
+    if names is not None and not (isinstance(names, Iterable) and all(isinstance(name, str) for name in names)):
+        raise AdError(f"{names!r} are not names", help="write 'x,y' or ['x', 'y']")
+    return None if names is None else [composed(name) for name in names]
 
 
 def _some(names: Sequence[str]) -> str:

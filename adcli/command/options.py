@@ -14,9 +14,9 @@ import click
 from click.core import ParameterSource
 
 from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Operand, Option, both_given, no_file
+from adcli.input.names import listed, partials
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import composed
 from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
 
@@ -315,7 +315,7 @@ def names(text: str | None, option: str) -> list[str] | None:
     """A comma-separated list of names, None where the option was not given."""
     if text is None:
         return None
-    found = [name.strip() for name in composed(text).split(",") if name.strip()]
+    found = listed(text)
     if not found:
         raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
     return found
@@ -323,14 +323,7 @@ def names(text: str | None, option: str) -> list[str] | None:
 
 def entries(text: str | None) -> list[str] | None:
     """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
-    if text is None or ":" not in text:
-        return names(text, "--of")
-    found = []
-    for part in filter(None, (p.strip() for p in composed(text).split(";"))):
-        before, colon, along = part.partition(":")
-        *plain, last = [name.strip() for name in before.split(",")]
-        found += [*filter(None, plain), f"{last}:{along}" if colon else last]
-    return found
+    return names(text, "--of") if text is None or ":" not in text else partials(text)
 
 
 def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:

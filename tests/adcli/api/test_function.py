@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import pydoc
 import random
 import struct
 import threading
@@ -14,6 +15,7 @@ from adcli.codegen.rows import jit
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES
 from back_ends import same
+from command import adcli as adcli_command
 from hypothesis import given
 from places import WORKED
 from random_programs import Sample, choices, law, point, samples
@@ -403,3 +405,60 @@ def test_a_pickled_function_gives_the_same_bits(written: Sample, r: random.Rando
         at = point(r, function.program, special=3)
         one, other = function(at), again(at)
         assert one.keys() == other.keys() and all(same(x, other[n]) for n, x in one.items()), (written.text, at)
+
+
+# ---------------------------------------------------------------- names, and the module
+
+@pytest.mark.parametrize("wrt", ["x,y", " y , x ", ["x", "y"], ("y", "x"), {"x": 0, "y": 0}, None])
+def test_names_in_one_text_or_in_several(wrt):
+    f = adcli.compile("v = x*y; w = y/x")
+    assert set(f.grad(wrt).outputs) == {"v", "w", "dv_dx", "dv_dy", "dw_dx", "dw_dy"}
+    assert set(f.jvp(wrt).inputs) == {"x", "y", "dx", "dy"}
+    assert f.vjp(of="w,v").outputs[:2] == ("w", "v")
+    assert f.grad(of="v:x,y; w:y").outputs == ("v", "w", "d2v_dx_dy", "dw_dy")
+
+
+@pytest.mark.parametrize("wrt, said", [
+    (3, "3 are not names"), (["x", 3], "are not names"), (b"x", "are not names"), ("", "no input ''"), (",", "no input ','"),
+    ("x;y", "no input 'x;y'"), ("x,q", "no input 'q'")])
+def test_what_names_no_inputs(wrt, said):
+    with pytest.raises(adcli.AdError, match=said):
+        adcli.compile("v = x*y").grad(wrt)
+
+
+def test_the_module_shows_what_is_public():
+    assert dir(adcli) == sorted(adcli.__all__) == adcli.__all__
+    assert all(getattr(adcli, name) is not None for name in dir(adcli))
+    assert "Function(" in pydoc.plain(pydoc.render_doc(adcli))
+    with pytest.raises(AttributeError, match="no attribute 'gradient'"):
+        adcli.gradient  # noqa: B018
+
+
+# ---------------------------------------------------------------- the status
+
+STATUS_ROWS = [("sqrt(x)*y", 0.0, 1.0), ("sqrt(x)*y", 1.0, 0.0), ("abs(x)*y", 0.0, 1.0), ("floor(x)+y", 2.0, 1.0), ("y/x", 0.0, 1.0),
+               ("log(x)*y", -1.0, 1.0), ("x > 0 ? log(x) : y", -1.0, 1.0), ("sqrt(x)**2 + y", 0.0, 1.0), ("x*y", math.nan, 1.0)]
+VERBS = {"eval": lambda f: f, "grad": lambda f: f.grad(), "jvp": lambda f: f.jvp(), "vjp": lambda f: f.vjp(),
+         "jacobian": lambda f: f.jacobian("x"), "hessian": lambda f: f.hessian("x"), "taylor": lambda f: f.taylor(2, "y")}
+SEEDS = {"jvp": {"dx": 1.0, "dy": 1.0}, "vjp": {"d_dv": 1.0}, "taylor": {"dy": 1.0}}
+OPTIONS = {"jacobian": ["--wrt", "x"], "hessian": ["--wrt", "x"], "jvp": ["--tangent", "x=1,y=1"],
+           "taylor": ["--order", 2, "--tangent", "y=1"]}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("text, x, y", STATUS_ROWS)
+def test_the_status_is_that_of_the_command(verb, text, x, y):
+    g = VERBS[verb](adcli.compile(f"v = {text}"))
+    shown = adcli_command(verb, "-e", f"v = {text}", "--at", f"x={x},y={y}", "--format", "json", *OPTIONS.get(verb, ())).records[0]
+    assert g.status(x=x, y=y, **SEEDS.get(verb, {})) == shown["status"]
+    assert pickle.loads(pickle.dumps(g)).status({"x": x, "y": y, **SEEDS.get(verb, {})}) == shown["status"]
+
+
+def test_the_status_of_arrays_is_an_array_of_words():
+    g = adcli.compile("v = sqrt(x)*y; w = abs(y)").grad()
+    found = g.status(x=[0.0, 1.0, -1.0], y=[[1.0], [0.0]])
+    assert found.tolist() == [[g.status(x=x, y=y) for x in (0.0, 1.0, -1.0)] for y in (1.0, 0.0)]
+    assert g.status(x=np.zeros((0, 3)), y=1.0).shape == (0, 3)
+    assert adcli.compile("v = sqrt(x)*y; w = abs(y)").grad(of="w").status(x=0.0, y=1.0) == "smooth"
+    largest = adcli.compile("input A(N); s max=! A(i)").grad()
+    assert (largest.status(A=[1, 1]), largest.status(A=[1, 2])) == ("kink", "smooth")
