@@ -6,7 +6,7 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,10 +51,18 @@ def load(path: str | os.PathLike[str]) -> Function:
         return Function(parse_source(decode(file.read(), os.fspath(path))))
 
 
-def compile(text: str, name: str = "<text>") -> Function:
-    """The Function of a program given as text; `name` stands for the file in messages."""
+def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function:
+    """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
+    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages."""
     from adcli.lang.lower.frontend import parse
-    return Function(parse(text, name))
+    if callable(program):
+        from adcli.api.recorded import written
+        program = written(program)
+    if not isinstance(program, str):
+        load = f"adcli.load({os.fspath(program)!r})" if isinstance(program, os.PathLike) else None
+        raise AdError(f"a program is a text or a function, not {type(program).__name__}",
+                      help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
+    return Function(parse(program, name))
 
 
 class Function:

@@ -436,8 +436,9 @@ def test_the_module_shows_what_is_public():
 
 # ---------------------------------------------------------------- the status
 
-STATUS_ROWS = [("sqrt(x)*y", 0.0, 1.0), ("sqrt(x)*y", 1.0, 0.0), ("abs(x)*y", 0.0, 1.0), ("floor(x)+y", 2.0, 1.0), ("y/x", 0.0, 1.0),
-               ("log(x)*y", -1.0, 1.0), ("x > 0 ? log(x) : y", -1.0, 1.0), ("sqrt(x)**2 + y", 0.0, 1.0), ("x*y", math.nan, 1.0)]
+STATUS_ROWS = [("sqrt(x)*y", 0.0, 1.0), ("sqrt(x)*y", 1.0, 0.0), ("abs(x)*y", 0.0, 1.0), ("floor(x)+y", 2.0, 1.0),
+               ("y/x", 0.0, 1.0), ("log(x)*y", -1.0, 1.0), ("x > 0 ? log(x) : y", -1.0, 1.0), ("sqrt(x)**2 + y", 0.0, 1.0),
+               ("x*y", math.nan, 1.0)]
 VERBS = {"eval": lambda f: f, "grad": lambda f: f.grad(), "jvp": lambda f: f.jvp(), "vjp": lambda f: f.vjp(),
          "jacobian": lambda f: f.jacobian("x"), "hessian": lambda f: f.hessian("x"), "taylor": lambda f: f.taylor(2, "y")}
 SEEDS = {"jvp": {"dx": 1.0, "dy": 1.0}, "vjp": {"d_dv": 1.0}, "taylor": {"dy": 1.0}}
@@ -449,7 +450,8 @@ OPTIONS = {"jacobian": ["--wrt", "x"], "hessian": ["--wrt", "x"], "jvp": ["--tan
 @pytest.mark.parametrize("text, x, y", STATUS_ROWS)
 def test_the_status_is_that_of_the_command(verb, text, x, y):
     g = VERBS[verb](adcli.compile(f"v = {text}"))
-    shown = adcli_command(verb, "-e", f"v = {text}", "--at", f"x={x},y={y}", "--format", "json", *OPTIONS.get(verb, ())).records[0]
+    options = ["--at", f"x={x},y={y}", "--format", "json", *OPTIONS.get(verb, ())]
+    shown = adcli_command(verb, "-e", f"v = {text}", *options).records[0]
     assert g.status(x=x, y=y, **SEEDS.get(verb, {})) == shown["status"]
     assert pickle.loads(pickle.dumps(g)).status({"x": x, "y": y, **SEEDS.get(verb, {})}) == shown["status"]
 

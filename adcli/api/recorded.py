@@ -1,0 +1,174 @@
+"""A Python function as a program: it is called once, with values that write down what is done to them.
+
+What they write is a program of the language, which is then read like any other, so that an operation means the same in both.
+Python's control flow is not in it: a loop is written out, and a condition that depends on a value is an error, since one of its
+arms would never be seen.
+"""
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import prelude
+from adcli.lang.lower.suggestions import SYNONYMS
+
+LONGEST = 100
+"""Characters of an operation that stands inside of another; a longer one gets a line of its own, as one used twice does."""
+ROWS = SYNONYMS | {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "float_power": "pow", "negative": "neg", "where": "select",
+    "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "equal": "eq", "not_equal": "ne",
+    "logical_and": "and", "bitwise_and": "and", "logical_or": "or", "bitwise_or": "or", "logical_not": "not", "invert": "not",
+}
+"""What the table calls a function of NumPy, where that is not its name there."""
+NOT_CALLED = ("dup", "mod")
+"""Rows with two results, and what NumPy means otherwise."""
+
+
+class Recorded(NDArrayOperatorsMixin):
+    """A value whose operations are written down: each makes one more, `row(operands)`. An input has no row."""
+
+    __hash__ = None  # type: ignore[assignment]  # `==` is an operation of the program
+
+    def __init__(self, steps: list[Recorded], row: str | None = None, operands: tuple[Any, ...] = ()) -> None:
+        self.steps, self.row, self.operands = steps, row, operands
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        row = row_of(ufunc.__name__, len(operands))
+        if row is None or method != "__call__" or options:
+            raise unknown(ufunc.__name__)
+        if any(isinstance(x, np.ndarray) for x in operands):   # element by element
+            each = np.frompyfunc(lambda *one: self.record(row, *one), len(operands), 1)
+            return each(*(np.array(x, object) for x in operands))
+        return self.record(row, *operands)
+
+    def __array_function__(self, function: Any, types: Any, operands: tuple[Any, ...], options: Any) -> Any:
+        row = row_of(function.__name__, len(operands))
+        if row is None or options:
+            raise unknown(function.__name__)
+        return self.record(row, *operands)
+
+    def __getattr__(self, name: str) -> Callable[[], Any]:
+        row = None if name.startswith("_") else row_of(name, 1)
+        if row is None:
+            raise AttributeError(f"a recorded value has no '{name}'")
+        return lambda: self.record(row, self)   # which NumPy calls for the elements of an array of objects
+
+    def __pos__(self) -> Recorded:
+        return self
+
+    def __bool__(self) -> NoReturn:
+        raise AdError("a Python condition on a value sees only one of its arms",
+                      help="write numpy.where(c, a, b), numpy.maximum(a, b) or numpy.minimum(a, b); in a text, c ? a : b")
+
+    def __float__(self) -> NoReturn:
+        raise AdError("a value of a recorded function is no number yet",
+                      help="write numpy.sin(x) instead of math.sin(x), or a text: adcli.compile('v = sin(x)')")
+
+    __int__ = __index__ = __complex__ = __float__
+
+    def record(self, row: str, *operands: Any) -> Recorded:
+        """Write down one operation."""
+        for x in operands:
+            if not isinstance(x, Recorded):
+                literal(x)
+        self.steps.append(Recorded(self.steps, row, operands))
+        return self.steps[-1]
+
+
+def row_of(name: str, count: int) -> str | None:
+    """The row of the table, or function of the prelude, that is NumPy's; None where there is none of so many operands."""
+    called = ROWS.get(name, name)
+    if called in prelude():
+        return called if len(prelude()[called].params) == count else None
+    row = TABLE.get(called) if name not in NOT_CALLED else None
+    return called if row and (row.arity == count or (row.variadic and count > row.arity)) else None
+
+
+def unknown(name: str) -> AdError:
+    return AdError(f"numpy.{name} as it is called here is not a function of the language",
+                   help="`adcli functions` lists those that are")
+
+
+def literal(x: Any) -> str:
+    """A number as the language writes it. AdError for what is none."""
+    if isinstance(x, bool | int | np.integer | np.bool_):
+        return str(int(x))
+    if isinstance(x, float | np.floating) or (isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "fiub"):
+        return repr(float(x))
+    raise AdError(f"a function of numbers cannot have {type(x).__name__} {x!r} in it")
+
+
+# ---------------------------------------------------------------- the text
+
+def written(function: Callable[..., Any]) -> str:
+    """The program of a function. AdError where it has none."""
+    steps: list[Recorded] = []
+    inputs = parameters(function)
+    values = {name: Recorded(steps) for name in inputs}
+    by_name = {name: x for name, x in values.items() if signature(function)[name].kind is inspect.Parameter.KEYWORD_ONLY}
+    by_position = [x for name, x in values.items() if name not in by_name]
+    results = named(function(*by_position, **by_name), inputs)
+    if not results:
+        raise AdError("the function returns nothing")
+    names = Names()
+    names.taken |= {*inputs, *results}
+    uses = Counter(id(x) for step in steps for x in step.operands) + Counter(map(id, results.values()))
+    texts = {id(x): name for name, x in values.items()}
+    lines = [f"input {name}{default}" for name, default in inputs.items()]
+
+    def text(x: Any) -> str:
+        return texts[id(x)] if isinstance(x, Recorded) else literal(x)
+
+    for step in steps:
+        found = f"{step.row}({', '.join(map(text, step.operands))})"
+        if uses[id(step)] > 1 or len(found) > LONGEST:
+            name = names.fresh("t", 1)
+            lines.append(f"{name} = {found}")
+            found = name
+        texts[id(step)] = found
+    lines += [f"{name} = {text(x)}" for name, x in results.items()]
+    return "\n".join([*lines, f"output {', '.join(results)}", ""])
+
+
+def signature(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function. AdError where Python knows none."""
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:
+        raise AdError(f"{function!r} does not say what its inputs are", help="write lambda x, y: x*y") from None
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, str]:
+    """The names of the inputs, each with its default as it is declared."""
+    found = {}
+    for p in signature(function).values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise AdError(f"'{p}' is not the name of one input", help="write lambda x, y: x*y")
+        found[p.name] = "" if p.default is p.empty else f" = {literal(p.default)}"
+    return found
+
+
+def named(returned: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """The results by name: the keys of a dictionary, else f, f2, … as far as no input has that name."""
+    if isinstance(returned, Mapping):
+        return {str(name): x for name, x in returned.items()}
+    several = returned if isinstance(returned, list | tuple | np.ndarray) and np.ndim(returned) else [returned]
+    return dict(zip(free(inputs), several))  # noqa: B905  # the names have no end
+
+
+def free(inputs: Mapping[str, str]) -> Iterator[str]:
+    """f, f2, f3, … without those that inputs have."""
+    n = 1
+    while True:
+        name = f"f{n}" if n > 1 else "f"
+        if name not in inputs:
+            yield name
+        n += 1
