@@ -7,10 +7,10 @@ The work runs in a second thread with a deep stack, so that Ctrl-C ends it at on
 """
 from __future__ import annotations
 
+import _signal as signal
 import contextlib
 import gc
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable

@@ -22,7 +22,7 @@ from adcli.command.options import read_source
 from adcli.input.points import parts
 from adcli.lang.ir.errors import AdError
 
-LONGEST = 1 << 17
+LONGEST = 1 << 16
 """Bytes of a program that is read for its names: more would not be parsed while somebody waits for a word."""
 CURSOR = "\x7f"
 """Stands for the cursor where a line is cut into words."""

@@ -14,7 +14,6 @@ import click
 from click.core import ParameterSource
 
 from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Operand, Option, both_given, no_file
-from adcli.input.names import listed, partials
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
 from adcli.output.suffixes import form_of
@@ -315,6 +314,7 @@ def names(text: str | None, option: str) -> list[str] | None:
     """A comma-separated list of names, None where the option was not given."""
     if text is None:
         return None
+    from adcli.input.names import listed
     found = listed(text)
     if not found:
         raise AdError(f"{option} names nothing", help=f"write {option} {'v' if option == '--of' else 'x,y'}")
@@ -323,7 +323,10 @@ def names(text: str | None, option: str) -> list[str] | None:
 
 def entries(text: str | None) -> list[str] | None:
     """--of with partial derivatives in it, as 'v', 'u,v', 'v:x,x,y' or 'v:x,x; u:y'; None where the option was not given."""
-    return names(text, "--of") if text is None or ":" not in text else partials(text)
+    if text is None or ":" not in text:
+        return names(text, "--of")
+    from adcli.input.names import partials
+    return partials(text)
 
 
 def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
