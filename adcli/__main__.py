@@ -1,7 +1,8 @@
 """The process `adcli`, from the console script and as `python -m adcli`. Until the command stands, Ctrl-C just ends it.
 
 Nothing is imported before that but this file: while Python imports, an interrupt would be a traceback. What Python imports
-before the first line of any program (the module `site`, which is slower for an editable install) is beyond our reach.
+before the first line of any program (the module `site`, which is slower for an editable install), and what the script that pip
+writes imports before this file (older ones: `re`), is beyond our reach.
 """
 import _signal as signal  # what `signal` wraps in enumerations, which take a hundredth of a start
 

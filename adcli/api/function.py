@@ -223,7 +223,7 @@ class Function:
         for arrays an array of these words."""
         if self._status is None:
             self._status = Function(_status_program(self._program, self._origin))
-        (level,) = self._status(at, **values).values()
+        (level,) = self._status(_together(at, values)).values()
         if isinstance(level, float):
             return LEVELS[int(level)]
         import numpy as np

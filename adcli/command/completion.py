@@ -55,6 +55,7 @@ def answer(cli: click.Command) -> int:
 # ---------------------------------------------------------------- by what a parameter is completed
 
 def files(context: click.Context, text: str) -> Items:
+    """Whatever files the shell finds."""
     return [CompletionItem(text, type="file")]
 
 
@@ -64,6 +65,7 @@ def program(context: click.Context, text: str) -> Items:
 
 
 def inputs(context: click.Context, text: str) -> Items:
+    """x,y: names of inputs."""
     return listed(interface(context)[0], text)
 
 
@@ -79,10 +81,12 @@ def outputs(context: click.Context, text: str) -> Items:
 
 
 def point(context: click.Context, text: str) -> Items:
+    """x=2,A=@file: inputs that have no value yet, and files."""
     return assigned(interface(context)[0], text)
 
 
 def weights(context: click.Context, text: str) -> Items:
+    """v=1: the same of outputs."""
     return assigned(interface(context)[1], text)
 
 
@@ -189,6 +193,8 @@ complete -o nosort -F _adcli_completion adcli
 
 
 class Zsh(Shell):
+    """zsh shows what is known of a word beside it."""
+
     name = "zsh"
     source_template = r"""#compdef adcli
 
@@ -217,6 +223,8 @@ fi
 
 
 class Fish(Shell):
+    """fish puts no space behind a word that ends in = or /; for a comma the user goes back by one."""
+
     name = "fish"
     source_template = r"""function _adcli_completion
     set -l line (commandline -p | string collect)

@@ -462,5 +462,6 @@ def test_the_status_of_arrays_is_an_array_of_words():
     assert found.tolist() == [[g.status(x=x, y=y) for x in (0.0, 1.0, -1.0)] for y in (1.0, 0.0)]
     assert g.status(x=np.zeros((0, 3)), y=1.0).shape == (0, 3)
     assert adcli.compile("v = sqrt(x)*y; w = abs(y)").grad(of="w").status(x=0.0, y=1.0) == "smooth"
+    assert adcli.compile("v = sqrt(out)/jobs").status(out=1.0, jobs=0.0) == "pole"
     largest = adcli.compile("input A(N); s max=! A(i)").grad()
     assert (largest.status(A=[1, 1]), largest.status(A=[1, 2])) == ("kink", "smooth")
