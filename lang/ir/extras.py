@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 
 from adcli.lang.ir.errors import AdError
 
@@ -20,4 +20,5 @@ def install(package: str) -> str:
     and `.[digits]` works in the folder of the clone alone.
     """
     python = shlex.quote(sys.executable or "python3")
-    return f"{python} -m pip install {package}" if find_spec("pip") else f"uv pip install --python {python} {package}"
+    pip = PathFinder.find_spec("pip")   # asked of all finders, setuptools' would take it for an import of pip and change distutils
+    return f"{python} -m pip install {package}" if pip else f"uv pip install --python {python} {package}"

@@ -1,7 +1,6 @@
 """What is said of a package that is missing works when it is pasted."""
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import subprocess
@@ -30,9 +29,14 @@ def test_the_hint_is_a_command_of_this_python():
 @pytest.mark.parametrize("pip", [True, False])
 def test_an_odd_environment(python, shown, pip, monkeypatch):
     monkeypatch.setattr(extras.sys, "executable", python)
-    monkeypatch.setattr(extras, "find_spec", lambda name: importlib.util.find_spec("sys") if pip else None)
+    monkeypatch.setattr(extras.PathFinder, "find_spec", lambda name: pip)
     want = f"{shown} -m pip install polars" if pip else f"uv pip install --python {shown} polars"
     assert extras.install("polars") == want
+
+
+def test_asking_changes_nothing_for_setuptools():
+    asked = "from adcli.lang.ir.extras import install; install('mpmath'); import setuptools"
+    subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True)
 
 
 def test_every_hint_comes_from_here_and_names_a_package_that_there_is():
