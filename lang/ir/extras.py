@@ -20,5 +20,5 @@ def install(package: str) -> str:
     and `.[digits]` works in the folder of the clone alone.
     """
     python = shlex.quote(sys.executable or "python3")
-    pip = PathFinder.find_spec("pip")   # asked of all finders, setuptools' would take it for an import of pip and change distutils
+    pip = PathFinder.find_spec("pip")   # asked too, setuptools' finder would take it for an import and change distutils
     return f"{python} -m pip install {package}" if pip else f"uv pip install --python {python} {package}"
