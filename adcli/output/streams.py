@@ -44,7 +44,8 @@ def packed_destination(path: str | None) -> Iterator[BinaryIO]:
 def require_parquet(path: str | None) -> None:
     """AdError where Parquet cannot be written: without polars, or to a terminal."""
     if find_spec("polars") is None:
-        raise AdError("Parquet needs polars", help="pip install 'adcli[data]'")
+        from adcli.lang.ir.extras import missing
+        raise missing("Parquet", "polars")
     if path in (None, *STANDARD) and sys.stdout.isatty():
         raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from adcli.input.fields import Fault
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
 from adcli.rows.blocks import fast_tables
+from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table
-from adcli.rows.tables import Input, Pieces, kind_of, without_mark
+from adcli.rows.tables import SEPARATORS, Input, Pieces, json_items, kind_of, without_mark
 
 
 def column(path: str, name: str) -> list[float]:
@@ -27,14 +29,17 @@ def _numbers(source: Input, name: str) -> Iterator[float]:
     text = b"".join(piece for piece in _pieces(source) if piece)
     text = text if text.endswith(b"\n") else text + b"\n"
     kind = kind_of(source.path, None, text)
-    table = Table("csv" if kind == "parquet" else kind, [Param(Var(name), name)])
+    if kind == "json":
+        text, kind = b"".join(filter(None, json_items(iter([text]), source.name))), "ndjson"
+    separator = SEPARATORS.get("csv" if kind == "parquet" else kind)
+    table = Table(Dialect(kind, separator, separator or b",", False), [Param(Var(name), name)])
     line = 1
     try:
         if not text.strip():
             raise Fault("the table is empty")
         if table.separator is not None:
             head, above = next(table.split(text), (b"", 0))
-            table.take_header(head, ())
+            table.take_first(head)
             text = text[text.index(head) + len(head):].partition(b"\n")[2]
             line = above + head.count(b"\n") + 2
         found = table.plain(text) or table.careful(text)
@@ -51,6 +56,6 @@ def _pieces(source: Input) -> Pieces:
         return without_mark(source.pieces(), source.name)
     fast = fast_tables()
     if fast is None:
-        raise AdError(f"{source.name}: Parquet needs polars", help="pip install 'adcli[data]'")
-    pieces: Pieces = fast.parquet(source.path)
+        raise missing(f"{source.name}: Parquet", "polars")
+    pieces: Pieces = fast.parquet(source.path, ",")
     return pieces

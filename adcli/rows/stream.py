@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
+from adcli.input.distributions import NORMAL, Spread
 from adcli.input.fields import Fault
 from adcli.input.points import axes, out_of_range, unknown_name
 from adcli.input.spreads import split
@@ -97,6 +98,14 @@ def refuse(task: Task, options: ResultOptions) -> None:
         require_parquet(options.output)
 
 
+def standard(name: str, spread: Spread) -> float:
+    """The standard uncertainty of an input. AdError where it has a distribution, of which rows know nothing."""
+    if spread.kind is not NORMAL:
+        raise AdError(f"{name}: rows take standard uncertainties, not distributions",
+                      help=f"write {name}={spread.x!r}±{spread.u:.15g}")
+    return spread.u
+
+
 def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
     """The inputs to which --at gives the same value in every row; a spread is the value of the input that stands for it."""
     spread_of = {p.seed: p.name for p in task.free if p.seed}
@@ -107,7 +116,7 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
             if len(axis) != 1:
                 raise AdError("with --data, --at gives inputs one value for all rows", help="write --at k=3")
             given.append(axis[0])
-        given += [{spread_of.get(name, name): u} for name, u in spreads.items()]
+        given += [{spread_of.get(name, name): standard(name, spread)} for name, spread in spreads.items()]
     found: dict[str, float] = {}
     known = [p.name for p in task.free]
     for name, x in (pair for point in given for pair in point.items()):

@@ -136,7 +136,7 @@ class Words:
         return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
 
 
-UNVERIFIED_ZERO = "exactly, or by underflow (mpmath would tell: pip install 'adcli[digits]')"
+UNVERIFIED_ZERO = "exactly, or by underflow: mpmath, which is not installed, would tell"
 PRIMAL = {
     "0·inf": "0·inf", "0/0": "0/0", "inf/inf": "inf/inf", "inf-inf": "inf - inf", "domain": "outside its domain",
     "pole": "a pole", "singular": "a singularity", "overflow": "overflow, larger than any double",
