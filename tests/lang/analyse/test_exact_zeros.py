@@ -76,5 +76,5 @@ def test_without_mpmath_nothing_is_claimed(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpmath", None)
     monkeypatch.setattr("adcli.lang.analyse.exact_zeros.mpmath_arithmetic", lambda digits: __import__("mpmath"))
     text = succeeds("why", "-e", "v = gamma(x)", "--at", "x=-190.5").out
-    assert "is -0.0: exactly, or by underflow (mpmath would tell: pip install 'adcli[digits]')" in text
+    assert "is -0.0: exactly, or by underflow: mpmath, which is not installed, would tell" in text
     assert "root" not in text and "stationary" not in text
