@@ -17,7 +17,7 @@ DOF = HEAD.index("Degrees of freedom")
 """The column that is left out where all standard uncertainties are known exactly."""
 
 
-class Dialect(NamedTuple):
+class Markup(NamedTuple):
     """How names, numbers and sentences are written; `table` takes the heading, the rows of the inputs, that of the output."""
 
     name: Callable[[str], str]
@@ -43,7 +43,7 @@ def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: S
 
 
 def cells(budget: Budget, output: OutputBudget, number: Number | None,
-          to: Dialect) -> tuple[list[str], list[list[str]], list[list[str]]]:
+          to: Markup) -> tuple[list[str], list[list[str]], list[list[str]]]:
     """The heading, a row for each uncertain input and for the correlations, and that of the output."""
     slopes: Mapping[str, float] = (budget.slopes or {}).get(output.name, {})
 
@@ -94,15 +94,15 @@ def sentences(budget: Budget, output: OutputBudget, shown: Shown) -> Iterator[st
 
 # ---------------------------------------------------------------- the two notations
 
-def in_markdown(names: Sequence[str]) -> Dialect:
+def in_markdown(names: Sequence[str]) -> Markup:
     def table(head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
         yield from markdown_table(head, [*rows, *last])
         yield "\n"
 
-    return Dialect(str, str, str, lambda t: f"**{markdown_text(t)}**\n\n", lambda t: f"- {markdown_text(t)}\n", table)
+    return Markup(str, str, str, lambda t: f"**{markdown_text(t)}**\n\n", lambda t: f"- {markdown_text(t)}\n", table)
 
 
-def in_latex(names: Sequence[str]) -> Dialect:
+def in_latex(names: Sequence[str]) -> Markup:
     spelled = {name: f"${base}_{{{sub}}}$" if sub else f"${base}$" for name, (base, sub) in
                zip(names, latex_names(names), strict=True)}
 
@@ -110,7 +110,7 @@ def in_latex(names: Sequence[str]) -> Dialect:
         layout = "".join("l" if title in ("Quantity", "Distribution") else "r" for title in head)
         yield from booktabs(layout, head, [rows, last])
 
-    return Dialect(spelled.__getitem__, latex_number, latex_text, lambda t: f"% {t}\n", lambda t: f"\n{latex_text(t)}\n", table)
+    return Markup(spelled.__getitem__, latex_number, latex_text, lambda t: f"% {t}\n", lambda t: f"\n{latex_text(t)}\n", table)
 
 
 def latex_number(text: str) -> str:

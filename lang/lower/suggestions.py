@@ -24,7 +24,7 @@ SYNONYMS = {
     "reciprocal": "recip", "inv": "recip",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "tg": "tan", "arctg": "atan", "sh": "sinh", "ch": "cosh", "th": "tanh", "sq": "square", "int": "trunc",
-    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "fix": "trunc", "rint": "round",
+    "loge": "log", "log_e": "log", "log_2": "log2", "log_10": "log10", "fix": "trunc",
     "arsinh": "asinh", "arcosh": "acosh", "artanh": "atanh",
     "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "clip": "clamp",
     "mod": "fmod", "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "loggamma": "lgamma", "lngamma": "lgamma",

@@ -16,8 +16,8 @@ from adcli.lang.ir.primitives import TABLE
 
 NEVER_INPUTS = frozenset({"and", "or", "not", "inf", "nan", "pi"})
 """Words that are no input unless they are declared."""
-NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|([^\W\d]\w*)(?!\w|\()")
-"""A number, passed over, or the name of a value: the one group."""
+NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|((?!\d)[\w\x80-\U0010ffff]+)(?![\w\x80-\U0010ffff(])")
+"""A number, passed over, or the name of a value: the one group. Beyond ASCII, all that is written is names."""
 LONGEST_INLINE = 100
 """Characters of an expression beyond which a temporary keeps a line of its own."""
 

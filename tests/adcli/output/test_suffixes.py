@@ -14,6 +14,7 @@ import numpy as np
 import polars
 import pytest
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import install
 from command import adcli, succeeds
 
 from adcli.output import streams
@@ -119,7 +120,8 @@ def test_parquet_needs_polars_and_no_terminal(tmp_path, monkeypatch, where):
     (tmp_path / "rows.csv").write_text("x,y\n1,2\n")
     with mock.patch.object(streams, "find_spec", lambda _: None):
         ended = adcli("eval", "-e", XY, *where, "-o", "out.parquet")
-    assert (ended.code, ended.err) == (2, "adcli: error: Parquet needs polars\nhelp: pip install 'adcli[data]'\n")
+    said = f"adcli: error: Parquet needs polars, which is not installed\nhelp: {install('polars')}\n"
+    assert (ended.code, ended.err) == (2, said)
     terminal = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
     with mock.patch.object(streams, "sys", terminal), pytest.raises(AdError, match="refusing to write Parquet to a terminal"):
         streams.require_parquet(None)
