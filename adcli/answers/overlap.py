@@ -6,10 +6,22 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Block = TypeVar("Block")
 Done = TypeVar("Done")
+
+
+class Pool(ThreadPoolExecutor):
+    """Threads, as many of those wanted as the system has: what finds none is done at once."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError:
+            done: Future[Any] = Future()
+            done.set_result(fn(*args, **kwargs))
+            return done
 
 
 def threads(jobs: int | None) -> int:
@@ -20,7 +32,7 @@ def threads(jobs: int | None) -> int:
 def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], threads: int) -> Iterator[Done]:
     """The blocks worked on, in order, a few at a time. All that is under way comes out before the input is waited for, which it
     says by None."""
-    pool = ThreadPoolExecutor(threads)
+    pool = Pool(threads)
     pending: deque[Future[Done]] = deque()
     try:
         for block in found:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from adcli.answers.overlap import Pool
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.kernel import Kernel, processors
 from adcli.lang.ir.errors import AdError, plural
@@ -116,7 +116,7 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
     threads, taken, look = jobs or processors(), 0, 1
     done = 0
     together = np.zeros((len(first) + 1, len(first) + 1))
-    with ThreadPoolExecutor(threads) as pool:
+    with Pool(threads) as pool:
         while group := list(islice(blocks, 4 * threads if samples else min(4 * threads, look - taken))):
             for found, more in pool.map(reduced, group):
                 together += more

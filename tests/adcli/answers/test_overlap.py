@@ -1,0 +1,38 @@
+"""Blocks in threads: in order, and where there are no threads all the same."""
+import threading
+
+import pytest
+from command import adcli, succeeds
+
+from adcli.answers.overlap import overlapped
+
+ROWS = ("x,y\n" + "".join(f"{i},{i}.5\n" for i in range(50_000))).encode()
+
+
+@pytest.fixture(params=[0, 1, 3])
+def few_threads(request, monkeypatch):
+    """A system that starts no more than so many."""
+    left, start = [request.param], threading.Thread.start
+
+    def refused(thread):
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+
+
+def test_results_leave_in_order(few_threads):
+    blocks = [None if i % 7 == 0 else i for i in range(100)]
+    assert list(overlapped(lambda i: i * i, iter(blocks), 4)) == [i * i for i in blocks if i is not None]
+
+
+def test_rows_and_samples_need_no_threads(few_threads):
+    rows = succeeds("grad", "-e", "x*y", "--jobs", 4, stdin=ROWS).out.splitlines()
+    assert len(rows) == 50_001 and rows[-1] == "49999,49999.5,2499925000.5,49999.5,49999.0"
+    assert "mc_u_f" in adcli("propagate", "-e", "x*y", "--at", "x=1±0.1,y=2±0.1", "--monte-carlo", 10_000, "--jobs", 4).out
+
+
+def test_a_fault_of_the_work_is_its_own(few_threads):
+    with pytest.raises(ZeroDivisionError):
+        list(overlapped(lambda i: 1 // i, iter([1, 0]), 2))
