@@ -39,7 +39,7 @@ STALE = 3600
 SUFFIX, TEMPORARY = ".adc", ".part"
 OURS = re.compile(r"[0-9a-f]{64}(\.adc|-[0-9a-f]{16}\.part)")
 """What entries and temporary files are called."""
-UNREAD = ("__pycache__", "samples", "tests")
+UNREAD = ("__pycache__", "analyse", "tests")
 """Folders in packages that no compiled code comes from."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -82,7 +82,7 @@ def surroundings() -> list[str]:
 
 @cache
 def own_content() -> str:
-    """The digest of this package's files, names and content. Some installers give all files one time, and a rule can change
+    """The digest of our own files, names and content. Some installers give all files one time, and a rule can change
     without the size of its file."""
     hashed = own_hash()
     for folder in own_folders():
@@ -102,9 +102,8 @@ def own_hash() -> Any:
 
 
 def own_folders() -> list[str]:
-    """The folders with the files of this package: three in a checkout, one where it is installed as a whole."""
-    folders = [path for package in (adcli, adcli.lang, adcli.codegen) for path in package.__path__]
-    return [f for f in folders if not any(f.startswith(whole + os.sep) for whole in folders)]
+    """The folders of this package that entries come from: the language, the code generators, and what puts both to work."""
+    return [*(os.path.join(path, "task") for path in adcli.__path__), *adcli.lang.__path__, *adcli.codegen.__path__]
 
 
 def paths(folder: str) -> Iterator[str]:
