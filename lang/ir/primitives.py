@@ -250,8 +250,10 @@ def atan2_map(t: Expr, z: Expr, u: Expr, v: Expr) -> Expr:
 
 
 atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y), lambda t, z, y, x: -atan2_map(t, z, y, x),
-            libm="atan2", domain=(POSITIVE, ANY), status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),),
-            vanishes=True, saturates=True, factored=True, about="angle of the point (x, y), from -pi to pi", args="y, x")
+            libm="atan2", domain=(POSITIVE, ANY), vanishes=True,
+            status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),
+                    at(JUMP, lambda z, y, x: (y == 0) & (x < 0), needs=0)),
+            saturates=True, factored=True, about="angle of the point (x, y), from -pi to pi", args="y, x")
 sinh = row("sinh", "r>r", lambda t, z, x: t * cosh(x), libm="sinh", vanishes=True, latex=r"\sinh", about="hyperbolic sine")
 cosh: Fn = row("cosh", "r>r", lambda t, z, x: t * sinh(x), libm="cosh", latex=r"\cosh", about="hyperbolic cosine")
 tanh: Fn = row("tanh", "r>r", lambda t, z, x: t * sech2(x), libm="tanh", vanishes=True, saturates=True, latex=r"\tanh",
@@ -339,7 +341,9 @@ clamp = row("clamp", "rrr>r",
             lambda t, z, x, lo, hi: When(~(((lo <= x) | (lo > hi)) & (z == z)), or_nan(t, z == z)),
             lambda t, z, x, lo, hi: When(~((x <= hi) & (lo <= hi) & (z == z)), or_nan(t, z == z)),
             value=lambda x, lo, hi: min_(max_(x, lo), hi), domain=(ANY, (-2.0, -1.0), (1.0, 2.0)), pieces="hinge",
-            vanishes=True, status=(at(KINK, lambda z, x, lo, hi: (x == lo) | (x == hi)),), args="x, lo, hi",
+            vanishes=True, args="x, lo, hi",
+            status=(at(KINK, lambda z, x, lo, hi: (lo <= hi) & ((x == lo) | (x == hi))),
+                    *[at(KINK, lambda z, x, lo, hi: (lo == hi) & (x < lo), needs=bound) for bound in (1, 2)]),
             about="x, or the bound that it is beyond")
 floor = row("floor", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.floor", c="floor", ulps=0.0, pieces="step",
             vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the largest whole number not above x")
@@ -359,7 +363,7 @@ fdim = row("fdim", "rr>r", lambda t, z, x, y: When(~(x <= y), or_nan(t, x > y)),
            about="x - y where that is positive, else 0")
 copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysign(1, y)), None, llvm="llvm.copysign",
                    c="copysign", ulps=0.0, hides_nan=True, pieces="sign", vanishes=True,
-                   status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: y == 0, needs=1)),
+                   status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: (y == 0) & (x != 0), needs=1)),
                    about="x with the sign of y")
 
 # --- Special functions.

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,3 +35,16 @@ def wrong_rule(name: str, position: int, change: Callable[[Any], Any]) -> Iterat
         yield
     finally:
         object.__setattr__(op, "maps", right)
+
+
+@contextmanager
+def wrong_status(name: str, entry: int, level: int | None) -> Iterator[None]:
+    """One status condition of a row at another level, or gone (None)."""
+    op = TABLE[name]
+    right = op.status
+    changed = () if level is None else (replace(right[entry], level=level),)
+    object.__setattr__(op, "status", (*right[:entry], *changed, *right[entry + 1:]))
+    try:
+        yield
+    finally:
+        object.__setattr__(op, "status", right)

@@ -1,0 +1,101 @@
+"""Every row's status against limits from both sides: no row is found wrong, and every condition that is taken away or moved
+to another level is."""
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+from adcli.lang.analyse.wrong_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
+from adcli.lang.ir import DOMAIN, JUMP, KINK, LEVELS, SINGULAR, SMOOTH, Primitive, Status
+from adcli.lang.ir.primitives import TABLE
+from planted_faults import wrong_status
+
+CONSTANTS = {"pown": (-2.0, -1.0, 0.0, 1.0, 3.0), "polygamma": (1.0,)}
+OPERATIONS = [Operation(op, tuple((i, n) for i in op.static), count)
+              for op in TABLE.values() if op.name != "dup" and "r" in op.signature[:op.arity]
+              for n in (CONSTANTS[op.name] if op.static else (0.0,)) for count in (op.arity, 3)[:1 + op.variadic]]
+WIDE = [0.0, -0.0, 1e-300, -5e-324, 1e300, math.pi / 2, -37.0, 7.25, 1e17, 1 + 2.0 ** -52, 1.0, 3.0, -1e-9]
+
+
+def name_of(x: object) -> str:
+    return f"{x.op.name}{[n for _, n in x.static] or ''}{x.count}" if isinstance(x, Operation) else str(x)
+
+
+def wide_operands(operation: Operation, count: int) -> list[tuple]:
+    draw, constants = Random(name_of(operation)), dict(operation.static)
+    return [tuple(constants.get(i, draw.choice(WIDE) if i in operation.moved else draw.random() < 0.5)
+                  for i in range(operation.count)) for _ in range(count)]
+
+
+def wrong(operation: Operation, operands: list[tuple]) -> list[tuple]:
+    """The operands where the status is found wrong."""
+    rules = operation.rules()
+    judged = [(x, judge(operation, x, rules)) for x in operands]
+    return [(x, LEVELS[j.claimed], LEVELS[j.shown]) for x, j in judged if j and j.claimed != j.shown]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=name_of)
+def test_every_status_of_the_table_is_what_values_on_both_sides_show(operation):
+    special = special_operands(operation, operation.rules())
+    assert not wrong(operation, [*special, *wide_operands(operation, 8)])
+    assert any(judge(operation, x, operation.rules()) for x in special)
+
+
+def claims() -> list[tuple[Operation, int]]:
+    """The conditions that hold at finite operands beside which the operation is defined, and that no other one covers."""
+    return [(o, k) for o in OPERATIONS for k, s in enumerate(o.op.status)
+            if s.level != DOMAIN and (o.op.name, k) not in {("pow", 3), ("pow", 5)} and o.count == o.op.arity
+            and (o.op.name != "pown" or o.static[0][1] < 0)]
+
+
+every_claim = pytest.mark.parametrize(("operation", "entry"), claims(), ids=name_of)
+BOTH = {("unit", 0), ("atan2", 0), ("pow", 0)}
+"""Conditions where values jump along an argument, and slopes grow beside it: that is as well a jump as singular."""
+
+
+@every_claim
+def test_a_condition_that_is_taken_away_is_found(operation, entry):
+    with wrong_status(operation.op.name, entry, None):
+        assert wrong(operation, special_operands(operation, operation.rules()))
+
+
+@every_claim
+def test_a_condition_of_another_level_is_found(operation, entry):
+    right = min(operation.op.status[entry].level, SINGULAR)
+    for level in {KINK, JUMP, SINGULAR} - {right} - ({JUMP, SINGULAR} if (operation.op.name, entry) in BOTH else set()):
+        with wrong_status(operation.op.name, entry, level):
+            assert wrong(operation, special_operands(operation, operation.rules())), LEVELS[level]
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "mul", "relu", "floor", "hypot"])
+@pytest.mark.parametrize("level", [KINK, JUMP, SINGULAR], ids=LEVELS.__getitem__)
+def test_a_condition_that_holds_where_the_operation_is_smooth_is_found(name, level):
+    op = TABLE[name]
+    operation, right = Operation(op, (), op.arity), op.status
+    object.__setattr__(op, "status", (*right, Status(level, lambda z, x, *rest: x == 0.25)))
+    try:
+        found = wrong(operation, special_operands(operation, operation.rules()))
+    finally:
+        object.__setattr__(op, "status", right)
+    assert found and {(x[0], claimed, shown) for x, claimed, shown in found} == {(0.25, LEVELS[level], LEVELS[SMOOTH])}
+
+
+def test_what_a_size_tends_to():
+    noise = 1e-100
+    assert tendency(1.0, 1e-15, noise) == tendency(1.0, 1e-101, noise) == NOTHING
+    assert tendency(1.0, 1.0 + 1e-12, noise) == NUMBER and tendency(1.0, -2.0, noise) == GROWTH
+    assert tendency(1.0, 0.5, noise) is tendency(1.0, 1.0001, noise) is tendency(1e-101, 1.0, noise) is None
+
+
+def test_ties_and_zeros_of_operands():
+    assert set(ties(Operation(TABLE["fma"], (), 3), (1.0, 2.0, 2.0))) == {
+        (0.0, 2.0, 2.0), (2.0, 2.0, 2.0), (1.0, 0.0, 2.0), (1.0, 1.0, 2.0), (1.0, 2.0, 0.0), (1.0, 2.0, 1.0), (1.0, 2.0, 2.0)}
+
+
+def test_no_verdict_where_nothing_can_be_told():
+    def at(name: str, *operands: float) -> object:
+        op: Primitive = TABLE[name]
+        operation = Operation(op, (), op.arity)
+        return judge(operation, operands, operation.rules())
+    assert at("sqrt", -1.0) is at("sin", math.inf) is at("max", 1.0, math.nan) is at("fmod", 1e300, 1e-300) is None
