@@ -136,6 +136,11 @@ def operands(e: Equation, values: Mapping[Var, Any]) -> str:
     return ", ".join(f"{letter(i)} = {shown(read(values, a, FLOAT))}" for i, a in enumerate(e.args))
 
 
+def named(operands: Sequence[Any]) -> dict[str, Any]:
+    """Operands by what they are called in a message."""
+    return {letter(i): x for i, x in enumerate(operands)}
+
+
 def shown(x: Any) -> str:
     return repr(x).lower() if isinstance(x, bool) else shortest(x)
 

@@ -14,22 +14,28 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from adcli.answers.diagnose import described, named
 from adcli.check.subject import MANY_EQUATIONS, MARGIN, EntryKey, Seen, Subject, spread, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
 from adcli.lang.analyse.differences import UNRESOLVED, Quotient, extrapolated, masked, stencil, steps
 from adcli.lang.analyse.rounding import LEAST_DOUBLE, ULP, Bounded, Rounding
+from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
+from adcli.lang.ir import Equation
 from adcli.lang.ir.extras import install
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 
 if TYPE_CHECKING:
     from adcli.lang.analyse.wrong_rules import Culprit
+    from adcli.lang.analyse.wrong_status import Judged, Operands, Operation
 
 POINTS, ROWS, COMPLEX, PRECISE = 500_000, 4_000_000, 500_000, 80_000
 """Operations to evaluate: by the reference evaluator at all points, native for differences, with complex numbers, and in
 multiple precision."""
+OPERATIONS, OPERANDS = 500, 600
+"""Different operations whose status is looked at, and how often at all points together beside special operands."""
 OVERHEAD = 200
 """What a point costs beside, in operations."""
 EXACTLY = 1e-15
@@ -53,6 +59,7 @@ class Check(Subject):
     agreed: float = 1e-19
     tallies: list[Tally] = field(default_factory=list)
     looked_at: int = 0
+    misjudged: list[tuple[Equation, Operands, Judged]] = field(default_factory=list)
 
     def run(self, points: Sequence[Point]) -> None:
         """Look at the points with every method; the figures are in `tallies`."""
@@ -61,7 +68,7 @@ class Check(Subject):
         self.looked_at = len(points)
         seen = list(self.see(points))
         for method in (self.modes, self.evaluators, self.differences, self.complex_steps, self.precise, self.products,
-                       self.taylor):
+                       self.statuses, self.taylor):
             self.tallies += method(seen)
 
     @property
@@ -240,6 +247,45 @@ class Check(Subject):
             (left, a), (right, b) = found
             tally.compare("⟨w, Jv⟩", s.at, left, right, MARGIN * (a + b))
         return [tally]
+
+    # ---------------------------------------------------------------- where operations are not smooth
+
+    def statuses(self, seen: Iterable[Seen]) -> list[Tally]:
+        """What the row of each operation says of its smoothness, against values on both sides: at the operands that it has at the
+        points, at zeros and ties of them, and at special ones. One comparison for each operation, the first that disagrees."""
+        tally = Tally("status of operations", derivatives=False)
+        if find_spec("mpmath") is None:
+            tally.note = f"not run: {install('mpmath')}"
+            return [tally]
+        from adcli.lang.analyse.wrong_status import judge, special_operands, ties
+        used = self.operations([s.at for s in seen])
+        for operation, met in self.sampled(list(used.items()), 1, OPERATIONS, tally, "operations"):
+            rules = operation.rules()
+            drawn = spread([(e, x) for x, e in met.items()], max(1, OPERANDS // len(used)))
+            first, operands = drawn[0]
+            places = [*drawn, *((first, x) for x in (*ties(operation, operands), *special_operands(operation, rules)))]
+            judged = [(e, x, found) for e, x in places if (found := judge(operation, x, rules)) is not None]
+            if not judged:
+                tally.skip("not told by values on both sides")
+                continue
+            e, x, found = next((j for j in judged if j[2].wrong), judged[0])
+            self.misjudged += [(e, x, found)] * found.wrong
+            tally.compare(f"status of {described(e, '')}", named(x), found.claimed, found.shown, 0.0)
+        return [tally]
+
+    def operations(self, points: Iterable[Point]) -> dict[Operation, dict[Operands, Equation]]:
+        """The different operations of real numbers, with the operands that they have at the points, and where."""
+        from adcli.lang.analyse.wrong_status import Operation
+        used: dict[Operation, dict[Operands, Equation]] = {}
+        for at in points:
+            values = every_value(self.chosen, at, FLOAT)
+            for e in self.chosen.equations:
+                operation = Operation.of(e)
+                if operation.moved and e.op.outs == 1:
+                    used.setdefault(operation, {}).setdefault(tuple([read(values, a, FLOAT) for a in e.args]), e)
+        return used
+
+    # ---------------------------------------------------------------- the remainders of expansions
 
     def taylor(self, seen: Iterable[Seen]) -> list[Tally]:
         """The slopes of the remainders of Taylor's expansion along a random direction."""

@@ -5,7 +5,8 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from adcli.answers.diagnose import described, letter
+from adcli.answers.diagnose import described, letter, named, shown
+from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
 from adcli.output.columns import aligned
 from adcli.output.numbers import json_text, non_finite, shortest
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from adcli.lang.analyse.wrong_rules import Culprit
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
-PREFERRED = ("multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")
+PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")
 """Methods by how much they say about the entry that is wrong: first words."""
+EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULAR: "slopes without bound"}
+"""What values on both sides of a point show."""
 
 
 def text_report(check: Check, points: dict[str, Any]) -> str:
@@ -68,7 +71,7 @@ def row(t: Tally) -> tuple[str, ...]:
     w = t.worst
     remarks = [r for r in (slope_text(t), digits_text(t), t.note) if r]
     worst, allowed = relative(w)
-    if t.method.startswith("Taylor"):
+    if t.method.startswith("Taylor") or not t.derivatives:
         worst = allowed = ""
     return t.method, str(t.compared), worst, allowed, t.verdict, ", ".join(remarks)
 
@@ -112,6 +115,8 @@ def fault_lines(check: Check) -> list[str]:
     t = worst(check)
     w = t.worst
     assert w is not None
+    if not t.derivatives:
+        return [diagnostic("error", *misjudged(check), check.primal.source)]
     at = ", ".join(f"{n} = {shortest(x)}" for n, x in list(w.at.items())[:8]) + (", …" if len(w.at) > 8 else "")
     lines = [f"worst: {w.name} at {at}",
              f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
@@ -125,6 +130,15 @@ def blame(found: Culprit) -> tuple[str, Any]:
     which = f" for {letter(found.position)}" if len(found.operands) > 1 else ""
     return (f"the rule of {described(found.equation, '')}{which} gives {shortest(found.got)} at {shown};"
             f" differences of the operation give {shortest(found.expected)}", found.equation.span)
+
+
+def misjudged(check: Check) -> tuple[str, Any]:
+    """What is wrong with a status, and where the operation stands."""
+    equation, operands, found = check.misjudged[0]
+    at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
+    along = f" along {letter(found.position)}" if found.position is not None and len(operands) > 1 else ""
+    return (f"the status of {described(equation, '')} is {LEVELS[found.claimed]} at {at};"
+            f" values on both sides show {EVIDENCE[found.shown]}{along}", equation.span)
 
 
 def elsewhere(check: Check) -> str:
@@ -144,9 +158,12 @@ def number(x: float) -> object:
     return x if math.isfinite(x) else non_finite(x)
 
 
-def entry(w: Compared) -> dict[str, Any]:
-    return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": number(w.got),
-                  "expected": number(w.expected), "allowed": number(w.allowed)}
+def entry(t: Tally) -> dict[str, Any]:
+    """The worst of a method; levels of smoothness as words."""
+    assert t.worst is not None
+    w, written = t.worst, number if t.derivatives else lambda level: LEVELS[int(level)]
+    return {"entry": w.name, "at": {n: number(x) for n, x in w.at.items()}, "got": written(w.got),
+            "expected": written(w.expected), "allowed": number(w.allowed)}
 
 
 def json_report(check: Check, points: dict[str, Any]) -> str:
@@ -157,7 +174,7 @@ def json_report(check: Check, points: dict[str, Any]) -> str:
         "points": {**points, "looked_at": check.looked_at},
         "entries": {"first": len(check.entries(1)), "second": len(check.entries(2)), "all": check.whole},
         "methods": [{"method": t.method, "verdict": t.verdict, "compared": t.compared, "failed": t.failed,
-                     "worst": entry(t.worst) if t.worst else None, "digits": t.digits, "slope": t.slope,
+                     "worst": entry(t) if t.worst else None, "digits": t.digits, "slope": t.slope,
                      "skipped": dict(t.skipped), "note": t.note} for t in check.tallies],
         "fault": fault_record(check) if check.failed else None,
         "verdict": verdict(check).split(":")[0],
@@ -169,9 +186,10 @@ def fault_record(check: Check) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
     assert t.worst is not None
-    found, source = check.culprit(t.worst.at), check.primal.source
-    place = source.place(found.equation.span[0]) if found and source and found.equation.span else None
-    return {"method": t.method, **entry(t.worst),
-            "message": blame(found)[0] if found else elsewhere(check),
-            "operation": found and (found.equation.op.spelled or found.equation.op.name),
+    found, source = check.culprit(t.worst.at) if t.derivatives else None, check.primal.source
+    equation = found.equation if found else None if t.derivatives else check.misjudged[0][0]
+    place = source.place(equation.span[0]) if equation and source and equation.span else None
+    message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(check)[0]
+    return {"method": t.method, **entry(t), "message": message,
+            "operation": equation and (equation.op.spelled or equation.op.name),
             "line": place and place[0], "column": place and place[1]}

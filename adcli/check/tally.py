@@ -39,7 +39,8 @@ class Compared:
 
 @dataclass
 class Tally:
-    """The figures of one method. `note` says why it did not run, or of what it looked at a part."""
+    """The figures of one method. `note` says why it did not run, or of what it looked at a part; `derivatives` whether it
+    compares derivatives, and not levels of smoothness by their place in the order."""
 
     method: str
     compared: int = 0
@@ -49,6 +50,7 @@ class Tally:
     digits: float | None = None
     slope: float | None = None
     note: str | None = None
+    derivatives: bool = True
 
     def compare(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float,
                 order: int = 1) -> None:

@@ -22,9 +22,9 @@ from adcli.lang.ir import DOMAIN, JUMP, KINK, SINGULAR, SMOOTH, Equation, Lit, P
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 
 STEP, SHORTER = -30, -30
-"""The first step is 10 to this power, times the square of the smallest operand over the largest (1 is one of them; fmod(x, y) goes
-through so short a length of y from jump to jump); the second is 10 to that power times the first, and where slopes beside the
-point are asked for, their step the same of the second."""
+"""The first step is 10 to this power, times the square of the smallest operand over the largest (1 is one of them; fmod(x, y)
+goes through so short a length of y from jump to jump). The second is 10 to that power times the first, and where slopes
+beside the point are asked for, their step is as much shorter again."""
 SPARE_DIGITS = 60
 DIGITS, MOST_DIGITS = 200, 1000
 """Working precision comes in multiples of so many digits, up to the most."""
@@ -51,7 +51,7 @@ class Operation(NamedTuple):
 
     op: Primitive
     static: Statics
-    count: int
+    arguments: int
 
     @classmethod
     def of(cls, e: Equation) -> Operation:
@@ -61,11 +61,11 @@ class Operation(NamedTuple):
     def moved(self) -> list[int]:
         """The arguments that vary, of real numbers."""
         fixed = {i for i, _ in self.static}
-        return [i for i in range(self.count) if i not in fixed and self.op.kind(i) == "r"]
+        return [i for i in range(self.arguments) if i not in fixed and self.op.kind(i) == "r"]
 
     def rules(self) -> list[Rule]:
         """The conditions of its status."""
-        return [status_rule(self.op, k, self.static, self.count) for k in range(len(self.op.status))]
+        return [status_rule(self.op, k, self.static, self.arguments) for k in range(len(self.op.status))]
 
 
 class Judged(NamedTuple):
@@ -74,6 +74,10 @@ class Judged(NamedTuple):
     claimed: int
     shown: int
     position: int | None = None
+
+    @property
+    def wrong(self) -> bool:
+        return self.claimed != self.shown
 
 
 def judge(operation: Operation, operands: Operands, rules: Sequence[Rule]) -> Judged | None:
@@ -95,7 +99,7 @@ def judge(operation: Operation, operands: Operands, rules: Sequence[Rule]) -> Ju
     if None in shown or claimed == DOMAIN:
         return None
     steep = steep_nearby(operation, operands)
-    if steep is None or steep and claimed < SINGULAR:
+    if steep is None or (steep and claimed < SINGULAR):
         return None
     return Judged(claimed, claimed if steep else worst)
 
@@ -112,7 +116,7 @@ def special_operands(operation: Operation, rules: Sequence[Rule]) -> list[Operan
     values = tuple(sorted({*SPECIAL_VALUES, *named}))
     constants = dict(operation.static)
     choices = [(constants[i],) if i in constants else values if i in operation.moved else (False, True)
-               for i in range(operation.count)]
+               for i in range(operation.arguments)]
     if math.prod(map(len, choices)) <= MOST_SPECIAL:
         return list(product(*choices))
     draw = Random(operation.op.name)
@@ -225,8 +229,8 @@ class Beside(NamedTuple):
 
 
 def tendency(far: Any, near: Any, noise: Any, noise_near: Any = None) -> int | None:
-    """What something tends to, from its sizes at a step and at a far shorter one, each with what rounding can do to it; None where
-    that is not told."""
+    """What something tends to, from its sizes at a step and at a far shorter one, each with what rounding can do to it; None
+    where that is not told."""
     far, near = abs(far), abs(near)
     if near <= (noise if noise_near is None else noise_near):
         return NOTHING
@@ -244,7 +248,7 @@ def _finite(x: Any) -> bool:
 
 def _atoms(operation: Operation) -> tuple[Lit | Var, ...]:
     constants = dict(operation.static)
-    return tuple([Lit(constants[i]) if i in constants else PLACE for i in range(operation.count)])
+    return tuple([Lit(constants[i]) if i in constants else PLACE for i in range(operation.arguments)])
 
 
 PLACE = Var()

@@ -244,6 +244,9 @@ MOST_EXPONENT_BITS = 64
 MOST_ANGLE_BITS = 1 << 14
 """Bits before the point beyond which an angle is not reduced: no double needs so many."""
 
+FARTHEST_LEFT = -1000
+"""From here on mpmath has no polygamma in a reasonable time: it goes to the right of 0 by steps of 1."""
+
 
 @cache
 def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
@@ -342,7 +345,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select, "erfc": complement,
         "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
         "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
-        "polygamma": real(lambda n, x: mp.psi(int(n), x), known),
+        "polygamma": real(lambda n, x: mp.psi(int(n), x), lambda n, x: known(x) and x > FARTHEST_LEFT),
         "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
     functions = {**COMPARISONS, **RING, **functions}
     return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -8,6 +8,7 @@ import sys
 import mpmath
 import one_operation
 import pytest
+from adcli.lang.ir import LEVELS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
@@ -22,7 +23,7 @@ from adcli.input.sampling import ranged
 
 METHODS = ["forward against reverse", "native against reference", "differences of the value", "complex step",
            "multiple precision", "program in multiple precision", "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩",
-           "Taylor remainder, gradient", "Taylor remainder, Hessian"]
+           "status of operations", "Taylor remainder, gradient", "Taylor remainder, Hessian"]
 
 
 def record(*args: object) -> dict:
@@ -45,7 +46,7 @@ def test_a_table_with_a_line_for_every_method_and_a_verdict():
     assert [line[:30].strip() for line in rows] == [m[:30] for m in METHODS]
     assert all("  ok" in line for line in rows)
     assert "slope 2.00" in rows[-2] and "slope 3.00" in rows[-1]
-    assert out[-1] == "ok: 44 comparisons, no disagreement"
+    assert out[-1] == "ok: 46 comparisons, no disagreement"
 
 
 def test_json_has_the_same_figures():
@@ -54,7 +55,7 @@ def test_json_has_the_same_figures():
     assert found["entries"] == {"first": 2, "second": 3, "all": True}
     assert [m["method"] for m in found["methods"]] == METHODS
     assert {m["verdict"] for m in found["methods"]} == {"ok"} and found["verdict"] == "ok" and found["fault"] is None
-    assert sum(m["compared"] for m in found["methods"]) == 44
+    assert sum(m["compared"] for m in found["methods"]) == 46
     assert method(found, "multiple precision")["digits"] > 14
     assert method(found, "Taylor remainder, Hessian")["slope"] == pytest.approx(3, abs=1e-3)
     worst = method(found, "differences of the value")["worst"]
@@ -62,7 +63,7 @@ def test_json_has_the_same_figures():
 
 
 def test_quiet_says_the_verdict_alone_and_a_file_gets_the_table(tmp_path):
-    assert succeeds("check", "-e", "x*y", "--at", "x=2,y=3", "-q").out == "ok: 44 comparisons, no disagreement\n"
+    assert succeeds("check", "-e", "x*y", "--at", "x=2,y=3", "-q").out == "ok: 45 comparisons, no disagreement\n"
     file = tmp_path / "report"
     assert succeeds("check", "-e", "x*y", "--at", "x=2,y=3", "-o", file).out == ""
     assert file.read_text(encoding="utf-8").startswith("points: 1 given\n")
@@ -73,7 +74,8 @@ def test_points_are_drawn_from_the_declared_ranges_and_the_same_seed_draws_the_s
     one, again, other = (succeeds("check", "-e", program, "--format", "json", "--seed", n).out for n in (1, 1, 2))
     assert one == again != other
     for m in json.loads(one)["methods"]:
-        assert 2 <= m["worst"]["at"]["x"] <= 3 and -1 <= m["worst"]["at"]["y"] <= 1
+        if m["method"] != "status of operations":
+            assert 2 <= m["worst"]["at"]["x"] <= 3 and -1 <= m["worst"]["at"]["y"] <= 1
 
 
 @pytest.mark.parametrize(("low", "high"), [(1e7, 1e8), (-1e9, -1e8), (5e8, math.inf), (-math.inf, -2e7), (-math.inf, math.inf),
@@ -108,7 +110,7 @@ def test_what_makes_no_sense_is_refused(args, said):
 def test_without_mpmath_the_rest_runs_and_its_installation_is_named(monkeypatch):
     monkeypatch.setattr(check_methods, "find_spec", lambda name: None)
     out = succeeds("check", "-e", "x*sin(y)", "--at", "x=1,y=2").out
-    assert out.count(f"not run: {sys.executable} -m pip install mpmath") == 4 and out.splitlines()[-1].startswith("ok: ")
+    assert out.count(f"not run: {sys.executable} -m pip install mpmath") == 5 and out.splitlines()[-1].startswith("ok: ")
 
 
 def test_too_many_points_are_refused_before_they_are_made():
@@ -211,3 +213,19 @@ def test_no_false_alarm_on_programs_of_other_people(case):
     for points in (at, ["--samples", "3"]):
         ended = adcli("check", "-e", case["program"], *points)
         assert ended.code == 0, ended
+
+
+# ---------------------------------------------------------------- what rows say of smoothness
+
+def test_every_operation_is_compared_once_and_levels_are_words():
+    found = method(record("-e", "v = max(x, y)*abs(x*y) + x", "--at", "x=2,y=-3"), "status of operations")
+    assert (found["verdict"], found["compared"], found["failed"]) == ("ok", 4, 0)
+    assert found["worst"]["got"] == found["worst"]["expected"] in LEVELS and set(found["worst"]["at"]) <= {"u", "v"}
+
+
+@pytest.mark.parametrize(("text", "at"), [("polygamma(2, x)", "x=-1000000000000.5"), ("digamma(x)*gamma(y)", "x=-1e12,y=-1e15"),
+                                          ("exp(x)*fmod(y, z)", "x=1e-300,y=1e200,z=1e-200"), ("pow(x, y)", "x=1e300,y=1e-300"),
+                                          ("atan2(y, x)", "y=5e-324,x=-1e308"), ("(1 > x ? max(x, 2, y) : x)*y", "x=1,y=2")])
+def test_the_status_of_operations_raises_no_alarm_at_extreme_operands(text, at):
+    found = adcli("check", "-e", text, "--at", at, "--format", "json").records[0]
+    assert method(found, "status of operations")["failed"] == 0

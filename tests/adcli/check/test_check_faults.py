@@ -5,13 +5,14 @@ from contextlib import contextmanager
 
 import pytest
 from adcli.lang.analyse.wrong_rules import culprit
+from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir import check as checks
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import forward, reverse
 from command import adcli, succeeds
-from planted_faults import wrong_rule
+from planted_faults import wrong_rule, wrong_status
 
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
@@ -87,6 +88,30 @@ def test_a_piece_that_is_taken_the_wrong_way_round():
     with rules("max", lambda t, z, u, *xs: When(u < z, t)):
         ended = adcli("check", "-e", "v = x*max(x*x, y)")
     assert ended.code == 1 and "the rule of max(u, v)" in ended.out
+
+
+# ---------------------------------------------------------------- what rows say of smoothness
+
+STATUS = {
+    ("atan2", 1): "atan2(u, y)", ("abs", 0): "abs(u)", ("div", 0): "x/u", ("sqrt", 0): "sqrt(u)", ("max", 0): "max(x, u, 3)",
+    ("lt", 0): "x < u ? y : u", ("floor", 0): "floor(u)", ("gamma", 0): "gamma(u)", ("clamp", 0): "clamp(u, y, 2)",
+    ("pown", 0): "u**-3", ("log", 0): "log(u)", ("hypot", 0): "hypot(u, y)", ("fmod", 0): "fmod(u, 3)", ("relu", 0): "relu(u)",
+    ("copysign", 1): "copysign(u, y)",
+}
+
+
+@pytest.mark.parametrize(("name", "entry"), STATUS, ids=str)
+def test_a_status_condition_that_is_missing_or_of_another_level_is_caught_and_named(name, entry):
+    text, right = f"u = 1 + x*x\nw = {STATUS[name, entry]}\nv = w*y", TABLE[name].status[entry].level
+    succeeds("check", "-e", text, "--samples", 2)
+    for level in {None, KINK, JUMP, SINGULAR} - {min(right, SINGULAR)}:
+        with wrong_status(name, entry, level):
+            ended = adcli("check", "-e", text, "--samples", 2)
+            fault = adcli("check", "-e", text, "--samples", 2, "--format", "json").records[0]["fault"]
+        assert ended.code == 1 and "FAIL: " in ended.out.splitlines()[-1]
+        assert "-e:2:5: error: the status of " in ended.out and f"is {LEVELS[level or SMOOTH]} at u = " in ended.out
+        assert (fault["line"], fault["operation"]) == (2, TABLE[name].spelled or name) and fault["got"] == LEVELS[level or SMOOTH]
+        assert fault["expected"] == LEVELS[min(right, SINGULAR)]
 
 
 # ---------------------------------------------------------------- the sweeps

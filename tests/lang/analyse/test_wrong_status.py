@@ -19,13 +19,13 @@ WIDE = [0.0, -0.0, 1e-300, -5e-324, 1e300, math.pi / 2, -37.0, 7.25, 1e17, 1 + 2
 
 
 def name_of(x: object) -> str:
-    return f"{x.op.name}{[n for _, n in x.static] or ''}{x.count}" if isinstance(x, Operation) else str(x)
+    return f"{x.op.name}{[n for _, n in x.static] or ''}{x.arguments}" if isinstance(x, Operation) else str(x)
 
 
 def wide_operands(operation: Operation, count: int) -> list[tuple]:
     draw, constants = Random(name_of(operation)), dict(operation.static)
     return [tuple(constants.get(i, draw.choice(WIDE) if i in operation.moved else draw.random() < 0.5)
-                  for i in range(operation.count)) for _ in range(count)]
+                  for i in range(operation.arguments)) for _ in range(count)]
 
 
 def wrong(operation: Operation, operands: list[tuple]) -> list[tuple]:
@@ -45,7 +45,7 @@ def test_every_status_of_the_table_is_what_values_on_both_sides_show(operation):
 def claims() -> list[tuple[Operation, int]]:
     """The conditions that hold at finite operands beside which the operation is defined, and that no other one covers."""
     return [(o, k) for o in OPERATIONS for k, s in enumerate(o.op.status)
-            if s.level != DOMAIN and (o.op.name, k) not in {("pow", 3), ("pow", 5)} and o.count == o.op.arity
+            if s.level != DOMAIN and (o.op.name, k) not in {("pow", 3), ("pow", 5)} and o.arguments == o.op.arity
             and (o.op.name != "pown" or o.static[0][1] < 0)]
 
 
