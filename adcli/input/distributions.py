@@ -63,7 +63,10 @@ def inexact_limits(random: np.random.Generator, size: int, x: float, w: float, d
 
 
 def gamma(random: np.random.Generator, size: int, x: float, w: float, p: float) -> np.ndarray:
-    return random.gamma((x / w) ** 2, w * (w / x), size) if w else random.uniform(x, x, size)
+    if not w:
+        return random.uniform(x, x, size)
+    shape = min(max(x / w * (x / w), 1e-300), 1e300)
+    return x * random.gamma(shape, 1 / shape, size)
 
 
 NORMAL = Distribution("normal", "normal; w is the standard uncertainty", lambda x, w, p: w, kurtosis(3), None)
@@ -86,7 +89,7 @@ DISTRIBUTIONS = {d.name: d for d in (
                  lambda r, n, x, w, p: x + w * (2 * r.beta(0.5, 0.5, n) - 1)),
     Distribution("ctrap", "rectangular with limits that are known to ± D: u = w/√3 with ½(w/D)² degrees of freedom",
                  lambda x, w, p: w / math.sqrt(3), kurtosis(1.8), inexact_limits,
-                 dof=lambda w, p: 0.5 * (w / p) ** 2 if p else math.inf, parameter="D", accepts=lambda w, p: 0 <= p <= w,
+                 dof=lambda w, p: 0.5 * (w / p) * (w / p) if p else math.inf, parameter="D", accepts=lambda w, p: 0 <= p <= w,
                  range="from 0 to the spread", relative=True),
     T,
     Distribution("exp", "of a quantity that is not negative only the estimate is known: u = x, without ±", lambda x, w, p: w,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 """A value for each input: a float, or an array where it is a tensor."""
 Axis = Sequence[Point]
-SPREAD = re.compile(r"±|~|^[+-]?[\d.]+\(")
+SPREAD = re.compile(r"±|~|^[+-]?[\d._]+([eE][+-]?\d+)?\s*\(")
 """What a number with a spread has: x=2±0.1, x=2.0(1), x=2~exp."""
 EXACT = 1 << 53
 """Whole numbers below this are doubles."""

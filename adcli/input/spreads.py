@@ -61,7 +61,8 @@ def written(part: str, name: str, text: str) -> tuple[str, Spread] | None:
     number, *width = (s.strip() for s in SIGN.split(body))
     if not (width or tilde or CONCISE.fullmatch(number) or SIGN.search(part)):
         if SPREAD.match(number):
-            raise AdError(f"'{part.strip()}' is no number with its uncertainty in parentheses", help="write x=1.23(4)")
+            raise AdError(f"'{part.strip()}' is not a number with its uncertainty in parentheses",
+                          help="write x=1.23(4), or with an exponent x=1.23(4)e-5")
         return None
     if len(width) > 1:
         raise AdError(f"'{part.strip()}' has two spreads")

@@ -90,7 +90,7 @@ class Budgets:
         spreads = {x: given.spreads.get(x) or Spread(at[x], 0.0) for x in self.spreads}
         told = self.sampled(at, spreads)
         sampled = dict(zip(self.outputs, told.outputs, strict=True)) if told else {}
-        slopes = self.slopes(at) if self.options.form in TABLE_FORMATS or self.cancels(found, spreads) else None
+        slopes = self.slopes(at) if self.options.form in TABLE_FORMATS or self.vanishes(found, spreads) else None
         rounding = {v: self.rounding(slopes[v], spreads) if slopes and found["u", v, ()] == 0 else 0.0 for v in self.outputs}
         outputs = [self.output(v, values[v], found, spreads, sampled.get(v), rounding[v]) for v in self.outputs]
         for output in outputs:
@@ -128,17 +128,16 @@ class Budgets:
             return None
         k = coverage_factor(self.sampling.coverage, math.inf if dof is None else dof)
         interval = CoverageInterval(mean, k, k * u)
-        if sampled is None or math.isnan(k):
+        if sampled is None or math.isnan(sampled.mean) or not math.isfinite(interval.expanded):
             return interval
         from adcli.propagate.monte_carlo import compared
         return replace(interval, agreement=compared(interval.low, interval.high, u, sampled, rounding))
 
-    # ------------------------------------------------------------ contributions that cancel
+    # ------------------------------------------------------------ contributions that cancel or underflow
 
-    def cancels(self, found: Mapping[FigureKey, float], spreads: Mapping[str, Spread]) -> bool:
-        """Whether contributions may cancel: an output has no uncertainty although inputs are correlated."""
-        uncertain = any(s.u for s in spreads.values())
-        return bool(self.correlations) and uncertain and any(found["u", v, ()] == 0 for v in self.outputs)
+    def vanishes(self, found: Mapping[FigureKey, float], spreads: Mapping[str, Spread]) -> bool:
+        """Whether an output has no uncertainty although inputs have: contributions may cancel, or underflow."""
+        return any(s.u for s in spreads.values()) and any(found["u", v, ()] == 0 for v in self.outputs)
 
     def slopes(self, at: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """The partial derivatives of every output."""
@@ -150,7 +149,7 @@ class Budgets:
 
     @staticmethod
     def rounding(slopes: Mapping[str, float], spreads: Mapping[str, Spread]) -> float:
-        """How far rounding alone may move samples of an output whose contributions cancel; 0 where there are none."""
+        """How far rounding alone may move samples of an output without uncertainty; 0 where it has no contributions."""
         return ROUNDING * math.fsum(abs(c) * (abs(spreads[x].x) + 10 * spreads[x].u) for x, c in slopes.items()
                                     if x in spreads and spreads[x].u)
 
@@ -173,7 +172,7 @@ class Budgets:
         finally:
             progress.clear()
 
-    def remark(self, output: OutputBudget, samples: int, spreads: Mapping[str, Spread], smooth: bool, cancels: bool) -> None:
+    def remark(self, output: OutputBudget, samples: int, spreads: Mapping[str, Spread], smooth: bool, vanishes: bool) -> None:
         """Say what a reader of the figures must know."""
         v, sampled = output.name, output.sampled
         uncertain = any(s.u for s in spreads.values())
@@ -184,8 +183,9 @@ class Budgets:
                      " the Monte Carlo figures leave these out")
         if output.interval and math.isnan(output.interval.k):
             self.say(f"note: {v} has {output.dof:.2g} effective degrees of freedom: with less than 1 there is no coverage factor")
-        if output.u == 0 and uncertain and cancels:
-            self.say(f"note: to first order, the contributions to the uncertainty of {v} cancel: it has no shares")
+        if output.u == 0 and uncertain and vanishes:
+            self.say(f"note: to first order, the contributions to the uncertainty of {v} cancel: it has no shares"
+                     if self.correlations else f"note: the uncertainty of {v} underflows: it is smaller than any double")
         elif output.u == 0 and uncertain and smooth and not sampled and not output.quadratic and self.depends(v):
             self.say(f"note: to first order, no uncertain input changes {v} here;"
                      " try --second-order or --monte-carlo 100000")

@@ -7,6 +7,7 @@ native code with a verdict on the linear model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ import click
 from adcli.answers.watch import Watch
 from adcli.command.options import TABLE_OPTIONS, ResultOptions, of_option, option, program_options, result_options, takes
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
-from adcli.input.points import joined, several
+from adcli.input.points import axes, joined, several
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import composed
@@ -24,6 +25,7 @@ from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
 from adcli.propagate.given import given_points, moments, require_degrees, uncertain, with_files
+from adcli.rows.sample_columns import opened
 from adcli.rows.stream import source, stream
 from adcli.task.emit import emit
 from adcli.task.request import Request
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 COVERAGE = 0.95
 AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise")
 """Options that only points have."""
+SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
+"""How a table is written: of rows, or of values that inputs take."""
+ROWS_ALONE = tuple(name for name in TABLE_OPTIONS if name not in SAMPLE_OPTIONS)
 BUDGET_FORMATS = ("text", "json", "csv", *TABLE_FORMATS)
 AUTO = "auto"
 """--monte-carlo without a number: as many samples as make the figures stable."""
@@ -106,7 +111,7 @@ def command(options: PropagateOptions) -> int:
         return in_rows(prepared(options.request(program, options.inputs, told), options), options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
-    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
+    options.refuse(ROWS_ALONE, "needs rows (--data FILE)")
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
                       help="write --format text, json, csv, markdown or latex")
@@ -169,9 +174,13 @@ def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
 
 def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:
     """Write the budgets of all points; returns the exit code."""
-    points = given_points(together(text, options.at))
+    points = given_points(together(text, options.at), partial(opened, options=options))
+    if not any(spread.sample for point in points for spread in point.spreads.values()):
+        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
     names = uncertain(points)
     if not names:
+        for point in points:
+            axes(point.plain, {})   # what is wrong there is said first
         raise AdError("no uncertainties", help="give inputs a spread, one standard deviation: --at x=2±0.1,y=5±2%")
     correlations = with_files(points, told)
     if sampling:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 FAR = 10_000.0
 """Degrees of freedom from which the t-distribution is expanded about the normal one: the first term left out is below 1e-14."""
+ENDLESS = 1e30
+"""Degrees of freedom that differ in no digit from infinitely many."""
 WHOLE = 1e-9
 """How far below a whole number, by rounding, degrees of freedom still are that number."""
 
@@ -35,7 +37,7 @@ def coverage_factor(probability: float, dof: float) -> float:
     if dof == math.inf:
         from statistics import NormalDist
         return NormalDist().inv_cdf((1 + probability) / 2)
-    whole = math.floor(dof * (1 + WHOLE))
+    whole = math.floor(min(dof, ENDLESS) * (1 + WHOLE))
     return t_reach(probability, whole) if whole >= 1 else math.nan
 
 

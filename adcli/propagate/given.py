@@ -5,15 +5,18 @@ second order the moments of distributions.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adcli.input.distributions import Spread
 from adcli.input.spreads import split
 from adcli.lang.derive.uncertainty_figures import Correlation, Moments, components
 from adcli.lang.ir.errors import AdError
+
+if TYPE_CHECKING:
+    from adcli.rows.sample_columns import SampleTable
 
 Fact = TypeVar("Fact")
 NORMAL_MOMENTS = 0.0, 3.0
@@ -26,12 +29,13 @@ class GivenPoint(NamedTuple):
     spreads: Mapping[str, Spread]
 
 
-def given_points(specs: Iterable[str]) -> list[GivenPoint]:
-    """What --at says, each column of a file read once."""
+def given_points(specs: Iterable[str], opened: Callable[[str], SampleTable]) -> list[GivenPoint]:
+    """What --at says, each file `opened` once, and each of its columns read once."""
+    file = cache(opened)
+
     @cache
     def read(path: str, column: str) -> tuple[float, ...]:
-        from adcli.rows.sample_columns import column as numbers
-        return tuple(numbers(path, column))
+        return tuple(file(path).column(column))
 
     return [GivenPoint(*split(spec, read)) for spec in specs]
 

@@ -324,8 +324,10 @@ def products(tallies: Sequence[SampleTally], outputs: np.ndarray) -> np.ndarray:
 
 
 def correlated(sums: np.ndarray) -> np.ndarray:
-    """The correlation matrix from sums of products; 0 where an output does not vary."""
-    count = max(sums[0, 0], 1.0)
+    """The correlation matrix from sums of products; 0 where an output does not vary, NaN without a sample."""
+    count = sums[0, 0]
+    if not count:
+        return np.full((len(sums) - 1, len(sums) - 1), NAN)
     means = sums[0, 1:] / count
     covariance = sums[1:, 1:] / count - np.outer(means, means)
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -366,8 +368,6 @@ def compared(low: float, high: float, u: float, sampled: Sampled, rounding: floa
     tolerance from all of the band that the true end is in, and agree where both are within it from all of the band."""
     allowed = max(tolerance(u), rounding)
     off = abs(low - sampled.low), abs(high - sampled.high)
-    if math.isnan(sampled.mean):
-        return ModelVerdict(allowed, *off, "unclear")
     ends = ((low, sampled.low_band), (high, sampled.high_band))
     if any(not max(first - x, x - last) <= allowed for x, (first, last) in ends):
         return ModelVerdict(allowed, *off, "differs")

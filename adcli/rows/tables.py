@@ -52,12 +52,13 @@ class BadTable(Exception):
 
 
 class Input:
-    """A file or standard input, opened and unpacked; `taken` of its `size` bytes (None: unknown) have been read."""
+    """A file or standard input, opened and unpacked; `taken` of its `size` bytes (None: unknown) have been read. Messages call
+    who reads standard input `reader`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, reader: str = "--data") -> None:
         self.name = "<stdin>" if path == "-" else path
         self.path, self.taken = path, 0
-        self.file: BinaryIO = unbuffered_input() if path == "-" else io.FileIO(path)
+        self.file: BinaryIO = unbuffered_input(reader) if path == "-" else io.FileIO(path)
         self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
         self.head = self._first()
 
@@ -99,9 +100,9 @@ class Input:
         return True
 
 
-def unbuffered_input() -> BinaryIO:
+def unbuffered_input(reader: str) -> BinaryIO:
     """Standard input without a buffer, so that rows are there as soon as they have been sent."""
-    found = standard_input("--data")
+    found = standard_input(reader)
     return getattr(found, "raw", found)
 
 

@@ -31,6 +31,11 @@ def test_degrees_of_freedom_are_cut_down_to_a_whole_number():
     assert math.isnan(coverage_factor(0.99, 0.5))
 
 
+def test_degrees_of_freedom_without_end():
+    for dof in (1e31, 1e300, 1.7e308, math.inf):
+        assert coverage_factor(0.95, dof) == pytest.approx(1.959963984540054, rel=1e-15)
+
+
 def test_welch_and_satterthwaite():
     """JCGM 100, G.4.1, note: a product of three quantities, 0.25, 0.57 and 0.82 % of relative uncertainty, n = 10, 5, 15."""
     parts = {x: u * u for x, u in zip("abc", (0.25, 0.57, 0.82), strict=True)}

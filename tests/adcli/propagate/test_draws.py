@@ -115,6 +115,31 @@ def test_a_wrong_file_is_told(text, at, message, tmp_path, monkeypatch):
     assert message in ended.err
 
 
+@pytest.mark.parametrize("text, options", [
+    (b"x;y\n1,5;2\n2,5;4\n", "--delimiter ; --decimal ,"), (b"1.5,2\n2.5,4\n", "--no-header --columns x,y"),
+    (b"my x,y\n1.5,2\n2.5,4\n", "--rename my&x=x"), (b"x\ty\n1.5\t2\n2.5\t4\n", "--input-format tsv")])
+def test_values_are_read_as_rows_are(text, options):
+    """The options of tables, and standard input, which several inputs share."""
+    words = [word.replace("&", " ") for word in options.split()]
+    got = numbers(succeeds("propagate", "-e", "v = x*y", "--at", "x=@-,y=@-", *words, stdin=text).out)
+    assert got["v"] == 6.0
+    assert got["u_v"] == pytest.approx((3 + 2 * 2) * 2**-0.5)   # the columns vary together: y = 2x − 1
+
+
+@pytest.mark.parametrize("text, options, message", [
+    (b"1\n2\n", "--no-header", "name the columns: --columns x,y"), (b"x\n1\n", "--only", "--only needs rows"),
+    (b"\x93NUMPY\x01\0v\0{}\n\0\0", "", "not a table of text"), (b"\xff\xfex\0\n\0", "", "this is UTF-16"),
+    (b"x;y\n1;2\n", "", "add --delimiter ';'")])
+def test_what_is_wrong_with_a_table_is_told(text, options, message):
+    ended = adcli("propagate", "-e", "v = x", "--at", "x=@-", *options.split(), stdin=text)
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+
+
+def test_options_of_tables_need_a_table():
+    assert "--delimiter needs a table" in adcli("propagate", "-e", "v = x", "--at", "x=1±1", "--delimiter", ";").err
+
+
 def test_different_correlations_at_different_points_are_refused(file):
     ended = adcli("propagate", "-e", "v = V*I", "--at", "V=@z.csv,I=@z.csv", "--at", "V=@z.csv:I,I=@z.csv:phi")
     assert (ended.code, "the correlation of V and I is not the same at all points" in ended.err) == (2, True)

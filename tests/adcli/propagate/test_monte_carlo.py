@@ -118,6 +118,12 @@ def test_no_finite_sample_at_all():
     assert math.isnan(got.high)
 
 
+def test_without_a_finite_sample_there_is_no_verdict_and_no_correlation():
+    ended = adcli("propagate", "-e", "v = log(x)", "-e", "w = x", "--at", "x=-9±1", "--monte-carlo", 100)
+    assert "too few samples to tell whether the linear model is good enough for v" not in ended.err
+    assert math.isnan(numbers(ended.out)["mc_corr_v_w"])
+
+
 def test_samples_outside_the_domain_are_counted_and_told():
     ended = adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000)
     got = numbers(ended.out)
@@ -139,7 +145,7 @@ def sampled(low: float, high: float, reach: float) -> Sampled:
 
 @pytest.mark.parametrize("low, high, reach, verdict", [
     (-2.0, 2.0, 0.03, "agrees"), (-2.04, 2.0, 0.03, "unclear"), (-2.06, 2.0, 0.03, "unclear"), (-2.0, 2.2, 0.03, "differs"),
-    (-2.0, 2.2, 3.0, "unclear"), (math.nan, 2.0, 0.0, "unclear"), (-2.0, 2.0, math.inf, "unclear")])
+    (-2.0, 2.2, 3.0, "unclear"), (-2.0, 2.0, math.inf, "unclear")])
 def test_the_verdict(low, high, reach, verdict):
     assert compared(-2.0, 2.0, 1.0, sampled(low, high, reach)).verdict == verdict
     assert compared(-2.0, math.nan, math.nan, sampled(0.0, 0.0, 0.1)).verdict == "differs"

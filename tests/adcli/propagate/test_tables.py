@@ -144,7 +144,7 @@ NUMBERS = ["2", "-2", "0", "1e308", "5e-324", "nan", "inf", "", "2.0(1)", "2(0)"
            "@v.csv:y", "pi"]
 WIDTHS = ["", "±0.1", "±0", "+-5%", "±1e308", "±5e-324", "±", "±-1", "±nan", "±0.1±0.1"]
 KINDS = ["", "~rect", "~tri", "~trap(0.5)", "~ctrap(0.05)", "~ctrap(200%)", "~ctrap(100%)", "~arcsine", "~t(9)", "~t(1)", "~t",
-         "~exp", "~gamma", "~normal", "~", "~box", "~t()", "~rect(1)", "~T(3)"]
+         "~exp", "~gamma", "~t(1e300)", "~ctrap(1e-300)", "~normal", "~", "~box", "~t()", "~rect(1)", "~T(3)"]
 OPTIONS = ["--coverage 0.9", "--coverage 1e-300", "--coverage 0.9999999999999999", "--second-order", "--monte-carlo 50",
            "--shortest", "--concise", "--format markdown", "--format latex", "--format json", "--format csv",
            "--correlation x:y=1",
