@@ -37,15 +37,18 @@ UNKNOWN = "a leading term that is not known"
 UNDECIDED_CONDITION = "a condition that is true and false by turns, or may be"
 
 LOG2, LOG10 = (logarithm(number(n)) for n in (2, 10))
-MULTIPLES_OF_PI = {k * math.pi / d: Fraction(k, d) for d in (4, 2, 1) for k in range(-8, 9) if k}
-"""The doubles that one gets for simple multiples of π."""
+MULTIPLES_OF_PI = {m: Fraction(k) / Fraction(2) ** e for k in (1, 3, 5, 7) for m, e in [math.frexp(k * math.pi)]}
+"""The doubles from ½ to 1 that one gets for simple multiples of π, and for these times any power of 2, which rounds nothing."""
 
 
 def literal(x: float) -> AsymptoticSeries | Beyond:
     """A constant of the formula as it is meant: π, or the decimal that one writes for it, which is exact."""
     if not math.isfinite(x):
         return Beyond("an infinite constant" if x == x else CONSTANT_NAN, x)
-    return Calculus(1).constant(PI * number(MULTIPLES_OF_PI[x]) if x in MULTIPLES_OF_PI else number(Fraction(repr(x))))
+    m, e = math.frexp(abs(x))
+    if m in MULTIPLES_OF_PI:
+        return Calculus(1).constant(PI * number(MULTIPLES_OF_PI[m] * Fraction(2) ** e * (1 if x > 0 else -1)))
+    return Calculus(1).constant(number(Fraction(repr(x))))
 
 
 class Expansions:

@@ -188,6 +188,14 @@ class ExactReal:
             value = rounded_root(q, a.denominator)
             s = symbol(f"power {Fraction(1, a.denominator)}", self, value, 4 * math.ulp(value), (q, a.denominator))
             return ExactReal({((s, 1),): Fraction(1)}).power(Fraction(a.numerator))
+        if len(self.terms) == 1:   # one constant for √(π/4), √(1/π) and √π
+            (m, f), = self.terms.items()
+            if m and abs(f) != 1:
+                return number(abs(f)).power(a) * (self * number(1 / abs(f))).power(a)
+            if f == 1 and len(m) == 1 and m[0][1] != 1 and m[0][0].value > m[0][0].error:
+                return ExactReal({((m[0][0], 1),): f}).power(a * m[0][1])
+        if a.numerator != 1 and abs(a.numerator) <= LARGEST_EXPONENT:
+            return self.power(Fraction(1, a.denominator)).power(Fraction(a.numerator))
         return constant(f"power {a}", self, lambda x: x ** float(a))
 
 

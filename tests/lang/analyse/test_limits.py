@@ -85,6 +85,10 @@ AT_INFINITY = [
     ("sinh(x)/cosh(x)", 1.0), ("(1 - tanh(x))*exp(2*x)", 2.0), ("exp(x)/(1 + exp(x))", 1.0), ("(1 - sigmoid(x))*exp(x)", 1.0),
     ("cosh(x)/exp(x)", 0.5), ("sinh(x) - cosh(x)", 0.0), ("exp(x)*(cosh(x) - sinh(x))", 1.0), ("atan(exp(x))", math.pi / 2),
     ("x*(pi/2 - atan(x))", 1.0), ("erfc(x)*exp(x**2)", 0.0), ("x*erfc(x)*exp(x**2)", 1 / ROOT_PI),
+    ("2*x*erfc(x)*exp(x**2) - exp(x**2)*(sqrt(4/pi)*exp(-x**2))", 0.0),
+    # Multiples of π, and roots of them.
+    *((f"x*(cbrt({k}pi/({k}{d})) - cbrt(pi)/{round(d ** (1 / 3))})", 0.0) for k in ("", "3*") for d in (8, 64, 4096)),
+    ("x*(sqrt(pi/4) - sqrt(pi)/2)", 0.0), ("x*sin(32*pi)", 0.0), ("x*(1/sqrt(pi/16) - 4/sqrt(pi))", 0.0),
     ("(1 - erf(x))/erfc(x)", 1.0), ("erfc(-x)", 2.0), ("log(erfc(x))/x**2", -1.0), ("erfc(x + 1)/erfc(x)", 0.0),
     # Powers to growing exponents.
     ("(1 + 1/x)**x", math.e), ("(1 + 2/x)**(3*x)", math.exp(6)), ("(1 + 1/x)**(x*x)*exp(-x)", math.exp(-0.5)),
