@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import REMARKS, Watch
 from adcli.command.options import ResultOptions
-from adcli.input.distributions import NORMAL, Spread
+from adcli.input.distributions import NORMAL, Spread, T
 from adcli.input.points import located
 from adcli.lang.derive.uncertainty_figures import figures
 from adcli.lang.ir import KINK, POLE, Lit
@@ -89,6 +89,8 @@ class Budgets:
         at = {p.name: row.at[p.name] for p in self.task.signature.own}
         spreads = {x: given.spreads.get(x) or Spread(at[x], 0.0) for x in self.spreads}
         told = self.sampled(at, spreads)
+        if told:
+            self.warn_of_tails(spreads)
         sampled = dict(zip(self.outputs, told.outputs, strict=True)) if told else {}
         slopes = self.slopes(at) if self.options.form in TABLE_FORMATS or self.vanishes(found, spreads) else None
         rounding = {v: self.rounding(slopes[v], spreads) if slopes and found["u", v, ()] == 0 else 0.0 for v in self.outputs}
@@ -171,6 +173,13 @@ class Budgets:
                           lambda done: progress.update(done, done), how.shortest)
         finally:
             progress.clear()
+
+    def warn_of_tails(self, spreads: Mapping[str, Spread]) -> None:
+        """Say which inputs have no standard deviation: the variance of a t-distribution is infinite up to 2 degrees of freedom."""
+        for x, spread in spreads.items():
+            if spread.kind is T and spread.u and spread.dof <= 2:
+                self.say(f"note: samples of {x}, {spread.label}, have no standard deviation;"
+                         " mc_mean and mc_u may not settle, intervals do")
 
     def remark(self, output: OutputBudget, samples: int, spreads: Mapping[str, Spread], smooth: bool, vanishes: bool) -> None:
         """Say what a reader of the figures must know."""

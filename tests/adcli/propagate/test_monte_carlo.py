@@ -124,6 +124,12 @@ def test_without_a_finite_sample_there_is_no_verdict_and_no_correlation():
     assert math.isnan(numbers(ended.out)["mc_corr_v_w"])
 
 
+@pytest.mark.parametrize("dof, told", [(1, True), (2, True), (2.5, False), (9, False)])
+def test_samples_without_a_standard_deviation_are_told(dof, told):
+    ended = adcli("propagate", "-e", "v = x", "--at", f"x=1±0.1~t({dof})", "--monte-carlo", 100)
+    assert ("have no standard deviation" in ended.err) == told
+
+
 def test_samples_outside_the_domain_are_counted_and_told():
     ended = adcli("propagate", "-e", "v = sqrt(x)", "--at", "x=1±1", "--monte-carlo", 100_000)
     got = numbers(ended.out)
