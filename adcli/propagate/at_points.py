@@ -175,7 +175,7 @@ class Budgets:
             progress.clear()
 
     def warn_of_tails(self, spreads: Mapping[str, Spread]) -> None:
-        """Say which inputs have no standard deviation: the variance of a t-distribution is infinite up to 2 degrees of freedom."""
+        """Say which inputs have samples of infinite variance: t-distributed ones, up to 2 degrees of freedom."""
         for x, spread in spreads.items():
             if spread.kind is T and spread.u and spread.dof <= 2:
                 self.say(f"note: samples of {x}, {spread.label}, have no standard deviation;"
