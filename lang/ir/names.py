@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from adcli.lang.ir import Param, Program, Var
 
-RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "in", "where", "_"})
+RESERVED = frozenset({"input", "output", "param", "def", "dup", "and", "or", "not", "inf", "nan", "pi", "π", "in", "where", "_"})
 """Words that the language reads as something else."""
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, call, constant, infix, number
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.scan import scan
 
-NEVER_INPUTS = frozenset({"and", "or", "not", "inf", "nan", "pi"})
+NEVER_INPUTS = frozenset({"and", "or", "not", *NAMED_CONSTANTS})
 """Words that are no input unless they are declared."""
 NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|((?!\d)[\w\x80-\U0010ffff]+)(?![\w\x80-\U0010ffff(])")
 """A number, passed over, or the name of a value: the one group. Beyond ASCII, all that is written is names."""
@@ -134,12 +136,20 @@ def interface(body: Sequence[str]) -> tuple[list[str], list[str]]:
     inputs: dict[str, None] = {}
     for line in body:
         left, _, right = line.partition(" = ")
-        for name in filter(None, NAME.findall(right)):
+        for name in names_in(right):
             read.add(name)
             if name not in assigned and name not in NEVER_INPUTS:
                 inputs[name] = None
-        assigned.update(dict.fromkeys(filter(None, NAME.findall(left))))
+        assigned.update(dict.fromkeys(names_in(left)))
     return list(inputs), [name for name in assigned if name not in read]
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a piece of a program, other than those of functions that are called."""
+    if text.isascii():
+        return [name for name in NAME.findall(text) if name]
+    tokens = scan(text)[0]   # a name may have what is no word to a regular expression, such as a combining mark
+    return [t.text for t, after in pairwise(tokens) if t.type == "NAME" and after.type != "LPAR"]
 
 
 def is_plain(p: Param) -> bool:

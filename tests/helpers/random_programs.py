@@ -34,7 +34,7 @@ ARITY = {"square": (1, 1), "recip": (1, 1), "rsqrt": (1, 1), "negate": (1, 1),
 """Functions of real arguments, with the fewest and the most arguments."""
 
 NAMES = ("x", "y", "z", "v", "w", "a", "dx", "d_dv", "d_dx", "x1", "x2", "i1", "i2", "dv", "dv_dx", "d2v_dx_dx", "v_1", "pi",
-         "gamma", "e", "tau", "status", "sin", "α", "Δt", "x̂", "größe", "dup", "where", "_u", "select", "f1")
+         "gamma", "e", "tau", "status", "sin", "α", "Δt", "x̂", "π", "a·b", "größe", "dup", "where", "_u", "select", "f1")
 """Names of values: plain ones, ones that derivatives would like to have, ones that functions have, ones beyond ASCII."""
 FUNCTIONS = ("sq", "f", "g", "norm", "ψ", "relu", "square", "cbrt")
 LITERALS = ("2", "3", "0", "1", "2.5", ".5", "1.", "1e-3", "0x1.8p-2", "1_000", "0.1", "7", "1e2", "0X.8", "3e0", "00.25", "4")

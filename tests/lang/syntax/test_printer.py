@@ -37,6 +37,14 @@ def test_every_stage_reads_back(written: Sample) -> None:
         check_round_trip(program)
 
 
+@pytest.mark.parametrize("text", [
+    "(y, x̂) = dup(x)\noutput y", "v = x*2; w = x̂ + x; output w", "a·b = x; c = a·b*a; output c, a·b", "input π; v = π*x",
+    "π = x*2; v = π*π", "input π, x(N); s +=! π*x(i); output s", "input x̂(N), x; s(i) = x̂(i)*x; output s"])
+def test_names_with_marks_and_names_of_constants_keep_the_interface(text):
+    for program in stages(parse(text)):
+        check_round_trip(program)
+
+
 @law(60)
 @given(small)
 def test_gradients_read_back_to_third_order(written: Sample) -> None:
