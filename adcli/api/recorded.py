@@ -28,8 +28,8 @@ ROWS = SYNONYMS | {
     "logical_and": "and", "bitwise_and": "and", "logical_or": "or", "bitwise_or": "or", "logical_not": "not", "invert": "not",
 }
 """What the table calls a function of NumPy, where that is not its name there."""
-NOT_CALLED = ("dup", "mod")
-"""Rows with two results, and what NumPy means otherwise."""
+NOT_CALLED = ("dup", "mod", "rint", "round")
+"""Rows with two results, and what NumPy means otherwise: it rounds halves to even."""
 
 
 class Recorded(NDArrayOperatorsMixin):

@@ -89,7 +89,7 @@ def test_what_is_used_twice_is_written_once():
     (lambda x: np.linalg.norm(x), "numpy.norm", "adcli functions"), (lambda x: x + "a", "str 'a'", ""),
     (lambda x: "a", "str 'a'", ""), (lambda x: None, "NoneType", ""), (lambda x: x * 1j, "complex", ""),
     (lambda x, k="a": x, "str 'a'", ""), (lambda x: [], "nothing", ""),
-    (lambda x: x > 0, "'f' is a truth value", "? 1 : 0"), (lambda x: {"v v": x}, "an operator is missing", ""),
+    (lambda x: x > 0, "'f' is a truth value", "gt(x, 0) ? 1 : 0"), (lambda x: {"v v": x}, "an operator is missing", ""),
     (int, "does not say what its inputs are", "lambda"), (3, "not int", "adcli.compile"), (None, "not NoneType", "adcli.compile"),
     (b"v = x", "not bytes", "adcli.compile"), (pathlib.PurePosixPath("a.ad"), "not PurePosixPath", "adcli.load('a.ad')"),
 ])
