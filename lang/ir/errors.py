@@ -156,7 +156,7 @@ def nearest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = Mappi
 
 def meant(word: str, known: list[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """The word that an unknown word stands for, as in `nearest`."""
-    return synonyms.get(word) or alike(word, known)
+    return synonyms.get(word) or synonyms.get(word.casefold()) or alike(word, known)
 
 
 def alike(word: str, words: list[str]) -> str | None:

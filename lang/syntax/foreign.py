@@ -68,10 +68,13 @@ CONSTANTS = {"e": "exp(1)", "E": "exp(1)", "PI": "pi", "tau": "(2*pi)", "Inf": "
              "geq": ">=", "ne": "!=", "neq": "!=", "left": "", "right": "", "land": "and", "lor": "or", "lnot": "not"}
 """What members of modules and commands of LaTeX are that are no functions and have another name here."""
 SUPERSCRIPTS = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿⁱ"
+INVERTED = "sin|cos|tan|sinh|cosh|tanh"
+INVERSE = r" (?:⁻¹|(?:\*\*|\^) (?:-1\b|\( -1 \)|\{ -1 \}))"
+"""Functions that have an inverse here, and how paper writes it, which is also a power."""
 QUOTES = "\"'`´“”„‘’‚«»"
 ARROW = "(?:->|=>|→|↦)"
 REMOVE = "remove this line: all functions are already there"
-VERBS = "write {}; adcli grad differentiates the program"
+VERBS = "write {}; adcli grad{} differentiates the program"
 NO_DERIVATIVES = "a program has no derivatives in it"
 RANGE = "a range of an input is [smallest, largest]"
 MATRICES = "a product of matrices is C(i, k) +=! A(i, j) * B(j, k)"
@@ -116,11 +119,15 @@ TABLE = [Spelling(*row) for row in (
     (r"\\([^\W\d_]+) <n>(?! \()", "{0}({1})"), (r"\\([^\W\d_]+)", "{0:constant}"),
     (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
     # Functions and operators.
+    (r"(?<![\w.])(ln|lg|arc(?:sin|cos|tan)|tg|sgn)\s+(?!\()<a>", "{0}({1})", "a function needs parentheses around its argument"),
     (r"\|<e>\|", "abs({0})"), (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
     (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?!=)", "gamma({0:sum} + 1)"),
+    (rf"\b({INVERTED}){INVERSE} \( <l> \)", "a{0}({1})", "", "for the inverse function write a{0}({1}), for the reciprocal 1 / {0}({1})"),
+    (rf"<n>{INVERSE} \( <l> \)", "(1 / {0}({1}))", "", "for the reciprocal write 1 / {0}({1})"),
     (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
     (r"(?<![\w.])([^\W\d]\w*)(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
     (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
+    (r"<m> (?:mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "floor({0:product} / {1:unary})", "div"),
     (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"), (r"<m> % <p>", "fmod({0}, {1})", "%"),
     (r"(?<=[\w)\]])\.(\*\*|[-+*/^])", "{0}"), (rf"[{QUOTES}]<l>[{QUOTES}]", "{0}", "there are no strings in a program"),
     # Ranges, elements and numbers.
@@ -132,9 +139,9 @@ TABLE = [Spelling(*row) for row in (
     (r"(?<![\w.])(\d+\.\d*|\.\d+)[fFlL]\b", "{0}"),
     (r"(?<![\w.,])(\d+),(?!\d{3}\b)(\d+)(?![\w.,])", "{0}.{1}", "a decimal point is a point"),
     # Derivatives.
-    (r"[d∂] / [d∂](\w+) (?:\( <e> \)|\[ <e> \])", "({1})", NO_DERIVATIVES, VERBS.format("{1}") + " --wrt {0}"),
-    (r"<n>'+ (\( <l> \))", "{0}{1}", NO_DERIVATIVES, VERBS.format("{0}{1}")),
-    (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}")),
+    (r"[d∂] / [d∂](\w+) (?:\( <e> \)|\[ <e> \]|(?<=\s)(?=[\w(])<e>(?= (?:[,;]|\Z)))", "({1})", NO_DERIVATIVES, VERBS.format("{1}", " --wrt {0}")),
+    (r"<n>'+ (\( <l> \))", "{0}{1}", NO_DERIVATIVES, VERBS.format("{0}{1}", "")),
+    (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}", "")),
 )]
 """What is proposed, the more likely first."""
 COMMENT = "a comment starts with #"

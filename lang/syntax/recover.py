@@ -7,6 +7,8 @@ name that only the fault made disappear.
 """
 from __future__ import annotations
 
+from itertools import chain, count
+
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
 from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
@@ -56,7 +58,17 @@ def recover(source: Source) -> tuple[list[Statement], list[AdError]]:
             statements.append(Broken(given(unit), unit[0].start, unit[-1].end))
         if len(faults) >= MOST_FAULTS:
             break
-    return statements, faults[:MOST_FAULTS]
+    return statements, named(faults[:MOST_FAULTS], tokens)
+
+
+def named(faults: list[AdError], tokens: list[Token]) -> list[AdError]:
+    """The faults, with a name for each expression that stands alone which no other one has: two results of one name are one."""
+    taken = {t.text for t in tokens}
+    free = (name for name in chain("fgh", (f"f{i}" for i in count(2))) if name not in taken)
+    for fault in faults:
+        if fault.message == ALONE:
+            fault.help = (fault.help or "").replace("f =", f"{next(free)} =", 1)
+    return faults
 
 
 def cut(tokens: list[Token], source: Source) -> list[tuple[list[Token], list[AdError]]]:

@@ -41,10 +41,13 @@ GUESSES = [
     ("v = sgn(x)", 1.0), ("v = sqr(x)", X**2), ("v = tg(x)", math.tan(X)), ("v = int(y + x)", 2.0), ("v = float(x)", X),
     ("v = root(x, 3)", X**(1 / 3)), ("v = factorial(n)", 24.0), ("v = SIN(x)", math.sin(X)), ("v = diff(x**2, x)", X**2),
     ("v = d/dx(x**2)", X**2), ("v = x(y + 1)", X * (Y + 1)), ("def g(x) = x**2\nv = g'(y)", Y**2),
-    ("v = 𝐬𝐢𝐧(x)", math.sin(X)),
+    ("v = 𝐬𝐢𝐧(x)", math.sin(X)), ("v = LN(x)", math.log(X)), ("v = d/dx x**2", X**2), ("v = ln x", math.log(X)),
+    # Paper writes the inverse function as a power.
+    ("v = sin⁻¹(x)", math.asin(X)), ("v = sin^-1(x)", math.asin(X)), ("v = 2*tan^{-1}(x*y) + 1", 2 * math.atan(X * Y) + 1),
+    ("v = cosh**(-1)(y)", math.acosh(Y)), ("v = log⁻¹(y)", 1 / math.log(Y)), ("v = sin⁻²(x)", math.sin(X)**-2),
     # Operators.
     ("v = 5!", 120.0), ("v = (n - 1)!", 6.0), ("v = |x - y|", Y - X), ("v = |x - 1| + |y|", 0.25 + Y), ("v = n % 3", 1.0),
-    ("v = a*n % 4", 2.0), ("v = n // 3", 1.0), ("v = -n // 3 + 1", -1.0), ("v = x²", X**2), ("v = 2x³ + 1", 2 * X**3 + 1),
+    ("v = a*n % 4", 2.0), ("v = n // 3", 1.0), ("v = n mod 3", 1.0), ("v = n div 3", 1.0), ("v = -n // 3 + 1", -1.0), ("v = x²", X**2), ("v = 2x³ + 1", 2 * X**3 + 1),
     ("v = x⁻¹", 1 / X), ("v = √x", math.sqrt(X)), ("v = 2√(x+1)", 2 * math.sqrt(X + 1)), ("v = ∛x", X**(1 / 3)),
     ("v = ⌊y + x⌋", 2.0), ("v = sin²(x)", math.sin(X)**2), ("v = sin^2(x)", math.sin(X)**2), ("v = sin^2 x", None),
     ("v = x.^2 .* y", None), ("v = x.^2", X**2), ("v = x.*y", X * Y), ("v = x − 1", X - 1), ("v = x × y", X * Y),
@@ -130,6 +133,12 @@ def test_help_says_what_the_fix_does(text: str) -> None:
 ])
 def test_what_is_said(text: str, help: str) -> None:
     assert faults(text)[0].help == help
+
+
+def test_expressions_that_stand_alone_get_names_of_their_own() -> None:
+    """Two of one name would be one result, and the other one lost."""
+    assert [fault.help for fault in faults("f = x; y\nx**2; g\n")] == [
+        "give it a name: h = y", "give it a name: f2 = x**2", "give it a name: f3 = g"]
 
 
 def test_a_fault_that_goes_with_another_is_not_reported() -> None:
