@@ -119,10 +119,12 @@ TABLE = [Spelling(*row) for row in (
     (r"\\([^\W\d_]+) <n>(?! \()", "{0}({1})"), (r"\\([^\W\d_]+)", "{0:constant}"),
     (r"(\*\*|\^) \{<l>\}", "{0}({1})"), (r"(\w+_)\{ (\w+) \}", "{0}{1}"),
     # Functions and operators.
-    (r"(?<![\w.])(ln|lg|arc(?:sin|cos|tan)|tg|sgn)\s+(?!\()<a>", "{0}({1})", "a function needs parentheses around its argument"),
+    (r"(?<![\w.])(ln|lg|arc(?:sin|cos|tan)|tg|sgn)\s+(?!\()<a>", "{0}({1})",
+     "a function needs parentheses around its argument"),
     (r"\|<e>\|", "abs({0})"), (r"(?<!\|)\|(?!\|)", "or"), (r"⌊<e>⌋", "floor({0})"), (r"⌈<e>⌉", "ceil({0})"),
     (r"√ <a>", "sqrt({0})"), (r"∛ <a>", "cbrt({0})"), (r"<a>!(?!=)", "gamma({0:sum} + 1)"),
-    (rf"\b({INVERTED}){INVERSE} \( <l> \)", "a{0}({1})", "", "for the inverse function write a{0}({1}), for the reciprocal 1 / {0}({1})"),
+    (rf"\b({INVERTED}){INVERSE} \( <l> \)", "a{0}({1})", "",
+     "for the inverse function write a{0}({1}), for the reciprocal 1 / {0}({1})"),
     (rf"<n>{INVERSE} \( <l> \)", "(1 / {0}({1}))", "", "for the reciprocal write 1 / {0}({1})"),
     (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
     (r"(?<![\w.])([^\W\d]\w*)(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
@@ -139,7 +141,8 @@ TABLE = [Spelling(*row) for row in (
     (r"(?<![\w.])(\d+\.\d*|\.\d+)[fFlL]\b", "{0}"),
     (r"(?<![\w.,])(\d+),(?!\d{3}\b)(\d+)(?![\w.,])", "{0}.{1}", "a decimal point is a point"),
     # Derivatives.
-    (r"[d∂] / [d∂](\w+) (?:\( <e> \)|\[ <e> \]|(?<=\s)(?=[\w(])<e>(?= (?:[,;]|\Z)))", "({1})", NO_DERIVATIVES, VERBS.format("{1}", " --wrt {0}")),
+    (r"[d∂] / [d∂](\w+) (?:\( <e> \)|\[ <e> \]|(?<=\s)(?=[\w(])<e>(?= (?:[,;]|\Z)))",
+     "({1})", NO_DERIVATIVES, VERBS.format("{1}", " --wrt {0}")),
     (r"<n>'+ (\( <l> \))", "{0}{1}", NO_DERIVATIVES, VERBS.format("{0}{1}", "")),
     (r"∇ <a>", "{0}", NO_DERIVATIVES, VERBS.format("{0}", "")),
 )]
