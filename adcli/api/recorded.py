@@ -115,7 +115,8 @@ def written(function: Callable[..., Any]) -> str:
     values = {name: Recorded(steps) for name in inputs}
     by_name = {name: x for name, x in values.items() if signature(function)[name].kind is inspect.Parameter.KEYWORD_ONLY}
     by_position = [x for name, x in values.items() if name not in by_name]
-    results = named(function(*by_position, **by_name), inputs)
+    found = function(*by_position, **by_name)
+    results = {} if found is None else named(found, inputs)
     if not results:
         raise AdError("the function returns nothing")
     names = Names()

@@ -95,7 +95,10 @@ class Command(click.Command):
 
     def _instead(self, word: str) -> str:
         """What a second argument may have been meant for."""
-        rows = word and not word.startswith("-") and any(p.name == "data" for p in self.params)
+        known = {p.name for p in self.params}
+        if VALUE.match(word) and "at" in known:
+            return f" (for a point: --at {quoted(word)})"
+        rows = word and not word.startswith("-") and "data" in known
         return f" (for a table of rows: --data {word})" if rows else ""
 
 
@@ -152,6 +155,9 @@ FORMULA = re.compile(r"[*^=()+|<>?!\s\u00b2\u00b3\u221a\u2212\u00d7\u00f7\u00b7\
 """What a program has and the name of a file rather not."""
 TABLE = re.compile(r"\.(csv|tsv|tab|ndjson|jsonl|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
 
+VALUE = re.compile(r"[^\W\d]\w*=(?:[-+]?\.?\d|[@[]|[-+]?(?:inf|nan|pi)$)")
+"""How a point starts: a name with a value."""
+
 
 def is_formula(word: str) -> bool:
     """Whether a word that stands for a file is rather a program."""
@@ -165,15 +171,18 @@ def quoted(word: str) -> str:
 
 
 def both_given(word: str) -> AdError:
-    """The error for a PROGRAM beside -e: a table or one line more, perhaps."""
-    option = "--data" if TABLE.search(word) else "-e" if is_formula(word) else None
+    """The error for a PROGRAM beside -e: a table, a point or one line more, perhaps."""
+    point, number = VALUE.match(word), re.fullmatch(r"[-+\d.eE]+", word)
+    option = "--data" if TABLE.search(word) else "--at" if point else "-e" if is_formula(word) and not number else None
     return AdError("give a PROGRAM file or -e, not both (rows go to --data)",
                    help=option and f"write {option} {quoted(word)}")
 
 
 def no_file(path: str) -> AdError:
     """The error for a program that is not there: a formula, or the name of a file mistyped."""
-    if is_formula(path):
+    if VALUE.match(path):
+        help = f"for a point write --at {quoted(path)}"
+    elif is_formula(path):
         help = f"for a formula write -e {quoted(path)}"
     else:
         folder, name = os.path.split(path)

@@ -104,7 +104,11 @@ def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str
             if repeated:
                 raise AdError(f"'{repeated[0]}' is given twice in '{spec}'")
             spare |= components(params, names)
-            complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
+            try:
+                complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))
+            except AdError as fault:
+                fault.message += f" in --at {spec}" if len(specs) > 1 else ""
+                raise
     for name in sorted(spare):
         remark(f"note: the program does not use {name}")
     return Grids(grids, spare)
@@ -307,6 +311,7 @@ def file_points(path: str, tensors: bool) -> list[Point]:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
+    path = "<stdin>" if path == "-" else path
     return [object_point(path, i, o, tensors) for i, o in enumerate(objects(path, text), 1)]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from adcli.input.fields import COMMA, Fault, field_number, shown
+from adcli.input.values import DECIMAL
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
 from adcli.lang.ir.names import composed
@@ -94,7 +95,7 @@ class Table:
     def _take_names(self, found: list[str], placed: bool = True) -> None:
         for old in self.dialect.renamed if placed else ():
             if old not in found:
-                raise Fault(f"no column '{old}', which --rename names", nearest(old, found))
+                raise Fault(f"no column '{old}', which --rename names", nearest(old, found) or self._columns(found))
         self.names = [self.dialect.renamed.get(name, name) for name in found]
         for name, count in Counter(self.names).items():
             if count > 1 and (self.utf8 or name in self.dialect.renamed.values()):
@@ -127,8 +128,12 @@ class Table:
         for other in ";|\t,":
             if len(self.names) == 1 and name in map(str.strip, self.names[0].split(other)):
                 return "add " + (f"--delimiter {other!r}" if other != "\t" else "--input-format tsv")
-        known = ", ".join(shown(n)[1:-1] for n in self.names[:10]) + (", …" if len(self.names) > 10 else "")
-        return nearest(name, self.names) or f"the columns are {known}"
+        if nearest(name, self.names) is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
+            return "add --no-header if the first row is data"
+        return nearest(name, self.names) or self._columns(self.names)
+
+    def _columns(self, names: Sequence[str]) -> str:
+        return "the columns are " + ", ".join(shown(n)[1:-1] for n in names[:10]) + (", …" if len(names) > 10 else "")
 
     # ------------------------------------------------------------ row by row
 

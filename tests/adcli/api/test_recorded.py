@@ -87,7 +87,7 @@ def test_what_is_used_twice_is_written_once():
     (lambda x: np.rint(x), "numpy.rint", "adcli functions"), (lambda x: x % 2, "numpy.remainder", "adcli functions"),
     (lambda x: np.exp(x, where=True), "numpy.exp as it is called here", "adcli functions"),
     (lambda x: np.linalg.norm(x), "numpy.norm", "adcli functions"), (lambda x: x + "a", "str 'a'", ""),
-    (lambda x: "a", "str 'a'", ""), (lambda x: None, "NoneType", ""), (lambda x: x * 1j, "complex", ""),
+    (lambda x: "a", "str 'a'", ""), (lambda x: None, "returns nothing", ""), (lambda x: x * 1j, "complex", ""),
     (lambda x, k="a": x, "str 'a'", ""), (lambda x: [], "nothing", ""),
     (lambda x: x > 0, "'f' is a truth value", "gt(x, 0) ? 1 : 0"), (lambda x: {"v v": x}, "an operator is missing", ""),
     (int, "does not say what its inputs are", "lambda"), (3, "not int", "adcli.compile"), (None, "not NoneType", "adcli.compile"),

@@ -99,6 +99,10 @@ FAULTS = [
     ("grad f.ad --at x=0:inf:3,y=2", 2, "adcli: error: x=0:inf:3: the ends of a range must be finite\n"),
     ("grad f.ad --at x=0:1:1,y=2", 2,
      "adcli: error: x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more\n"),
+    ("grad f.ad y=2", 2, "adcli: error: unexpected argument 'y=2' (for a point: --at y=2)\n"),
+    ("grad -e x*y y=2", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write --at y=2\n"),
+    ("grad -e x*y 30", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
+    ("grad f.ad --at x=3 --at x=1,y=2", 2, "adcli: error: no value for y in --at x=3\n"),
     # files of points
     ("grad f.ad --at @", 2, "adcli: error: '@' needs a file name\nhelp: write --at @points.json\n"),
     ("grad f.ad --at @none.json", 2, "adcli: error: none.json: No such file or directory\n"),

@@ -56,6 +56,7 @@ def test_defaults_and_seeds():
     (b'x,y\n1,"2"3\n', "<stdin>:2: field 2 has text after its closing quote"),
     (b"X,y\n1,2\n", "<stdin>:1: no column 'x'\nhelp: did you mean 'X'?"),
     (b"a,b\n1,2\n", "<stdin>:1: no column 'x'\nhelp: the columns are a, b"),
+    (b"1,2.5\n3,4\n", "<stdin>:1: no column 'x'\nhelp: add --no-header if the first row is data"),
     (b"x,y,x\n1,2,3\n", "<stdin>:1: column 'x' occurs 2 times"),
     (b"x,y,v\n1,2,3\n", "<stdin>:1: the table already has a column 'v'\n"
                         "help: a result of this name is appended: --rename v=other, or --only"),
