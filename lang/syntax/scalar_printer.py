@@ -18,8 +18,8 @@ from adcli.lang.syntax.scan import scan
 
 NEVER_INPUTS = frozenset({"and", "or", "not", *NAMED_CONSTANTS})
 """Words that are no input unless they are declared."""
-NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|((?!\d)[\w\x80-\U0010ffff]+)(?![\w\x80-\U0010ffff(])")
-"""A number, passed over, or the name of a value: the one group. Beyond ASCII, all that is written is names."""
+NAME = re.compile(r"0x[\w.+-]+|(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?|([^\W\d]\w*)(?!\w|\()")
+"""A number, passed over, or the name of a value: the one group. In ASCII; beyond it the scanner knows what a name is."""
 LONGEST_INLINE = 100
 """Characters of an expression beyond which a temporary keeps a line of its own."""
 
