@@ -13,7 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.core import ParameterSource
 
-from adcli.command.usage import EMIT, OTHER, PROGRAM, TRUST, WHAT, WHERE, WRITTEN, OneOf, Operand, Option, both_given, no_file
+from adcli.command.usage import (
+    EMIT,
+    OTHER,
+    PROGRAM,
+    TABLE,
+    TRUST,
+    WHAT,
+    WHERE,
+    WRITTEN,
+    OneOf,
+    Operand,
+    Option,
+    both_given,
+    no_file,
+    quoted,
+)
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError
 from adcli.output.suffixes import form_of
@@ -340,6 +355,8 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
         raise AdError("no PROGRAM", help="give a file, - for standard input, or -e 'v = x*sin(y)'")
     if program == "-":
         return decode(standard_input("the program").read(), "<stdin>")
+    if TABLE.search(program):
+        raise AdError(f"{program}: a table of rows, not a program", help=f"write -e 'v = x*y' --data {quoted(program)}")
     try:
         with open(program, "rb") as file:
             return decode(file.read(), program)

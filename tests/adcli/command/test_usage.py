@@ -99,6 +99,7 @@ FAULTS = [
     ("grad f.ad --at x=0:inf:3,y=2", 2, "adcli: error: x=0:inf:3: the ends of a range must be finite\n"),
     ("grad f.ad --at x=0:1:1,y=2", 2,
      "adcli: error: x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more\n"),
+    ("grad rows.csv", 2, "adcli: error: rows.csv: a table of rows, not a program\nhelp: write -e 'v = x*y' --data rows.csv\n"),
     ("grad f.ad y=2", 2, "adcli: error: unexpected argument 'y=2' (for a point: --at y=2)\n"),
     ("grad -e x*y y=2", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write --at y=2\n"),
     ("grad -e x*y 30", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
