@@ -34,6 +34,8 @@ EXACT = 1 << 53
 """Whole numbers below this are doubles."""
 WHOLE, DIGITS = re.compile(r"([^=]+)=\s*[+-]?[0-9]*", re.ASCII), re.compile(r"[0-9]+", re.ASCII)
 """`x=3` and the 5 behind it, where someone writes decimals with a comma."""
+RANGE = re.compile(r"\s*(?::|\.\.\.?)\s*")
+"""What stands between the parts of a range, and what other languages write there."""
 LONGEST_RANGE = 1 << 53
 """Points of one range."""
 
@@ -266,14 +268,16 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
     if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
                       help="spreads are for propagate and --enclose")
-    return span(name, text) if ":" in text else [{name: value(name, text)}]
+    return span(name, text) if RANGE.search(text) else [{name: value(name, text)}]
 
 
 def span(name: str, text: str) -> GridRange:
     """first:last:count, both ends included."""
     fields = text.split(":")
     if len(fields) != 3:
-        raise AdError(f"{name}={text}: a range has three parts", help=f"write {name}=first:last:count, as in {name}=0:1:11")
+        ends = RANGE.split(text)
+        low, high = ends if len(ends) == 2 and all(ends) else ("0", "1")
+        raise AdError(f"{name}={text}: a range is first:last:count", help=f"write {name}={low}:{high}:11 for 11 points")
     first, last, count = (value(name, field) for field in fields)
     if count != count or count < 1 or count != math.floor(count) or count > LONGEST_RANGE:
         raise AdError(f"{name}={text}: the count must be a whole number, 1 or more")

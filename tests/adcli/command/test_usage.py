@@ -92,7 +92,7 @@ FAULTS = [
     ("grad f.ad --at x=0x1p+2000,y=2", 2, "adcli: error: x=0x1p+2000: this number is too large for a double\n"
      "help: the largest is 1.7976931348623157e308; write inf for infinity\n"),
     ("grad f.ad --at x=0:1,y=2", 2,
-     "adcli: error: x=0:1: a range has three parts\nhelp: write x=first:last:count, as in x=0:1:11\n"),
+     "adcli: error: x=0:1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points\n"),
     ("grad f.ad --at x=0:1:2.5,y=2", 2, "adcli: error: x=0:1:2.5: the count must be a whole number, 1 or more\n"),
     ("grad f.ad --at x=0:1:0,y=2", 2, "adcli: error: x=0:1:0: the count must be a whole number, 1 or more\n"),
     ("grad f.ad --at x=0:1:nan,y=2", 2, "adcli: error: x=0:1:nan: the count must be a whole number, 1 or more\n"),
