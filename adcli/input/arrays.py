@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -285,7 +286,7 @@ def npy_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dt
         shape, by_columns, dtype = read(file)
     except BROKEN:
         raise AdError(f"{path}: not an .npy file that this NumPy can read") from None
-    if min(shape, default=0) < 0 or len(shape) > MOST_DIMENSIONS:
+    if min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize or len(shape) > MOST_DIMENSIONS:
         raise AdError(f"{path}: impossible shape {shape}")
     return shape, by_columns, dtype
 

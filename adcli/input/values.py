@@ -9,7 +9,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import NON_FINITE
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-"""Numbers that need no parser: plain decimals that are no overflow."""
+"""Numbers that need no parser: plain decimals, if they are no overflow."""
 HEXADECIMAL_TEXT = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re.ASCII)
 """Numbers as --hex writes them."""
 
@@ -17,8 +17,8 @@ HEXADECIMAL_TEXT = re.compile(r"[+-]?0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?\d{1,4}", re
 def value(name: str, text: str) -> float:
     """A number as in the language: also inf, -inf, nan, pi, and constant expressions such as pi/2."""
     text = text.strip()
-    if DECIMAL.fullmatch(text):
-        return float(text)
+    if DECIMAL.fullmatch(text) and math.isfinite(x := float(text)):
+        return x
     if not text:
         raise AdError(f"{name}= has no value", help=f"write {name}=2")
     if text[0] in "[@":

@@ -131,6 +131,7 @@ def header(shape: tuple[int, ...], descr: str = "<f8") -> bytes:
     (header((1,), "|O") + b"cos\nsystem\n(S'true'\ntR.", "x.npy: must be real numbers, not object"),
     (header((1,), "<U4") + bytes(16), "x.npy: must be real numbers, not <U4"),
     (header((-3, 2)), "x.npy: impossible shape (-3, 2)"),
+    (header((0, 2**63)), f"x.npy: impossible shape (0, {2**63})"),
 ])
 def test_arrays_that_are_none(data, message, folder):
     (folder / "x.npy").write_bytes(data)

@@ -73,6 +73,7 @@ def test_one_point_in_parts_has_no_heading():
 @pytest.mark.parametrize(("program", "at", "said"), [
     ("x + y", ["x=3", "x=1"], "no value for y"), ("x + y", ["x=3,y=1", "x=1"], "no value for y"),
     ("x + y + z", ["x=3", "y=1"], "no value for z"),
+    ("x + y", ["x=" + "1" * 400 + ",y=2"], "this number is too large for a double"),
     ("x + y", ["x=0..1,y=2"], "x=0..1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
     ("x + y", ["x=3,5,y=2"], "'5' is not name=value\nhelp: a decimal point, not a comma: write --at x=3.5,y=2"),
     ("x + y", ["x=-3,5,y=2,25"], "write --at x=-3.5,y=2.25"), ("x + y", ["x=,5,y=1"], "write --at x=.5,y=1"),
