@@ -328,10 +328,9 @@ def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return x
     if c in f.known:
         return x if f.known[c] else y
-    condition = f.defined.get(c)
-    if condition is not None and condition.op is NOT:
-        return f.again(e, "select", condition.args[0], y, x)
-    return None
+    while (condition := f.defined.get(c)) is not None and condition.op is NOT:
+        c, x, y = condition.args[0], y, x
+    return None if c is args[0] else f.again(e, "select", c, x, y)
 
 
 FOLDS: dict[str, Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]] = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import simplify
@@ -50,3 +51,11 @@ def test_a_wrong_fold(text: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) 
 def test_simplification_changes_no_bit(written: Sample, r: random.Random) -> None:
     program = parse(written.text)
     check_simplify(program, mixed_points(r, program))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 20_001])
+def test_a_condition_may_be_negated_as_often_as_one_likes(n: int) -> None:
+    program = parse(f"v = {'not ' * n}(x > 0) ? 1 : 2")
+    assert evaluate(simplify.simplify(program), {"x": 1.0}) == evaluate(program, {"x": 1.0}) == {"v": 1.0 + n % 2}
+    select, = (e for e in simplify.simplify(program).equations if e.op.name == "select")
+    assert len(simplify.prune(simplify.simplify(program)).equations) == 2 and select.args[0].truth
