@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.command.options import ResultOptions
-from adcli.input.points import Axis, GridRange, Grids, combined, complete, out_of_range, shapes
+from adcli.input.points import Axis, GridRange, Grids, combined, complete, first_outside, out_of_range, shapes
 from adcli.lang.ir import LEVELS, Param
 from adcli.output.layout import Layout
 from adcli.output.lines import PointTemplate, lines
@@ -51,9 +50,8 @@ def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed]
     for found in overlapped(work, blocks(task.free, points), threads(None)):
         for each in list(bounded):
             p, low, high = each
-            beyond = np.flatnonzero(~((found.at[p.name] >= low) & (found.at[p.name] <= high)))
-            if len(beyond):
-                watch.say(out_of_range(p, float(found.at[p.name][beyond[0]]), task.signature.source))
+            if (x := first_outside(found.at[p.name], low, high)) is not None:
+                watch.say(out_of_range(p, x, task.signature.source))
                 bounded.remove(each)
         yield found
         watch.over_block(found.at, found.results, found.levels)
@@ -72,9 +70,7 @@ def columns_of(grid: Sequence[Axis]) -> Iterator[Columns]:
     """The points of a grid, those of a file that do not all name the same inputs one by one."""
     total = math.prod(map(len, grid))
     if any(len(shapes(axis)) > 1 for axis in grid):
-        points = combined(grid)
-        while block := list(islice(points, 1)):
-            yield {name: np.array([x]) for name, x in block[0].items()}
+        yield from ({name: np.array([x]) for name, x in point.items()} for point in combined(grid))
         return
     for start in range(0, total, BLOCK):
         number, columns = np.arange(start, min(total, start + BLOCK)), {}

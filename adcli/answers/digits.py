@@ -12,7 +12,7 @@ from itertools import tee
 from adcli.answers.results import evaluated
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.points import joined, several
+from adcli.input.points import need_headings
 from adcli.lang.analyse.right_digits import EXACT, Digits, right_digits
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
@@ -39,8 +39,8 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     rows = judged(drop_zero_seeds(task.program), found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
     with packed_destination(options.output) as out:
-        headed = several(joined(task.free, options.at))
-        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, headed))
+        write_points(out, form(layout, rows, number) if form else
+                     paragraphs(layout, rows, number, need_headings(task.free, options.at)))
     return watch.conclude(options.strict)
 
 

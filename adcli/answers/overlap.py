@@ -1,12 +1,13 @@
 """Blocks of points or rows worked on in threads: results leave in order, and few blocks are under way at a time."""
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, TypeVar
+
+from adcli.codegen.machine.kernel import processors
 
 Block = TypeVar("Block")
 Done = TypeVar("Done")
@@ -26,7 +27,7 @@ class Pool(ThreadPoolExecutor):
 
 def threads(jobs: int | None) -> int:
     """How many threads pay. The interpreter's lock makes more than one useless without polars."""
-    return max(1, jobs or min(8, os.cpu_count() or 1)) if find_spec("polars") else 1
+    return max(1, jobs or min(8, processors())) if find_spec("polars") else 1
 
 
 def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], threads: int) -> Iterator[Done]:

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from adcli.answers.evaluation import evaluate
 from adcli.answers.watch import Watch
 from adcli.command.options import ROW_OPTIONS, TABLE_OPTIONS, ResultOptions
-from adcli.input.points import Grids, checked, joined, points_of, require_point, several, within
+from adcli.input.points import Grids, checked, need_headings, points_of, require_point, within
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, number_format
@@ -49,11 +49,11 @@ def in_bulk(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> None
     with packed_destination(options.output) as out:
         if options.form in BINARY:
             found, words = bulk.arrays(task, at, options, watch)
-            one = not several(joined(task.free, options.at))
+            one = not need_headings(task.free, options.at)
             bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
             return
         number = number_format(options.fmt, options.hexadecimal)
-        for piece in bulk.text(task, at, options, watch, number, several(joined(task.free, options.at))):
+        for piece in bulk.text(task, at, options, watch, number, need_headings(task.free, options.at)):
             write_rows(out, piece)
 
 
@@ -101,7 +101,7 @@ def check_options(task: Task, options: ResultOptions) -> None:
 def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
     """The results in the format that is asked for, a piece a point."""
     number = number_format(options.fmt, options.hexadecimal)
-    layout, headed = task.layout(options.status), several(joined(task.free, options.at))
+    layout, headed = task.layout(options.status), need_headings(task.free, options.at)
     if options.form in MATRIX_FORMATS:
         return matrices(task, options.form, rows, number, headed)
     if task.signature.tensors:

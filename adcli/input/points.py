@@ -153,6 +153,11 @@ def joined(params: Sequence[Param], specs: Sequence[str]) -> Sequence[str]:
     return [",".join(specs)] if one and len(specs) > 1 else specs
 
 
+def need_headings(params: Sequence[Param], specs: Sequence[str]) -> bool:
+    """Whether the points that the `--at` options give need a heading each."""
+    return several(joined(params, specs))
+
+
 def several(specs: Sequence[str]) -> bool:
     """Whether the points need a heading each: there may be more than one. The options are `joined`."""
     return len(specs) > 1 or any(c in spec for spec in specs for c in ":@")
@@ -206,6 +211,12 @@ def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note]
                 remark(out_of_range(p, point[p.name], source))
                 bounded.remove(each)
         yield point
+
+
+def first_outside(column: np.ndarray, low: float, high: float) -> float | None:
+    """The first number of a column that is not in a range, if there is one."""
+    outside = ~((column >= low) & (column <= high))
+    return float(column[outside.argmax()]) if outside.any() else None
 
 
 def out_of_range(p: Param, x: float, source: Source | None) -> Note:

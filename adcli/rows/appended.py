@@ -218,16 +218,23 @@ def quoted(field: bytes, separator: bytes = b",") -> bytes:
 def slices(row: bytes) -> list[tuple[str, str]]:
     """The names of the members of a JSON object, and the text of each value as it is written."""
     words = row.decode()
-    at, found = BLANK.match(words, BLANK.match(words).end() + 1).end(), []  # type: ignore[union-attr]
+    at, found = past_blanks(words, past_blanks(words, 0) + 1), []
     while words[at] != "}":
         name, at = scanstring(words, at + 1)
-        start = BLANK.match(words, words.index(":", at) + 1).end()  # type: ignore[union-attr]
+        start = past_blanks(words, words.index(":", at) + 1)
         _, end = VALUE(words, start)
         found.append((name, words[start:end]))
-        at = BLANK.match(words, end).end()  # type: ignore[union-attr]
+        at = past_blanks(words, end)
         if words[at] == ",":
-            at = BLANK.match(words, at + 1).end()  # type: ignore[union-attr]
+            at = past_blanks(words, at + 1)
     return found
+
+
+def past_blanks(words: str, at: int) -> int:
+    """The place of what follows the blanks of JSON that stand here, if any."""
+    blanks = BLANK.match(words, at)
+    assert blanks is not None, "no blanks are blanks, too"
+    return blanks.end()
 
 
 def encoded(words: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any
 from adcli.codegen.machine.kernel import run
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
+from adcli.input.points import first_outside
 from adcli.lang.ir import LEVELS
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
@@ -99,11 +100,8 @@ class Work:
         fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
         rough = np.flatnonzero(~fine).tolist()
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
-        outside = {}
-        for name, (low, high) in self.ranges.items():
-            beyond = np.flatnonzero(~((columns[name] >= low) & (columns[name] <= high)))
-            if len(beyond):
-                outside[name] = float(columns[name][beyond[0]])
+        found = {name: first_outside(columns[name], low, high) for name, (low, high) in self.ranges.items()}
+        outside = {name: x for name, x in found.items() if x is not None}
         data = self._fast.write(lines, self.form, results, LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, outside)
 

@@ -28,7 +28,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WRITTEN, Command, OneOf
-from adcli.input.points import joined, located, require_point, several
+from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.trace import traced
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program
@@ -87,7 +87,7 @@ def command(options: TraceOptions) -> int:
     watch.begin()
     found = located(params, options.at, watch.say, tables.primal.source)
     with packed_destination(options.output) as stream:
-        write_points(stream, tables.written(found, several(joined(params, options.at))))
+        write_points(stream, tables.written(found, need_headings(params, options.at)))
     for each in tables.watches:
         each.conclude()
     return 0

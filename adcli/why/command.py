@@ -19,7 +19,7 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import WHAT, Command, OneOf
-from adcli.input.points import joined, located, require_point, several
+from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.explain import Cause
 from adcli.lang.analyse.findings import Finding, explained, other_mode
 from adcli.lang.analyse.limits import Limits, limits_of
@@ -76,7 +76,7 @@ def command(options: WhyOptions) -> int:
     require_point(primal.params, options.at)
     at = located(primal.params, options.at, remark, primal.source)
     asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
-    headed = several(joined(primal.params, options.at))
+    headed = need_headings(primal.params, options.at)
     with packed_destination(options.output) as stream:
         write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
     return 0
