@@ -17,8 +17,9 @@ from adcli.codegen.machine import cache, veclib
 from adcli.codegen.rows import compiled, jit
 from adcli.lang.ir.errors import Source
 from command import adcli, succeeds
-from kill_cache import ROOT, broken, kill_at_random
+from kills import broken, kill_at_random
 from llvmlite import binding
+from places import ROOT
 
 from adcli.task import tasks
 from adcli.task.request import Request

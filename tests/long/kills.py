@@ -1,23 +1,26 @@
-"""Kill adcli at random moments while it fills a cache, then look at what is left: `python tests/tools/kill_cache.py --count 200`.
+"""adcli is killed at random moments while it fills a cache; then one looks at what is left.
 
 Every entry that has its final name must be whole, whatever happened; what is half written has a name that is never read and
 goes away; and the run after a kill gives the right answer without a word.
 """
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT)] if __name__ == "__main__" else []
+from adcli.codegen.machine import cache
+from harness import Finding, Tell, announce
+from places import ROOT
 
-from adcli.codegen.machine import cache  # noqa: E402
+ABOUT = "the command killed at random moments while it fills a cache"
+ROUND = 20
+"""Runs in one folder."""
 
 SLOW = """
 import os, time
@@ -35,6 +38,30 @@ from adcli.main import main
 main()
 """
 """The command with a slow disk, so that a kill meets the moments between making, filling and renaming a file."""
+
+
+def run(r: random.Random, until: float, tell: Tell) -> Counter[str]:
+    tried: Counter[str] = Counter()
+    while time.monotonic() < until:
+        seed = r.randrange(2**32)
+        announce("", (str(seed),), tried)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                killed, unfinished = kill_at_random(ROUND, Path(folder), seed)
+            except (AssertionError, subprocess.SubprocessError) as fault:
+                tell(Finding("kills", 0, f"{type(fault).__name__}: {fault}", "", (str(seed),)))
+                continue
+        tried.update({"runs": ROUND, "killed": killed, "unfinished files": unfinished})
+    return tried
+
+
+def replay(data: bytes, command: tuple[str, ...]) -> str | None:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            kill_at_random(ROUND, Path(folder), int(command[0]))
+        except AssertionError as fault:
+            return str(fault)
+    return None
 
 
 def command(i: int) -> list[str]:
@@ -83,19 +110,3 @@ def broken(folder: Path) -> list[str]:
     """The entries that are not whole."""
     every = {p.name: p.read_bytes() for p in folder.glob("*" + cache.SUFFIX)}
     return [name for name, data in every.items() if cache.content(data, name.removesuffix(cache.SUFFIX)) is None]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        killed, unfinished = kill_at_random(args.count, Path(folder), args.seed)
-        entries = len(list(Path(folder).glob("*" + cache.SUFFIX)))
-    print(f"{args.count} runs, {killed} killed, {entries} entries, all whole; {unfinished} unfinished files were left behind")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
