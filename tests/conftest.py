@@ -2,18 +2,52 @@
 
 What LLVM makes of a text depends on the text alone and takes a quarter of the time of all tests: the same text is not given
 to it twice.
+
+Every run draws new programs, from a seed that it says first, and again where a test has failed.
 """
 import gc
 import os
 from functools import lru_cache
 
+import hypothesis
 import pytest
 from adcli.codegen.rows import jit
 from adcli.lang.ir import check
+from session_seed import VARIABLE, drawn, session_seed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
+    parser.addoption("--seed", type=int, help="what the tests draw; a new one in every run, if not given")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.seed is not None:
+        os.environ[VARIABLE] = str(config.option.seed)
+    os.environ.setdefault(VARIABLE, str(int.from_bytes(os.urandom(4))))   # which the workers of xdist have from it
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    say_seed(session.config)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    if exitstatus:
+        say_seed(config)
+
+
+def say_seed(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal:
+        terminal.write_line(f"seed {session_seed()}: --seed {session_seed()} draws the same again")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Property tests draw from the seed of the run too, each in its own way."""
+    for item in items:
+        test = getattr(item, "obj", None)
+        if hypothesis.is_hypothesis_test(test):
+            hypothesis.seed(drawn(item.nodeid.partition("[")[0]).getrandbits(64))(test)
 
 
 jit.object_code = lru_cache(1000)(jit.object_code)

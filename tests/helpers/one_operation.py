@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.primitives import TABLE
+from session_seed import drawn
 
 REAL = [p for p in TABLE.values() if not p.truth and p.name != "dup"]
 """Every row with a real value."""
@@ -41,7 +41,7 @@ def program(op: Primitive, static: float = 2.0, count: int | None = None) -> Pro
 
 def samples(op: Primitive, n: int = 4, seed: int = 0) -> list[dict[str, float]]:
     """Points inside the row's domain, away from kinks and steps."""
-    r = random.Random(f"{op.name}{seed}")
+    r = drawn("samples", op.name, seed)
     names = [p.name for p in program(op).params]
     domain = {f"{kind}{i}": bounds for i, bounds in enumerate(op.domain) for kind in "xc"}
     return [{name: r.uniform(*domain.get(name, op.domain[-1])) for name in names} for _ in range(n)]
@@ -52,5 +52,5 @@ def special_points(op: Primitive) -> list[dict[str, float]]:
     names = [p.name for p in program(op).params]
     points = list(itertools.product(SPECIAL, repeat=len(names)))
     if len(points) > 300:
-        points = random.Random(op.name).sample(points, 300)
+        points = drawn("special_points", op.name).sample(points, 300)
     return [dict(zip(names, p, strict=True)) for p in points]

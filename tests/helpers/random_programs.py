@@ -392,10 +392,9 @@ def sample(r: random.Random, size: int = 40, extreme: bool = False) -> Sample:
 
 
 def law(examples: int) -> settings:
-    """The settings of a property test: the same examples in every run, and no clock. Three quarters of what a test names is
-    what the suite has time for."""
-    return settings(max_examples=examples * 3 // 4, derandomize=True, deadline=None, database=None,
-                    suppress_health_check=list(HealthCheck))
+    """The settings of a property test: new examples in every run (tests/helpers/session_seed.py), and no clock. Three quarters of
+    what a test names is what the suite has time for."""
+    return settings(max_examples=examples * 3 // 4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import os
-import random
 
 import click
 import pytest
 from command import adcli
+from session_seed import drawn
 
 from adcli.command.usage import WholeNumber
 from adcli.main import VERBS
@@ -268,7 +268,7 @@ OPTIONS = [
 @pytest.mark.parametrize("seed", range(4))
 def test_no_command_line_is_a_defect(folder, seed):
     """Whatever stands on the command line, it is done or refused, and never with a traceback."""
-    r, codes = random.Random(seed), set()
+    r, codes = drawn("test_no_command_line_is_a_defect", seed), set()
     for _ in range(250):
         words = [r.choice(["eval", "grad", "jvp", "vjp", "show", "fmt"]), *r.choice(PROGRAMS).split(" ")]
         words += ["--at", ",".join(r.choices(PARTS, k=2)) if r.random() < 0.5 else "x=1,y=2"]

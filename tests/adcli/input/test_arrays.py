@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import io
-import random
 import zipfile
 
 import numpy as np
 import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli
+from session_seed import drawn
 from tensor_cases import A, B, folder
 
 import adcli.input.arrays as tensors
@@ -180,7 +180,7 @@ def test_memory_is_computed_before_it_is_taken(folder, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "deflated", "json", "csv"])
 def test_damaged_files_are_arrays_or_faults(kind, folder):
-    r = random.Random(kind)
+    r = drawn("test_damaged_files_are_arrays_or_faults", kind)
     good = written(kind)
     for _ in range(300):
         data = bytearray(good)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import random
 import sys
 
 import numpy as np
@@ -14,6 +13,7 @@ from adcli.lang.derive.derivatives import hessian, jacobian
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
+from session_seed import drawn
 
 from adcli.output.numbers import number_format
 from adcli.task.matrices import Matrix, coo, matrix_among, matrix_market, scipy_coo
@@ -104,7 +104,7 @@ def test_matrix_market_of_a_hessian_is_its_lower_triangle():
 
 
 def test_matrix_market_reads_back_to_the_same_bits():
-    r = random.Random(5)
+    r = drawn("test_matrix_market_reads_back_to_the_same_bits")
     values = [r.uniform(-1, 1) * 10.0 ** r.randint(-300, 300) for _ in range(200)] + [INF, -INF, NAN, 5e-324, -0.0]
     n = len(values)
     matrix = Matrix("jacobian", tuple(f"r{i}" for i in range(n)), ("x",), tuple(range(n)), (0,) * n)

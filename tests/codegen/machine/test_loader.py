@@ -1,6 +1,5 @@
 """Object code runs without LLVM's linker, with the same bits; whatever is wrong with an object is a LoadError."""
 import ctypes
-import random
 import struct
 import sys
 
@@ -10,6 +9,7 @@ from adcli.codegen.machine.kernel import EntryPoint, run
 from adcli.codegen.machine.loader import LoadError, load
 from adcli.codegen.rows import jit, llvm
 from native_programs import WIDTHS, everything, long_program
+from session_seed import drawn
 
 
 def compiled(program, lanes=None, level=1):
@@ -119,7 +119,7 @@ def test_a_relocation_that_leads_out(some, field):
 def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
     """Loading is safe whatever the object says; running is another matter, which the checksum of the cache sees to."""
     code, entry = some
-    chance, refused = random.Random(1), 0
+    chance, refused = drawn("test_changed_bytes_are_loaded_or_refused_and_nothing_else"), 0
     for _ in range(4000):
         changed = bytearray(code)
         for _ in range(chance.choice((1, 1, 2, 8))):

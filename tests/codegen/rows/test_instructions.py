@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 
 import mpmath
 import numpy as np
@@ -20,6 +19,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, everything, native, number
+from session_seed import drawn
 from tensor_notation import Tensors
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 1e-300, -1e-300, 1e300, -1e300, math.inf,
@@ -46,7 +46,7 @@ def row_program(op: Primitive, static: dict[int, float], count: int | None = Non
 
 def points(op: Primitive, inputs: int, kept: list[int]) -> list[tuple[float, ...]]:
     """Every combination of special values, and random points of the row's domain."""
-    rng = random.Random(op.name)
+    rng = drawn("points", op.name)
     kept_domain = [op.domain[min(i, len(op.domain) - 1)] for i in kept]
     sampled = [tuple(rng.uniform(*d) for d in kept_domain) for _ in range(200)]
     return [*itertools.product(SPECIAL, repeat=inputs), *sampled]

@@ -25,6 +25,7 @@ from one_operation import REAL, special_points
 from one_operation import program as program_of
 from places import DATA
 from random_programs import Sample, law, samples
+from session_seed import drawn
 
 CASES = [*cases(DATA), *cases(DATA / "cancellation")]
 
@@ -153,7 +154,7 @@ def boxes(names, r):
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 def test_every_primitive_holds_its_values_over_boxes(op):
     """By its own interval function, before any bisection; and what its decoration says is true."""
-    program, r, held = program_of(op), random.Random(op.name), 0
+    program, r, held = program_of(op), drawn("test_every_primitive_holds_its_values_over_boxes", op.name), 0
     for _ in range(60):
         box = boxes([p.name for p in program.params], r)
         found = own_interval(program, box)
@@ -273,7 +274,7 @@ def test_an_inner_range_is_never_the_wrong_way_round():
     "v = erf(x)*erfc(y) + sigmoid(x*y)", "v = x**3 - 3*x*y**2", "v = cbrt(x) + logaddexp(x, y)", "v = xlogy(x, abs(y))",
 ])
 def test_values_and_derivatives_hold_over_boxes(source):
-    program, r, held = gradient(parse(source)), random.Random(source), 0
+    program, r, held = gradient(parse(source)), drawn("test_values_and_derivatives_hold_over_boxes", source), 0
     for _ in range(4):
         x, y = r.uniform(-3, 3), r.uniform(-3, 3)
         missed, found = misses(program, {"x": (x, x + r.choice((0.1, 1.0, 3.0))), "y": (y, y + r.choice((0.0, 0.2, 2.0)))}, r)

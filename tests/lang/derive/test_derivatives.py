@@ -1,7 +1,6 @@
 """The menu of derivatives: Jacobian, Hessian, products, Taylor coefficients, chosen partials; and how they are computed."""
 import json
 import math
-import random
 
 import pytest
 from adcli.lang.derive import derivatives
@@ -13,6 +12,7 @@ from adcli.lang.lower.frontend import parse
 from back_ends import BACK_ENDS, values
 from command import adcli, succeeds
 from random_programs import point, sample
+from session_seed import drawn
 
 import adcli as package
 
@@ -78,7 +78,7 @@ def test_a_hessian_is_the_gradient_of_the_gradient(text, back_end, mode):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sparse_plans_on_random_programs(seed):
-    r = random.Random(seed)
+    r = drawn("test_sparse_plans_on_random_programs", seed)
     program = parse(sample(r).text)
     wrt, at = [p.name for p in program.params], point(r, program)
     whole = gradient(program, wrt, mode="reverse")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import random
 
 import one_operation
 import pytest
@@ -20,6 +19,7 @@ from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.simplify import simplify
 from hypothesis import given
 from places import DATA
+from session_seed import drawn
 
 CORPUS = {path.stem: json.loads(path.read_text(encoding="utf-8")).get("cases", [])
           for path in sorted(DATA.glob("*.json"))}
@@ -144,7 +144,7 @@ def test_the_corpus(family):
 
 
 def test_backward_is_forward(monkeypatch):
-    cases = [simplify(parse(random_programs.sample(random.Random(seed)).text)) for seed in range(100)]
+    cases = [simplify(parse(random_programs.sample(drawn("test_backward_is_forward", seed)).text)) for seed in range(100)]
     forward = list(map(jacobian, cases))
     monkeypatch.setattr(sparsity, "_by_rows", lambda edges, limit: None)
     assert list(map(jacobian, cases)) == forward
@@ -152,7 +152,7 @@ def test_backward_is_forward(monkeypatch):
 
 def test_copies_are_seen_through():
     for seed in range(100):
-        program = simplify(parse(random_programs.sample(random.Random(seed)).text))
+        program = simplify(parse(random_programs.sample(drawn("test_copies_are_seen_through", seed)).text))
         assert jacobian(duplicate(program)) == jacobian(program)
         for name in outputs(program):
             assert hessian_pattern(duplicate(program), inputs(program), name) == hessian_pattern(program, inputs(program), name)

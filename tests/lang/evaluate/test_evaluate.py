@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import random
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithm
 from adcli.lang.ir.primitives import TABLE
 from back_ends import ulps, values
 from one_operation import REAL, SPECIAL_FUNCTIONS, program, samples, special_points
+from session_seed import drawn
 
 
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
@@ -26,7 +26,7 @@ def test_the_numpy_evaluator_against_the_one_on_floats(op):
 @pytest.mark.parametrize("low, high", [(0.05, 0.5), (0.5, 4.0), (4.0, 50.0), (-0.95, -0.05), (-5.9, -5.1)])
 @pytest.mark.parametrize("name", sorted(SPECIAL_FUNCTIONS))
 def test_special_functions_against_multiple_precision(name, low, high):
-    mp, r = mpmath_arithmetic(40), random.Random(name)
+    mp, r = mpmath_arithmetic(40), drawn("test_special_functions_against_multiple_precision", name)
     f = program(TABLE[name])
     at = [{p.name: r.uniform(low, high) for p in f.params} for _ in range(200)]
     for point, got in zip(at, values(f, at, "native"), strict=True):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 
 import pytest
@@ -11,6 +10,7 @@ from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.scan import scan
+from session_seed import drawn
 
 AT = {"x": 0.75, "y": 2.0, "a": 1.5, "b": 0.5, "c": 1.0, "n": 4.0, "k": 2.0, "alpha": 3.0, "x_1": 7.0, "t": 0.25}
 X, Y = AT["x"], AT["y"]
@@ -156,7 +156,7 @@ PIECES = [*"()[]{}|!²√π·'\"\\^%&@$,;:.?=+-*/<>~#\n", "**", "//", "..", "+="
 
 
 def test_what_is_broken_off_is_answered() -> None:
-    r = random.Random(5)
+    r = drawn("test_what_is_broken_off_is_answered")
     for text, _ in GUESSES:
         for _ in range(3):
             for fault in faults(text[:r.randrange(len(text))]):
@@ -165,7 +165,7 @@ def test_what_is_broken_off_is_answered() -> None:
 
 def test_any_mutation_is_answered() -> None:
     """A program with a piece changed, left out or put in is a program or an AdError, whose fix mends what it is about."""
-    r = random.Random(17)
+    r = drawn("test_any_mutation_is_answered")
     for _ in range(700):
         text = r.choice(VALID)
         for _ in range(r.randint(1, 3)):

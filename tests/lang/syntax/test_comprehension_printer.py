@@ -1,7 +1,6 @@
 """The text of programs with tensors: it reads back, it is readable, and `fmt` keeps what was written."""
 from __future__ import annotations
 
-import random
 import re
 from typing import Any
 
@@ -21,6 +20,7 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from command import adcli
+from session_seed import drawn
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, LUT, MAXPOOL, NAMED, SGEMM, TOP, halves, random_text
 
@@ -133,7 +133,7 @@ def test_programs_that_take_care(text):
 
 
 def test_random_programs_read_back_and_keep_their_format():
-    r, programs = random.Random(11), 0
+    r, programs = drawn("test_random_programs_read_back_and_keep_their_format"), 0
     while programs < 120:
         text = random_text(r)
         try:

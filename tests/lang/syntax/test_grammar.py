@@ -1,5 +1,4 @@
 """The kept LALR tables are those of the grammar, and the parser that reads them stops where lark's stops."""
-import random
 
 import pytest
 from adcli.lang.ir.errors import AdError
@@ -9,6 +8,7 @@ from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tree import Token
 from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
+from session_seed import drawn
 
 WORDS = ["x", "y", "2", "1.5", "+", "-", "*", "/", "**", "(", ")", ",", "=", "\n", ";", "?", ":", "<", "and", "or", "not", "!",
          "def", "f", "->", "{", "}", "input", "param", "output", "in", "[", "]", "x = y\n", "f(x)", "(a, b) = dup x\n",
@@ -52,7 +52,7 @@ def stop_here(tokens: list[Token]) -> int | None:
 
 
 def test_random_texts_stop_where_lark_stops(lark):
-    chance, stops = random.Random(1), set()
+    chance, stops = drawn("test_random_texts_stop_where_lark_stops"), set()
     for _ in range(3000):
         text = " ".join(chance.choices(WORDS, k=chance.randint(1, 14)))
         tokens, _, _ = scan(text)

@@ -1,0 +1,21 @@
+"""What the tests draw: new programs and points in every run, from one seed that pytest says and `--seed N` repeats.
+
+A test that draws asks for `drawn` with words of its own, so that what it draws depends on the seed and on itself alone, whichever
+tests run beside it. `tests/conftest.py` sets the seed, and that of every property test.
+"""
+from __future__ import annotations
+
+import os
+import random
+
+VARIABLE = "ADCLI_TESTS_SEED"
+"""Where the seed stands: the processes of a run have it from the first."""
+
+
+def session_seed() -> int:
+    return int(os.environ[VARIABLE])
+
+
+def drawn(*words: object) -> random.Random:
+    """A source of random choices for those who say these words."""
+    return random.Random("/".join(map(str, (session_seed(), *words))))
