@@ -77,7 +77,7 @@ class Finding:
     def kind(self) -> str:
         """What findings alike have in common: the last line, without numbers and names."""
         last = self.what.strip().splitlines()[-1:] or [""]
-        return re.sub(r"0x[0-9a-f]+|'[^']*'|[\d.e+-]+", "#", last[0])[:200]
+        return re.sub(r"0x[0-9a-f]+|'[^']*'|-?\d[\d.]*(e[+-]?\d+)?", "#", last[0])[:200]
 
     def text(self) -> bytes:
         """The file of a finding."""
@@ -117,7 +117,7 @@ def _say(word: str, content: object, tried: Counter[str] | None = None) -> None:
         print(json.dumps([word, content, tried]), file=_pipe, flush=True)
 
 
-def work(name: str, seed: int, launch: int, seconds: float) -> None:
+def work(name: str, seed: int, launch: int, until: float) -> None:
     """What the process of a part does."""
     global _pipe
     _pipe = os.fdopen(os.dup(1), "w", encoding="ascii")
@@ -128,7 +128,7 @@ def work(name: str, seed: int, launch: int, seconds: float) -> None:
     def tell(found: Finding) -> None:
         _say("found", [found.what, found.data.decode("latin-1"), list(found.command)])
 
-    tried = part(name).run(random.Random(f"{seed}/{name}/{launch}"), time.monotonic() + seconds, tell)
+    tried = part(name).run(random.Random(f"{seed}/{name}/{launch}"), until, tell)
     _say("end", None, tried)
 
 
@@ -168,17 +168,17 @@ class Run:
 
     def one(self, name: str, seconds: float, launch: int) -> None:
         """Run a part for some seconds, with a fresh process behind each one that dies or hangs."""
-        start, row = time.monotonic(), self.rows[name]
-        while (left := start + seconds - time.monotonic()) > 0 and not self.ended.is_set():
-            began, tried = time.monotonic(), self.process(name, left, launch)
+        until, row = time.monotonic() + seconds, self.rows[name]
+        while time.monotonic() < until and not self.ended.is_set():
+            began, tried = time.monotonic(), self.process(name, until, launch)
             row.tried.update(tried)
             row.seconds += time.monotonic() - began
             launch += 1
 
-    def process(self, name: str, seconds: float, launch: int) -> Counter[str]:
+    def process(self, name: str, until: float, launch: int) -> Counter[str]:
         """One process of a part; what it has tried."""
         command = [sys.executable, str(HERE / "run"), f"--work={name}", f"--seed={self.seed}", f"--launch={launch}",
-                   f"--seconds={seconds}"]
+                   f"--until={until}"]
         last, tried, end = ("", []), Counter[str](), ""
         with (tempfile.TemporaryFile() as errors, tempfile.TemporaryDirectory() as folder,
               subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, process_group=0,
@@ -267,13 +267,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="what parts there are")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     names = part_names()
     if unknown := [n for n in given.parts if n not in names]:
         parser.error(f"no part {unknown[0]!r}; there are {', '.join(names)}")
     if given.work:
-        work(given.work, given.seed, given.launch, given.seconds)
+        work(given.work, given.seed, given.launch, given.until)
         return 0
     if given.list:
         print("\n".join(f"{n:<16}{part(n).ABOUT}" for n in names))

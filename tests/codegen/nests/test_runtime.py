@@ -5,13 +5,11 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 import guarded_arrays
 import numpy as np
 import pytest
-from adcli.codegen.machine import veclib
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.evaluate import evaluate
@@ -24,6 +22,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import Sample
 from hypothesis import given
+from native_tensors import LANES, everywhere
 from places import HELPERS, ROOT
 from random_comprehensions import tensor_samples
 from random_programs import law
@@ -32,7 +31,6 @@ from tensor_notation import Tensors
 
 import adcli
 
-LANES = (veclib.lanes(), 4, 2, 1)
 SIZES = tensor_samples(rank=2, longest=20) | tensor_samples(rank=2, longest=9) | tensor_samples()
 
 
@@ -41,25 +39,6 @@ def product(a: str = "i k", b: str = "k j", c: str = "i j") -> Program:
     size = {"i": "M", "j": "N", "k": "K"}
     t = Tensors(A=" ".join(size[x] for x in a.split()), B=" ".join(size[x] for x in b.split()))
     return t.make("C", c, "+", "i:M j:N k:K", [f"A {a}", f"B {b}"], lambda x, y: x * y).program("C")
-
-
-def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None) -> None:
-    """The code gives `want` with every choice of nests, between pages that end the process when they are touched, at either
-    end of every array, temporary ones too."""
-    kernel = compile_tensors(program, lanes=lanes)
-    kinds = {p.name: np.int64 if p.var.integer else float for p in program.params}
-    for at_end in (True, False):
-        kernel.allocate = lambda size, e=at_end: guarded_arrays.guarded(size, e)
-        arrays = {name: guarded_arrays.like(np.asarray(at[name], kind), at_end) for name, kind in kinds.items()}
-        out = {name: guarded_arrays.empty(np.shape(x), at_end=at_end) for name, x in want.items()}
-        plan = kernel.plan(tuple(arrays[p.name].shape for p in program.params))
-        counts = [len(s.nests) for s in kernel.module.steps]
-        for choice in range(max(counts, default=1)):
-            for k, count in enumerate(counts):
-                plan.cells[kernel.module.choices + k] = min(choice, max(0, count - 1))
-            got = kernel(arrays, out=out, jobs=1)
-            for name, x in want.items():
-                np.testing.assert_allclose(got[name], np.asarray(x, float), rtol=2e-11, atol=1e-11, err_msg=name)
 
 
 # ---------------------------------------------------------------- random programs

@@ -1,0 +1,32 @@
+"""Native code of programs with tensors, run every way there is, between pages that nobody may touch."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import guarded_arrays
+import numpy as np
+from adcli.codegen.machine import veclib
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.ir import Program
+
+LANES = (veclib.lanes(), 4, 2, 1)
+
+
+def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None) -> None:
+    """The code gives `want` with every choice of nests, between pages that end the process when they are touched, at either
+    end of every array, temporary ones too."""
+    kernel = compile_tensors(program, lanes=lanes)
+    kinds = {p.name: np.int64 if p.var.integer else float for p in program.params}
+    for at_end in (True, False):
+        kernel.allocate = lambda size, e=at_end: guarded_arrays.guarded(size, e)
+        arrays = {name: guarded_arrays.like(np.asarray(at[name], kind), at_end) for name, kind in kinds.items()}
+        out = {name: guarded_arrays.empty(np.shape(x), at_end=at_end) for name, x in want.items()}
+        plan = kernel.plan(tuple(arrays[p.name].shape for p in program.params))
+        counts = [len(s.nests) for s in kernel.module.steps]
+        for choice in range(max(counts, default=1)):
+            for k, count in enumerate(counts):
+                plan.cells[kernel.module.choices + k] = min(choice, max(0, count - 1))
+            got = kernel(arrays, out=out, jobs=1)
+            for name, x in want.items():
+                np.testing.assert_allclose(got[name], np.asarray(x, float), rtol=2e-11, atol=1e-11, err_msg=name)
