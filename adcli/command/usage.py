@@ -141,8 +141,8 @@ class WholeNumber(click.IntRange):
 
 def unknown(what: str, word: str, known: Iterable[str], synonyms: Mapping[str, str] = MappingProxyType({})) -> AdError:
     """The error for a word that is none of the known ones."""
-    known = list(known)
-    return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {what}s are {', '.join(known)}")
+    known, several = list(known), f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return AdError(f"no {what} '{word}'", help=nearest(word, known, synonyms) or f"the {several} are {', '.join(known)}")
 
 
 def no_verb(word: str, known: Iterable[str]) -> AdError:

@@ -47,6 +47,8 @@ from typing import Any, TextIO
 
 HERE = Path(__file__).resolve().parent
 FINDINGS = HERE / "findings"
+START = 120.0
+"""Seconds until a process has announced its first input."""
 LIMIT = 120.0
 """Seconds of silence after which a process is taken to hang. An input has far less: a part measures its processor time."""
 MEMORY = 6 << 30
@@ -235,8 +237,8 @@ class Run:
 def messages(child: subprocess.Popen[bytes], ended: threading.Event) -> Iterator[Any]:
     """What a process says, as it comes; ends where it ends, where it is silent for too long, and where the run is over."""
     assert child.stdout is not None
-    rest, heard = b"", time.monotonic()
-    while not ended.is_set() and time.monotonic() - heard < LIMIT:
+    rest, end = b"", time.monotonic() + START
+    while not ended.is_set() and time.monotonic() < end:
         if not select.select([child.stdout], [], [], 0.2)[0]:
             continue
         data = os.read(child.stdout.fileno(), 1 << 16)
@@ -246,7 +248,7 @@ def messages(child: subprocess.Popen[bytes], ended: threading.Event) -> Iterator
             return
         *whole, rest = (rest + data).split(b"\n")
         yield from map(json.loads, whole)
-        heard = time.monotonic()
+        end = time.monotonic() + LIMIT
 
 
 def replayed(path: Path) -> str | None:
