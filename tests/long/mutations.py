@@ -44,6 +44,8 @@ FORBIDDEN = {"--output", "--help", "--version", "--expression", "--at", "--data"
 """Options that say where a result goes, that end the command, or that an attempt sets itself."""
 VALUES = ("0", "1", "-2.5", "inf", "nan", "1e300", "-0.0", "1e-300", "0.5", "3", "30", "-700", "1e10", "5e-324", "0.1", "2")
 COUNTS = ("0", "1", "2", "3", "4", "7", "12", "40", "-1", "1000000", "1e3", "x", "")
+GRIDS = ("0", "1", "2", "3", "-1", "x", "1.5", "")
+"""Points of a range: few, as what a grid of thousands takes is no finding."""
 TEXTS = ("x", "v", "x,y", "x=1", "v=1", "x=1,y=-2", "x=nan", "v:x", "v:x,x", "y:x", "x:y=0.5", "x:y=2", "all", "*", "[1,2]",
          "x=[1,0]", "x=[[1,2],[3]]", "%.3g", "%d", "%s%s", "{}", "95%", "0.95", "2", "k=2", ";", ",", "", " ", "é",
          "\\t", "x y", "x:y", "a=x", "-", "--", "x" * 300, "1,2", "1:2:3", "s,A", "A=1", "A(0)", "s:A")
@@ -216,7 +218,7 @@ def value(r: random.Random, rank: int) -> str:
         return str(nested(r, shape)).replace(" ", "")
     kind = r.randrange(30)
     if kind == 0:
-        return f"{r.choice(VALUES)}:{r.choice(VALUES)}:{r.choice(COUNTS[:8])}"
+        return f"{r.choice(VALUES)}:{r.choice(VALUES)}:{r.choice(GRIDS)}"
     return r.choice(VALUES) if kind < 20 else str(round(r.uniform(-5, 5), 3))
 
 
