@@ -119,8 +119,7 @@ def written(function: Callable[..., Any]) -> str:
     results = {} if found is None else named(found, inputs)
     if not results:
         raise AdError("the function returns nothing")
-    names = Names()
-    names.taken |= {*inputs, *results}
+    names = Names([*inputs, *results])
     uses = Counter(id(x) for step in steps for x in step.operands) + Counter(map(id, results.values()))
     texts = {id(x): name for name, x in values.items()}
     lines = [f"input {name}{default}" for name, default in inputs.items()]

@@ -11,7 +11,7 @@ from adcli.codegen.machine import cache, veclib
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows import jit
-from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.compiled import kept, linked
 from adcli.lang.ir.gc import paused
 from adcli.lang.passes.pipeline import evaluation_program
 from adcli.task.tasks import Slot
@@ -27,8 +27,10 @@ def native(program: Program, slot: Slot | None = None) -> TensorKernel:
     if slot is None:
         return TensorKernel(module, linked(jit.object_code(module.text), module.entry))
     name = cache.key(["tensors", module.text, *cache.surroundings()])
-    code = slot.store.get(name)
-    if code is None:
+    head, _, code = (slot.store.get(name) or b"").partition(b"\n")
+    kernel = kept(code, module.entry) if head == name.encode() else None
+    if kernel is None:
         code = jit.object_code(module.text)
-        slot.store.put(name, code)
-    return TensorKernel(module, linked(code, module.entry))
+        slot.store.put(name, name.encode() + b"\n" + code)
+        kernel = linked(code, module.entry)
+    return TensorKernel(module, kernel)

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine import cache
-from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.rows.compiled import linked
+from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.rows.compiled import kept, linked
 from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.errors import Note
 from adcli.output.layout import Layout
@@ -122,7 +122,7 @@ class Task:
             cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
             return Interpreted(program)
         if self.slot:
-            self.slot.store.put(self.slot.key, pack(self.signature, module, code))
+            self.slot.store.put(self.slot.key, pack(self.slot.key, self.signature, module, code))
         return kernel
 
 
@@ -135,7 +135,7 @@ def prepared(request: Request, options: ResultOptions) -> Task:
     except OSError:   # our own files cannot be looked at
         return made(request, None)
     data = slot.store.get(slot.key)
-    return (unpack(request, data) if data is not None else None) or made(request, slot)
+    return (unpack(request, slot.key, data) if data is not None else None) or made(request, slot)
 
 
 def made(request: Request, slot: Slot | None) -> Task:
@@ -146,26 +146,51 @@ def made(request: Request, slot: Slot | None) -> Task:
 
 # ---------------------------------------------------------------- entries of the cache
 
-def pack(signature: Signature, module: Module, code: bytes) -> bytes:
+Name, Number, Place = str | None, float | None, int | None
+HEAD = {"key": str, "entry": (str, int, int, int, int, [str]), "wrt": [str], "outputs": [str], "results": [(str, Name, [str])],
+        "inputs": [(str, Number, Number, Number, bool, Name)], "notes": [(str, Place, Place)]}
+"""What the first line of an entry is; see `fits`."""
+LANES, MOST_WORK = (1, 2, 4, 8), 1 << 40
+"""What rows can go together, and bytes of working memory that no program needs."""
+
+
+def pack(key: str, signature: Signature, module: Module, code: bytes) -> bytes:
     """What an evaluation needs: a line of JSON, then the object code. Only programs of scalars are kept so."""
     head = {
-        "entry": list(module.entry), "wrt": signature.wrt, "outputs": signature.outputs, "results": signature.results,
+        "key": key, "entry": list(module.entry), "wrt": signature.wrt, "outputs": signature.outputs, "results": signature.results,
         "inputs": [[p.name, p.default, p.low, p.high, p.active, p.seed] for p in signature.inputs],
-        "notes": [[n.message, n.span] for n in signature.notes],
+        "notes": [[n.message, *(n.span or (None, None))] for n in signature.notes],
     }
     return json.dumps(head).encode() + b"\n" + code
 
 
-def unpack(request: Request, data: bytes) -> Task | None:
-    """The Task of a verified entry; None where this machine cannot run its code after all."""
+def unpack(request: Request, key: str, data: bytes) -> Task | None:
+    """The Task of an entry; None where this machine cannot run its code after all, and where the entry holds what `pack` has not
+    put there for this request, by whomever it was signed."""
     text, _, code = data.partition(b"\n")
-    head: dict[str, Any] = json.loads(text)
+    try:
+        head: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not fits(head, HEAD) or head["key"] != key:
+        return None
     signature = Signature(
         inputs=tuple(Param(Var(p[0]), *p) for p in head["inputs"]), outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
         results=tuple(Column(name, of, tuple(wrt)) for name, of, wrt in head["results"]), source=request.source,
-        notes=tuple(Note(message, span and tuple(span), request.source) for message, span in head["notes"]))
+        notes=tuple(Note(message, None if start is None else (start, end), request.source) for message, start, end in head["notes"]))
     *entry, externals = head["entry"]
-    try:
-        return Task(request, signature, linked=linked(code, EntryPoint._make([*entry, tuple(externals)])))
-    except (CodegenError, NoExecutableMemory):
-        return None
+    point = EntryPoint._make([*entry, tuple(externals)])
+    sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
+    kernel = kept(code, point) if sizes and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK else None
+    return None if kernel is None else Task(request, signature, linked=kernel)
+
+
+def fits(value: object, form: object) -> bool:
+    """Whether what JSON says has a form: a type, [form of each element], (form of the first, of the second, …) or {name: form}."""
+    if isinstance(form, list):
+        return isinstance(value, list) and all(fits(x, form[0]) for x in value)
+    if isinstance(form, tuple):
+        return isinstance(value, list) and len(value) == len(form) and all(map(fits, value, form))
+    if isinstance(form, dict):
+        return isinstance(value, dict) and value.keys() == form.keys() and all(fits(value[name], form[name]) for name in form)
+    return isinstance(value, form)  # type: ignore[arg-type]  # a type

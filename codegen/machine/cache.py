@@ -28,8 +28,12 @@ from adcli.codegen.machine import veclib
 SCHEMA = 1
 """Counted up when the content of entries changes its meaning."""
 MAGIC = b"adcli cache 1\n"
+HEADER = len(MAGIC) + 64
+"""Bytes before the content: the magic, the hash of what follows, the name."""
 BYTES_KEPT = 256 << 20
-"""At most, all entries together; one entry may take an eighth."""
+"""At most, all entries together."""
+LARGEST_ENTRY = BYTES_KEPT // 8
+"""Bytes of its content."""
 ENTRIES_KEPT = 4096
 """At most, so that looking through the folder stays a matter of milliseconds."""
 LEAN_HASHES, LONG_DATA = "_sha2" if sys.version_info >= (3, 12) else "_sha256", 1 << 20
@@ -181,7 +185,7 @@ class Store:
 
     def put(self, name: str, data: bytes) -> None:
         """Keep an entry, if that is possible."""
-        if self.folder is None or len(data) > BYTES_KEPT // 8:
+        if self.folder is None or len(data) > LARGEST_ENTRY:
             return
         with self.guarded():
             os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
@@ -262,7 +266,7 @@ def read(folder: int, name: str) -> bytes:
         if time.time() - found.st_mtime > STALE:
             with contextlib.suppress(OSError):
                 os.utime(handle)
-        return file.read(min(found.st_size, BYTES_KEPT))
+        return file.read(found.st_size) if found.st_size <= LARGEST_ENTRY + HEADER else b""
 
 
 def content(data: bytes, name: str) -> bytes | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.machine.loader import LoadError, load
+from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.loader import LoadError, load, supported
 from adcli.lang.ir.gc import paused
 
 if TYPE_CHECKING:
@@ -37,3 +37,12 @@ def linked(code: bytes, entry: EntryPoint) -> Kernel:
     except LoadError:
         from adcli.codegen.rows import jit
         return jit.link(code, entry)
+
+
+def kept(code: bytes, entry: EntryPoint) -> Kernel | None:
+    """The kernel in an object file that comes from the cache; None where it cannot run here. LLVM ends the process over an object
+    that is not in order, so it is asked only where we have no loader."""
+    try:
+        return load(code, entry) if supported() else linked(code, entry)
+    except (LoadError, CodegenError, NoExecutableMemory):
+        return None

@@ -60,8 +60,15 @@ def emit(b: Builder, op: Comprehension, args: tuple[Atom, ...]) -> Expr:
 
 
 def compact(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension without unused sources of the body and unused arguments."""
-    used = {a for e in op.body.equations for a in e.args} | {r.atom for r in op.body.results}
+    """The same comprehension without operations of the body that its result does not need, sources that are unused then, and
+    unused arguments."""
+    used = {r.atom for r in op.body.results}
+    for e in reversed(op.body.equations):
+        if not used.isdisjoint(e.outs):
+            used.update(e.args)
+    equations = tuple(e for e in op.body.equations if not used.isdisjoint(e.outs))
+    if len(equations) < len(op.body.equations):
+        op = replace(op, body=replace(op.body, equations=equations))
     kept = [(p, s) for p, s in zip(op.body.params, op.sources, strict=True) if p.var in used]
     if len(kept) < len(op.sources):
         op = replace(op, sources=tuple(s for _, s in kept), body=replace(op.body, params=tuple(p for p, _ in kept)))

@@ -21,11 +21,19 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}")
 
 
-class Names:
-    """Names in use, with fresh ones on request in constant time."""
+def look(name: str) -> str:
+    """What a name looks like (NFKC): a text cannot have two names that only their code points tell apart."""
+    if name.isascii():
+        return name
+    import unicodedata
+    return unicodedata.normalize("NFKC", name)
 
-    def __init__(self) -> None:
-        self.taken: set[str] = set(RESERVED)
+
+class Names:
+    """Names in use, with fresh ones on request in constant time: `taken` has what names look like."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken: set[str] = {*RESERVED, *map(look, taken)}
         self._next: dict[str, int] = {}
 
     @classmethod
@@ -36,27 +44,28 @@ class Names:
     @classmethod
     def among(cls, params: Iterable[Param], results: Iterable[str]) -> Names:
         """The names of inputs and results, sizes among them."""
-        names, params = cls(), tuple(params)
-        names.taken.update(p.name for p in params)
-        names.taken.update(results)
+        params = tuple(params)
+        taken = [*(p.name for p in params), *results]
         extents = [x for p in params for x in p.var.shape]
         if extents:   # programs of scalars, which start fast, do without the import
             from adcli.lang.ir.affine import atoms
-            names.taken.update(a for x in extents for a in atoms(x) if isinstance(a, str))
-        return names
+            taken += [a for x in extents for a in atoms(x) if isinstance(a, str)]
+        return cls(taken)
 
     def fresh(self, hint: str, first: int | None = None) -> str:
         """`hint` if it is free, else hint_1, hint_2, …; with `first`, hint1, hint2, … from that number on."""
-        if first is None and hint not in self.taken:
-            self.taken.add(hint)
+        seen = look(hint)
+        if first is None and seen not in self.taken:
+            self.taken.add(seen)
             return hint
-        stem = hint if first is not None else f"{hint}_"
+        tail = "" if first is not None else "_"
+        stem = seen + tail
         n = self._next.get(stem, first or 1)
         while f"{stem}{n}" in self.taken:
             n += 1
         self._next[stem] = n + 1
         self.taken.add(f"{stem}{n}")
-        return f"{stem}{n}"
+        return f"{hint}{tail}{n}"
 
 
 def name_table(program: Program) -> dict[Var, str]:

@@ -6,14 +6,24 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.scope import Context, Scope
 from adcli.lang.syntax.constants import NEVER_HIDDEN
+from adcli.lang.syntax.scan import LOGICAL
 from adcli.lang.syntax.tree import Assign, Call, Def, Token, bare
 
 
 def check_signature(context: Context, definition: Def) -> None:
+    check_word(context, definition.name)
     unique(context, definition.params, "parameter")
     unique(context, definition.results, "result")
     for token in (*definition.params, *definition.results):
         check_name(context, token)
+    for token in definition.results:
+        check_wanted(context, token)
+
+
+def check_wanted(context: Context, token: Token) -> None:
+    """An output is read by others, so it has a name."""
+    if token.text == "_":
+        raise context.fault("'_' is a value that is not wanted and cannot be an output", token, "choose another name")
 
 
 def unique(context: Context, tokens: list[Token], what: str) -> None:
@@ -27,6 +37,13 @@ def unique(context: Context, tokens: list[Token], what: str) -> None:
 def check_name(context: Context, token: Token) -> None:
     if token.text in NEVER_HIDDEN:
         raise context.fault(f"'{token.text}' is a constant and cannot be a name", token, "choose another name")
+    check_word(context, token)
+
+
+def check_word(context: Context, token: Token) -> None:
+    """The scanner takes `and` and `or` for names before a parenthesis, where they are called."""
+    if token.text in LOGICAL:
+        raise context.fault(f"'{token.text}' is a keyword and cannot be a name", token, "choose another name")
 
 
 def assignment(scope: Scope, statement: Assign) -> list[tuple[Token, Atom]]:

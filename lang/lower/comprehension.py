@@ -17,6 +17,7 @@ from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, R
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
+from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
     MOST_DIMENSIONS,
@@ -109,6 +110,9 @@ class TensorStatement:
         b = Elements(self.scope, self.tensors, self.s)
         lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
         b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
+        for clause in lets:
+            if clause.name is not None:
+                check_name(self.context, clause.name)
         nodes = list(self.s.subscripts or ())
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(nodes)])
         value = b.replaced(arm.value)

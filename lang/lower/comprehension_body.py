@@ -11,6 +11,7 @@ from adcli.lang.ir.errors import AdError, Span, plural
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
+from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.scope import POISON, Context, EquationScope, Scope
 from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
 from adcli.lang.syntax.constants import number
@@ -100,6 +101,7 @@ class Elements(EquationScope):
                 kind = "a tensor" if shape_of(self.scope.env[name]) else "a value"
                 raise self.context.fault(f"'{name}' is {kind} and cannot be an index too", token,
                                          "choose another name for the index")
+            check_name(self.context, token)
             self.indices[name] = Index(name)
         return affine(self.indices[name])
 
@@ -339,6 +341,7 @@ def extents(context: Context, tensors: Tensors, typed: Typed, env: Mapping[str, 
         if token.text not in tensors.sizes:
             if not new:
                 raise context.fault(f"'{token.text}' is not a size of an input", token)
+            check_name(context, token)
             tensors.sizes[token.text] = affine(token.text)
         return tensors.sizes[token.text]
     require_dimensions(context, len(typed.extents or ()), typed)

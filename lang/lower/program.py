@@ -15,7 +15,7 @@ from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.assignments import assignment, check_name, check_signature
+from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
 from adcli.lang.lower.scope import POISON, Context, FunctionScope
@@ -351,6 +351,7 @@ class MainScope(TensorScope):
                 if token.text in seen:
                     raise self.context.fault(f"output '{token.text}' is named twice", token)
                 seen.add(token.text)
+                check_wanted(self.context, token)
                 results.append(Result(token.text, self.output(token)))
             except AdError as fault:
                 self.faults.append(fault)

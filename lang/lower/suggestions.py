@@ -194,8 +194,7 @@ def statements(tree: Tree, node: Call, whole: Statement | None, env: Mapping[str
     form = form_for(node.name, ranks)
     if form is None or (None in ranks and not declares):
         return None
-    names = Names()
-    names.taken |= tree.names
+    names = Names(tree.names)
     target = target_of(whole, form)
     meant = {"v": target or names.fresh("v")}
     for letter, arg, dimensions in zip("xy", node.args, ranks, strict=False):

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from adcli.lang.ir.errors import AdError, Fix, Source
+from adcli.lang.ir.names import RESERVED, look
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.syntax.scan import INVISIBLE
-from adcli.lang.syntax.tree import Token
+from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Token
 
 TYPE_INSTEAD = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "•": "*",
@@ -19,6 +21,8 @@ QUOTATION_MARKS = "\"'`´“”„‟‘’‚‛«»"
 MEANT = {"%": "for a remainder write fmod(x, y)", "\\": "a line goes on inside parentheses", "&": "write and",
          "|": "write or", "~": "write not", "@": "write a product with *", "$": "a name is made of letters, digits and _",
          ".": "a decimal point needs a digit beside it", "²": "write **2", "³": "write **3", "⁴": "write **4"}
+WORDS = frozenset((*RESERVED, *TABLE, *ELEMENTS, *INTEGERS))
+"""What a text of ours may say although the user's does not, such as the functions in a derivative."""
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of writing, so that a text is not what it looks like."""
 
@@ -62,15 +66,15 @@ def suspicious(names: set[str], comments: list[Token], source: Source) -> Iterat
             at = comment.start + found.start()
             yield AdError(misplaced(found[0]), (at, at + 1), "remove it", source, fix=Fix(at, at + 1, ""))
     alike = defaultdict(list)
-    for name in sorted(names):
-        alike[unicodedata.normalize("NFKC", name)].append(name)
+    for name in sorted(names | WORDS):
+        alike[look(name)].append(name)
     for plain, several in alike.items():
         if len(several) > 1:
             places = [re.search(rf"(?<!\w){re.escape(n)}(?!\w)", source.text) for n in several]
             span = next((p.span() for p, n in zip(places, several, strict=True) if p and n != plain), None)
             listed = " and ".join(f"'{n}' ({code_points(n)})" for n in several)
-            yield AdError(f"these names look alike: {listed}", span, f"write {plain} for all of them, or choose another name",
-                          source)
+            help = f"write {plain} for all of them, or choose another name" if plain in names else "choose another name"
+            yield AdError(f"these names look alike: {listed}", span, help, source)
 
 
 def code_points(name: str) -> str:

@@ -13,7 +13,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import RESERVED, Names
+from adcli.lang.ir.names import RESERVED, Names, look
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.ir.sizes import bound_names
@@ -152,9 +152,8 @@ class ComprehensionText:
         assert isinstance(e.op, Comprehension)
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
-        self.fresh = Names()
-        self.fresh.taken = set(writer.taken)
-        self.by: dict[Index | str, Affine] = {i: affine(Index(self.fresh.fresh(i.name))) for i in self.op.indices}
+        self.fresh = Names(writer.taken)
+        self.by: dict[Index | str, Affine] = {i: affine(Index(self.fresh.fresh(look(i.name)))) for i in self.op.indices}
         self.lets: list[str] = []
 
     def line(self) -> str:

@@ -14,13 +14,14 @@ from adcli.lang.syntax.characters import wrong_character
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
 from adcli.lang.syntax.line_ends import laid_out, starts_target
 from adcli.lang.syntax.mend import LONGEST_QUOTE, mended, missing_operator
-from adcli.lang.syntax.scan import OPERAND_END, scan
+from adcli.lang.syntax.scan import LOGICAL, OPERAND_END, scan
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Broken, Statement, Token
 
 PAIRS = {"RPAR": "LPAR", "RBRACK": "LBRACK", "RBRACE": "LBRACE"}
 OPENERS = frozenset(PAIRS.values())
 DECLARATIONS = frozenset(("INPUT", "PARAM", "OUTPUT", "DEF"))
 KEYWORD_KINDS = frozenset((*DECLARATIONS, "IN", "WHERE", "EXISTS"))
+ASSIGNS = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 ALONE = "an expression by itself does nothing"
 CARRY = "an expression in parentheses may span several lines"
 
@@ -227,7 +228,7 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return text if len(text) <= LONGEST_QUOTE and "\n" not in text else "..."
 
     kinds = {t.type for t in unit}
-    if unit[0].type not in KEYWORD_KINDS and not kinds & {"EQUAL", "AUGMENT"} and unit[0].text not in FOREIGN:
+    if unit[0].type not in KEYWORD_KINDS and not kinds & ASSIGNS and unit[0].text not in FOREIGN:
         expression = as_expression(unit, source)
         if isinstance(expression, AdError):
             return expression
@@ -244,6 +245,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
+    if token.text in LOGICAL and name_wanted(unit, index):
+        return fault(f"'{token.text}' is a keyword and cannot be a name", "choose another name")
     keyword = next((t for t in (token, before) if t and t.type in KEYWORD_KINDS), None)
     if keyword and (keyword is token or token.type in ("EQUAL", "COMMA", "OP", "SIGN", "RPAR")):
         return fault(f"'{keyword.text}' is a keyword and cannot be a name", "choose another name", keyword)
@@ -270,6 +273,16 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "LBRACK" and before.type == "NAME":
         return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
+
+
+def name_wanted(unit: list[Token], index: int) -> bool:
+    """Whether a name belongs where a token stands that is none: in a declaration, on the left of an assignment, after `where`."""
+    before = unit[index - 1] if index else None
+    if before and before.type in OPERAND_END:
+        return False
+    assigns = [i for i, t in enumerate(unit) if t.type in ASSIGNS]
+    declares = unit[0].type in DECLARATIONS
+    return (before is not None and before.type == "WHERE") or (not any(i < index for i in assigns) and bool(declares or assigns))
 
 
 def as_expression(unit: list[Token], source: Source) -> int | AdError | None:

@@ -14,6 +14,8 @@ from adcli.lang.syntax.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
             "where": "WHERE", "exists": "EXISTS", "and": "OP", "or": "OP", "not": "NOT"}
+LOGICAL = frozenset(("and", "or", "not"))
+"""Keywords that are operators."""
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
 TERMINALS = r"""
@@ -116,7 +118,8 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
     """Whether a word that the language has is meant as one, and not as a name."""
     if word == "where":   # behind a statement, on its line or the next; elsewhere a value may have this name
         if before in OPERAND_END:
-            return tokens[-1].text != "dup" and FOLLOWED.match(text, end) is not None
+            more = ANOTHER if tokens[-1].text == "dup" else FOLLOWED   # `dup where` duplicates a value of that name
+            return more.match(text, end) is not None
         return before == "SEP" and ANOTHER.match(text, end) is not None
     if word == "exists":
         return before in ("WHERE", "COMMA") and ANOTHER.match(text, end) is not None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from adcli.lang.ir.errors import Source
+from adcli.lang.ir.names import look
 
 ELEMENTS = ("float", "double", "half", "float16", "float32", "float64")
 """Types of elements that mean double."""
@@ -181,7 +182,8 @@ class Tree:
 
 def temporaries(tree: Tree) -> Callable[[], str]:
     """Gives names for temporaries, i1, i2, …, that occur nowhere in the text, a new one at each call."""
-    return (name for n in count(1) if (name := f"i{n}") not in tree.names).__next__
+    taken = set(map(look, tree.names))
+    return (name for n in count(1) if (name := f"i{n}") not in taken).__next__
 
 
 def bare(node: Node) -> Node:

@@ -50,6 +50,13 @@ def test_fresh_names() -> None:
     assert names.fresh("input") == "input_1" and names.fresh("x1") == "x1_1" and names.fresh("x", 1) == "x4"
 
 
+def test_a_fresh_name_looks_like_no_other() -> None:
+    """A text with two names that only their code points tell apart is refused, so none of ours is one."""
+    names = Names(["ᵢ1", "𝑑x", "ﬁ"])
+    assert [names.fresh("i", 1), names.fresh("dx"), names.fresh("fi"), names.fresh("ﬁ"), names.fresh("ｉn")] == [
+        "i2", "dx_1", "fi_1", "ﬁ_2", "ｉn_1"]
+
+
 def test_the_names_of_sizes_are_taken() -> None:
     assert {"M", "N"} <= Names.of(parse("input A(M, N)\nB(j) +=! A(i, j)")).taken
 
