@@ -66,19 +66,28 @@ def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np
 
 def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]:
     """The values as arrays of float64; AdError where one is not real numbers."""
-    return [v if type(v) is np.ndarray and v.dtype is DOUBLE else real_array(name, v)
+    return [v if type(v) is np.ndarray and v.dtype is DOUBLE else real_array(f"input '{name}'", v)
             for name, v in zip(names, values, strict=True)]
 
 
-def real_array(name: str, value: Any) -> np.ndarray:
+def real_array(what: str, value: Any) -> np.ndarray:
+    """The value as an array of float64, `what` it is in messages. AdError where it is not real numbers."""
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise AdError(f"input '{name}': {error}") from None
+    except Exception as error:   # an object says in its own way that it is no array
+        raise AdError(f"{what}: {error or type(error).__name__}") from None
     if array.dtype.kind not in "fiub":
-        what = f"an array of {array.dtype}" if array.ndim else type(value).__name__
-        raise AdError(f"input '{name}' must be real numbers, not {what}")
+        found = f"an array of {array.dtype}" if array.ndim else type(value).__name__
+        raise AdError(f"{what} must be real numbers, not {found}")
     return array.astype(np.float64, copy=False)
+
+
+def one_number(name: str, value: Any) -> float:
+    """The value of an input that is one number."""
+    array = real_array(f"input '{name}'", value)
+    if array.ndim:
+        raise AdError(f"input '{name}' must be one number, not an array")
+    return float(array)
 
 
 def common_shape(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

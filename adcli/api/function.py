@@ -6,7 +6,8 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,8 +48,14 @@ def load(path: str | os.PathLike[str]) -> Function:
     """The Function of a program file. AdError if it is no program, OSError if it cannot be read."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
-    with open(path, "rb") as file:
-        return Function(parse_source(decode(file.read(), os.fspath(path))))
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise AdError(f"the name of a file is a text, not {type(path).__name__}", help="write adcli.load('samples/worked.ad')")
+    try:
+        file = open(path, "rb")
+    except ValueError as error:   # a byte 0, half a character
+        raise AdError(f"no file can have this name: {error}") from None
+    with file:
+        return Function(parse_source(decode(file.read(), os.fsdecode(path))))
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function:
@@ -119,6 +126,7 @@ class Function:
         `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
         'v:x,x,y'; `mode` is auto, forward or reverse.
         """
+        _word("mode", mode)
         return self._derived(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order), wrt, of)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
@@ -127,14 +135,16 @@ class Function:
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
         than 100).
         """
+        _word("mode", mode)
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        made = derivatives.jacobian(self._program, inputs, _names(of), mode, zeros)
+        made = derivatives.jacobian(self._program, inputs, _names(of), mode, zeros if zeros is None else _truth("zeros", zeros))
         return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
+        _word("mode", mode)
         inputs = inputs_to_differentiate(self._program, _names(wrt))
-        made = derivatives.hessian(self._program, inputs, _names(of), mode, zeros)
+        made = derivatives.hessian(self._program, inputs, _names(of), mode, zeros if zeros is None else _truth("zeros", zeros))
         return self._derived(made, wrt, of, ("hessian", tuple(inputs)))
 
     def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
@@ -147,7 +157,7 @@ class Function:
         from adcli.lang.derive.taylor import taylor
         program = self._kept(of)
         inputs = inputs_to_differentiate(program, _names(wrt))
-        return self._derived(taylor(program, inputs, None, order, scaled), wrt, of)
+        return self._derived(taylor(program, inputs, None, order, _truth("scaled", scaled)), wrt, of)
 
     def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
@@ -192,12 +202,15 @@ class Function:
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
         from adcli.codegen.targets import EmitOptions, text
+        _word("style", style)
         return text(self._program, [], EmitOptions(style=style))
 
     def llvm(self, lanes: int = 1) -> str:
         """The program as verified LLVM IR, `lanes` rows at a time: 1, 2, 4 or 8."""
         self._of_scalars("llvm()")
         from adcli.codegen.targets import EmitOptions, llvm
+        if type(lanes) is not int:
+            raise AdError(f"lanes is a whole number, not {type(lanes).__name__}", help="lanes are 1, 2, 4 or 8")
         return llvm(self._program, [], EmitOptions(lanes=lanes))
 
     # -- values
@@ -345,11 +358,30 @@ def _double(name: str, value: float) -> float:
 
 def _names(names: OneOrMore) -> Sequence[str] | None:
     """The names as a list; 'x,y' names two, as on the command line, and 'v:x,x; u:y' are partial derivatives."""
+    if names is None:
+        return None
     if isinstance(names, str):
         return (partials(names) if ":" in names else listed(names)) or [composed(names)]
-    if names is not None and not (isinstance(names, Iterable) and all(isinstance(name, str) for name in names)):
-        raise AdError(f"{names!r} are not names", help="write 'x,y' or ['x', 'y']")
-    return None if names is None else [composed(name) for name in names]
+    try:
+        found = list(names)   # once: it may be a generator
+    except TypeError:
+        found = [names]
+    if not all(isinstance(name, str) for name in found):
+        raise AdError(f"{reprlib.repr(names)} are not names", help="write 'x,y' or ['x', 'y']")
+    return [composed(name) for name in found]
+
+
+def _word(what: str, value: object) -> None:
+    """AdError unless an option is a text, of which what is done with it says whether there is such a one."""
+    if not isinstance(value, str):
+        raise AdError(f"{what} is a word, not {type(value).__name__}")
+
+
+def _truth(what: str, value: object) -> bool:
+    """The value of an option that is True or False."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):   # NumPy's
+        return bool(value)
+    raise AdError(f"{what} is True or False, not {type(value).__name__}")
 
 
 def _some(names: Sequence[str]) -> str:

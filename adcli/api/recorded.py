@@ -2,11 +2,12 @@
 
 What they write is a program of the language, which is then read like any other, so that an operation means the same in both.
 Python's control flow is not in it: a loop is written out, and a condition that depends on a value is an error, since one of its
-arms would never be seen.
+arms would never be seen. What the function itself raises comes out of it as it is.
 """
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
@@ -64,6 +65,11 @@ class Recorded(NDArrayOperatorsMixin):
     def __pos__(self) -> Recorded:
         return self
 
+    __copy__ = __pos__
+
+    def __deepcopy__(self, memo: object) -> Recorded:
+        return self
+
     def __bool__(self) -> NoReturn:
         raise AdError("a Python condition on a value sees only one of its arms",
                       help="write numpy.where(c, a, b), numpy.maximum(a, b) or numpy.minimum(a, b); in a text, c ? a : b")
@@ -103,7 +109,7 @@ def literal(x: Any) -> str:
         return str(int(x))
     if isinstance(x, float | np.floating) or (isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "fiub"):
         return repr(float(x))
-    raise AdError(f"a function of numbers cannot have {type(x).__name__} {x!r} in it")
+    raise AdError(f"a function of numbers cannot have {type(x).__name__} {reprlib.repr(x)} in it")
 
 
 # ---------------------------------------------------------------- the text
@@ -125,6 +131,8 @@ def written(function: Callable[..., Any]) -> str:
     lines = [f"input {name}{default}" for name, default in inputs.items()]
 
     def text(x: Any) -> str:
+        if isinstance(x, Recorded) and id(x) not in texts:
+            raise AdError("a value of another recorded function stands in this one", help="give it to this function as an input")
         return texts[id(x)] if isinstance(x, Recorded) else literal(x)
 
     for step in steps:
@@ -160,7 +168,7 @@ def named(returned: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The results by name: the keys of a dictionary, else f, f2, … as far as no input has that name."""
     if isinstance(returned, Mapping):
         return {str(name): x for name, x in returned.items()}
-    several = returned if isinstance(returned, list | tuple | np.ndarray) and np.ndim(returned) else [returned]
+    several = returned if isinstance(returned, list | tuple) or (isinstance(returned, np.ndarray) and returned.ndim) else [returned]
     return dict(zip(free(inputs), several))  # noqa: B905  # the names have no end
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from adcli.api.arguments import one_number, real_array
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
@@ -82,7 +83,7 @@ def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, float
     missing = [p.name for p in rest if p.default is None and p.name not in fixed]
     if missing:
         raise AdError(f"no value for {', '.join(missing)}", help=f"name it in order, or fix it: scipy({missing[0]}=1.0)")
-    return {p.name: float(fixed.get(p.name, p.default or 0.0)) for p in rest}
+    return {p.name: one_number(p.name, fixed.get(p.name, p.default or 0.0)) for p in rest}
 
 
 def weighted_sum(program: Program) -> tuple[Program, list[str]]:
@@ -99,15 +100,15 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
 
 def joined(x: Any, v: Any, rows: int) -> Vector:
     """The vector and the weights in one."""
-    weights = np.asarray(v, dtype=float).ravel()
+    weights = real_array("the weights", v).ravel()
     if len(weights) != rows:
         raise AdError(f"{plural(len(weights), 'weight')} for {plural(rows, 'output')}")
-    return np.concatenate([np.asarray(x, dtype=float).ravel(), weights])
+    return np.concatenate([real_array("the vector", x).ravel(), weights])
 
 
 def numbers(f: Compiled, inputs: Sequence[str], x: Any, rest: Mapping[str, float]) -> list[float]:
     """All results at a vector."""
-    vector = np.asarray(x, dtype=float).ravel()
+    vector = real_array("the vector", x).ravel()
     if len(vector) != len(inputs):
         raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(len(inputs), 'input')}:"
                       f" {', '.join(inputs[:6])}{', …' if len(inputs) > 6 else ''}")

@@ -131,9 +131,9 @@ def conformed(p: Param, given: Any, where: str = "") -> Array:
     """The value of an input as an array of its kind of elements; its shape is checked where sizes are bound."""
     try:
         array = np.asarray(given)
-    except (ValueError, OverflowError) as error:
+    except Exception as error:   # an object says in its own way that it is no array
         flattened(p.name, given, where)
-        raise AdError(f"{where}input '{p.name}': {error}") from None
+        raise AdError(f"{where}input '{p.name}': {error or type(error).__name__}") from None
     if array.dtype.kind not in "fiub":
         what = f"an array of {array.dtype}" if array.ndim else type(given).__name__
         if array.dtype == object and isinstance(given, list | tuple):

@@ -1,0 +1,52 @@
+"""What a call of the Python interface lets out, whatever it is given: a result or an AdError."""
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+from api_attempts import attempts, misbehaved
+
+import adcli
+
+
+def test_only_an_ad_error_gets_out() -> None:
+    r = random.Random(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")   # of NumPy, for what it converts
+        for k, attempt in zip(range(800), attempts(r), strict=False):
+            if (error := misbehaved(attempt)) is not None:
+                raise AssertionError(f"attempt {k}: {type(error).__name__}: {error}") from error
+
+
+F = adcli.compile("v = x*y")
+
+
+@pytest.mark.parametrize(("attempt", "message"), [
+    (lambda: F.text(3), "style is a word, not int"), (lambda: F.grad(mode=[1, 2]), "mode is a word, not list"),
+    (lambda: F.llvm(1.0), "lanes is a whole number, not float"), (lambda: F.hessian(zeros="no"), "zeros is True or False, not str"),
+    (lambda: F.taylor(2, scaled=2), "scaled is True or False, not int"), (lambda: F.grad(wrt=3), "3 are not names"),
+    (lambda: F.scipy()[0]([1, "a"]), "the vector must be real numbers, not an array of"),
+    (lambda: F.scipy()[0]([1j, 2]), "the vector must be real numbers"), (lambda: F.scipy(y="1"), "input 'y' must be real numbers, not str"),
+    (lambda: F.scipy(y=[1, 2]), "input 'y' must be one number"),
+    (lambda: adcli.load(["f.ad"]), "the name of a file is a text, not list"), (lambda: adcli.load("a\0b"), "no file can have this name"),
+    (lambda: adcli.compile(lambda x: [[x], [x, x]]), "cannot have list")])
+def test_what_is_said_of_arguments_of_the_wrong_kind(attempt, message) -> None:
+    with pytest.raises(adcli.AdError, match=message):
+        attempt()
+
+
+def test_names_may_come_from_a_generator() -> None:
+    assert F.grad(wrt=(n for n in "y"), of=iter(["v"])).outputs == ("v", "dv_dy")
+
+
+def test_what_a_recorded_function_raises_itself_comes_out_as_it_is() -> None:
+    with pytest.raises(ZeroDivisionError):
+        adcli.compile(lambda x: 1/0)
+
+
+def test_values_of_another_recording_are_refused() -> None:
+    kept = []
+    adcli.compile(lambda x: kept.append(x) or x)
+    with pytest.raises(adcli.AdError, match="a value of another recorded function"):
+        adcli.compile(lambda y: y*kept[0])
