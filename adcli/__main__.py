@@ -5,15 +5,24 @@ before the first line of any program (the module `site`, which is slower for an 
 writes imports before this file (older ones: `re`), is beyond our reach.
 """
 import _signal as signal  # what `signal` wraps in enumerations, which take a hundredth of a start
+import os
+import sys
 
 
 def main() -> None:
     """Entry point of the console script."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:   # else the process is to ignore it, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from adcli.main import main as command
+    try:
+        from adcli.main import main as command
+    except Exception as error:   # a file that cannot be read, or is half of one; no memory
+        if sys.stderr is not None:
+            print(f"adcli: error: the installation cannot be read: {error or type(error).__name__}", file=sys.stderr)
+        sys.exit(2)
     command()
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":   # python -m: the folder one is in is not where modules come from, as pip has it
+    if sys.path[:1] in ([""], [os.getcwd()]) and not sys.flags.safe_path:
+        del sys.path[0]
     main()

@@ -122,7 +122,13 @@ def run(args: list[str]) -> int:
     except MemoryError:
         say("adcli: error: not enough memory for this program")
         return 2
-    except Exception as error:
+    except ImportError as error:
+        say(f"adcli: error: the installation cannot be read: {error}")
+        return 2
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":   # of polars, which has said why; no Exception, and in no module
+            say(f"adcli: error: polars has given up: {error}")
+            return 2
         return _defect(error)
 
 
@@ -141,7 +147,7 @@ def _exit_code(args: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _defect(error: Exception) -> int:
+def _defect(error: BaseException) -> int:
     """What to say when adcli itself is wrong; ADCLI_TRACEBACK=1 shows where."""
     if os.environ.get("ADCLI_TRACEBACK"):
         import traceback
@@ -182,14 +188,28 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         discard_unfinished()
         os._exit(130)
+    except (OSError, MemoryError) as error:   # before there is anything to run
+        say(f"adcli: error: {error or 'not enough memory'}")
+        leave(2)
 
 
 def set_up() -> None:
-    """Streams in UTF-8 whatever the locale, and few looks for cycles."""
+    """Streams in UTF-8 whatever the locale, few looks for cycles, and an end where a thread dies that others may wait for."""
+    threading.excepthook = _lost
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace")
     gc.set_threshold(*COLLECT)
+
+
+def _lost(died: threading.ExceptHookArgs) -> None:
+    """A thread has ended by itself, as for want of memory outside all that catches it: so does the process."""
+    error = died.exc_value
+    if error is None or isinstance(error, MemoryError):
+        say("adcli: error: not enough memory for this program")
+    code = 2 if error is None or isinstance(error, MemoryError) else _defect(error)
+    discard_unfinished()
+    leave(code)
 
 
 def leave(code: int) -> None:

@@ -36,10 +36,13 @@ class PointTemplate:
 
     @cached_property
     def fast(self) -> Any:
-        """polars' way, where it is installed and writes numbers as they are wanted."""
+        """polars' way, where it is installed, can be loaded and writes numbers as they are wanted."""
         if not self.plain or find_spec("polars") is None:
             return None
-        from adcli.output import texts_polars
+        try:
+            from adcli.output import texts_polars
+        except ImportError:
+            return None
         return texts_polars
 
     def filled(self, columns: Sequence[np.ndarray], words: Sequence[str] | None) -> bytes:

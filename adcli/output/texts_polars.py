@@ -13,6 +13,11 @@ import polars as pl
 
 from adcli.output.numbers import shortest
 
+try:
+    pl.Series([0.0])
+except NameError:   # where there is too little memory for its library, polars says so in a warning
+    raise ImportError("polars cannot be loaded") from None
+
 
 def texts(values: np.ndarray, other: Callable[[float], str] = shortest) -> pl.Series:
     """The numbers, or their texts where polars would not write all of them as `repr` does: `other` writes those."""

@@ -153,10 +153,11 @@ class Work:
 
 
 def fast_tables() -> Any:
-    """The module that uses polars; None where polars is not installed."""
+    """The module that uses polars; None where polars is not installed or cannot be loaded."""
     try:
         import polars  # noqa: F401  # only whether it is there
+
+        from adcli.rows import tables_polars
     except ImportError:
         return None
-    from adcli.rows import tables_polars
     return tables_polars

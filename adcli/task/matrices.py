@@ -126,7 +126,7 @@ def scipy_coo(matrix: Matrix, values: Sequence[float]) -> coo_array:
     """The matrix at a point as a scipy.sparse.coo_array, both triangles of a symmetric one. AdError without SciPy."""
     try:
         from scipy.sparse import coo_array
-    except ImportError:
+    except ModuleNotFoundError:
         from adcli.lang.ir.extras import missing
         raise missing("a sparse array", "scipy") from None
     import numpy as np

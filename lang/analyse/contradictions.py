@@ -55,7 +55,7 @@ class Contradictions:
         """The value at the point, where multiple precision has one; a 0 may be all that cancellation left."""
         try:
             numbers = mpmath_arithmetic(CONTRADICTION_DIGITS)
-        except ImportError:
+        except ModuleNotFoundError:
             return None
         at = {name: numbers.constant(y) for name, y in self.at.items()}
         x = float(evaluate(with_outputs(program, [result]), at, numbers)[result])

@@ -67,7 +67,7 @@ def available(what: str = "an enclosure") -> None:
     """AdError where python-flint is missing, which `what` needs."""
     try:
         import flint  # noqa: F401  # only whether it is there
-    except ImportError:
+    except ModuleNotFoundError:
         raise missing(what, "python-flint") from None
 
 

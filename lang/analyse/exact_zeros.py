@@ -25,7 +25,7 @@ def nature(e: Equation, values: Mapping[Var, Any], position: int | None = None) 
     far = any(abs(a) >= 2.0 ** MOST_EXPONENT_BITS for a in args)   # an exponential there is infinite even for mpmath
     try:
         x = exactly(e, args, position)
-    except ImportError:
+    except ModuleNotFoundError:
         return UNVERIFIED
     if x is None or x != x:
         return UNVERIFIED

@@ -107,7 +107,7 @@ def meaning_error(value: float, what: Meaning) -> float:
     """The same for a double and its meaning; without mpmath an estimate of what rounding each operation did."""
     try:
         exact = mpmath_arithmetic(40)
-    except ImportError:
+    except ModuleNotFoundError:
         return 4 * math.ulp(value)
     return float(abs(meant(what, exact.functions, exact.constant) - value)) + LEAST_DOUBLE
 

@@ -260,7 +260,7 @@ def enclosed(x: ExactReal, enough: Callable[[Any], bool]) -> Any | None:
     """Bounds of a number that are narrow enough; None where no precision gives them, or python-flint is missing."""
     try:
         from flint import ctx
-    except ImportError:
+    except ModuleNotFoundError:
         return None
     for bits in ENCLOSURE_BITS:
         with ctx.workprec(bits):

@@ -167,6 +167,46 @@ def test_an_interrupt_that_the_process_is_to_ignore_is_ignored():
     assert (ended.stdout, ended.stderr) == (b"f = 1.0\n", b"")
 
 
+@pytest.mark.parametrize("planted, line, said", [
+    ("raise ImportError('libflint.so: cannot map')", "flint: eval -e x --at x=1 --enclose",
+     b"adcli: error: the installation cannot be read: libflint.so: cannot map\n"),
+    ("raise EOFError('half of a file')", "click: eval -e x --at x=1",
+     b"adcli: error: the installation cannot be read: half of a file\n"),
+    ("def __getattr__(name): raise NameError(name)", "polars: eval -e x --at x=1 -o r.parquet",
+     b"adcli: error: the installation cannot be read: polars cannot be loaded\n"),
+    ("def __getattr__(name): raise NameError(name)", "polars: eval -e x --data r.csv -o s.csv", b""),
+    ("class PanicException(BaseException): pass\ndef __getattr__(name): raise PanicException('no thread')",
+     "polars: eval -e x --at x=1 -o r.parquet", b"adcli: error: polars has given up: no thread\n")])
+def test_a_library_that_cannot_be_loaded_is_not_a_missing_one_and_no_defect(tmp_path, planted, line, said):
+    module, _, words = line.partition(": ")
+    (tmp_path / "r.csv").write_text("x\n2\n")
+    (tmp_path / "planted").mkdir()
+    (tmp_path / "planted" / f"{module}.py").write_text(planted)
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path / "planted"), str(ROOT)])}
+    ended = subprocess.run([sys.executable, "-m", "adcli", *words.split()], cwd=tmp_path, env=environment, capture_output=True,
+                           check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2 if said else 0, b"", said)
+
+
+@pytest.mark.parametrize("error, code, said", [("MemoryError", 2, "adcli: error: not enough memory for this program\n"),
+                                               ("KeyError('x')", 70, "internal error: KeyError: 'x'\n")])
+def test_a_thread_that_dies_ends_the_process_and_nobody_waits_for_it(error, code, said):
+    script = (f"import threading\nfrom adcli import main\nmain.set_up()\ndef die(): raise {error}\n"
+              "threading.Thread(target=die).start()\nthreading.Event().wait(30)")
+    command = [sys.executable, "-c", script]
+    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode == code and said in ended.stderr
+
+
+def test_modules_of_the_folder_one_is_in_are_not_imported(tmp_path):
+    for module in ("click", "numpy", "signal"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('planted')")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
+    ended = subprocess.run([sys.executable, "-m", "adcli", "eval", "-e", "1"], cwd=tmp_path, env=environment, capture_output=True,
+                           check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"f = 1.0\n", b"")
+
+
 def imported(*arguments: str) -> set[str]:
     """The top-level packages that a run imports."""
     ended = subprocess.run([sys.executable, "-X", "importtime", "-m", "adcli", *arguments], env=ENVIRONMENT, cwd=ROOT,
