@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
     from adcli.lang.ir.errors import Source
 
-
-
 BATCH = 16
 """How many times as many rows are timed where threads share them; a start of threads must not show."""
+RUNS = 5
+"""Processes of each kind whose start is timed, behind one that is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,18 +136,19 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
 
 
 def start_up(source: Source, program: Program) -> dict[str, float]:
-    """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling."""
+    """Milliseconds of whole processes that compute one gradient, median of five: from the cache, and compiling. (-P: no
+    module of the folder one is in is imported.)"""
     r = random.Random(0)
     at = ",".join(f"{p.name}={r.uniform(0.5, 1.5) if p.low is None or p.high is None else p.low!r}" for p in program.params)
-    command = [sys.executable, "-c", "from adcli.main import main; main()", "grad", "-", *(["--at", at] if at else [])]
+    command = [sys.executable, "-P", "-c", "from adcli.main import main; main()", "grad", "-", *(["--at", at] if at else [])]
     found = {}
     for name, more in (("warm", []), ("cold", ["--no-cache"])):
         times: list[float] = []
-        for _ in range(6):
+        for _ in range(RUNS + 1):
             start = time.perf_counter()
             subprocess.run([*command, *more], input=source.text.encode(), capture_output=True, check=True)
             times.append(time.perf_counter() - start)
-        found[name] = sorted(times[1:])[2] * 1e3
+        found[name] = median(times[1:]) * 1e3
     return found
 
 

@@ -2,9 +2,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
+from adcli.lang.ir.errors import Source
+from adcli.lang.lower.frontend import parse_source
 from command import adcli, succeeds
+
+from adcli.verbs import bench
 
 QUICK = ["--rows", "64", "--seconds", "0"]
 
@@ -21,6 +26,17 @@ def test_figures_of_every_kind():
     assert all(t > 0 for t in times)
     value, gradient = figures["ns_per_row"]["value"], figures["ns_per_row"]["gradient"]
     assert figures["over_value"]["gradient"] == pytest.approx(gradient / value)
+
+
+def test_the_processes_that_are_timed_import_nothing_from_the_folder_one_is_in(tmp_path, monkeypatch):
+    (tmp_path / "click.py").write_text("raise SystemExit('planted')")
+    monkeypatch.chdir(tmp_path)
+    began = []
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *args, **options: began.append(args) or len(began) > 1 or run(*args, **options))
+    source = Source("-e", "v = x\n")
+    bench.start_up(source, parse_source(source))
+    assert len(began) == 2 * (bench.RUNS + 1)
 
 
 def test_rows_are_sampled_from_declared_ranges():
