@@ -72,7 +72,7 @@ def sha256(data: bytes | memoryview) -> bytes:
     """By a module of Python's own, as its `random` does: hashlib brings OpenSSL, which is a twentieth of a warm run."""
     try:
         module = import_module(LEAN_HASHES if len(data) < LONG_DATA else "hashlib")
-    except ImportError:
+    except ModuleNotFoundError:
         module = import_module("hashlib")
     return bytes(module.sha256(data).digest())
 
@@ -101,7 +101,7 @@ def own_hash() -> Any:
     """BLAKE2, which is quick on 1.5 MB without OpenSSL."""
     try:
         return import_module("_blake2").blake2b()
-    except ImportError:
+    except ModuleNotFoundError:
         return import_module("hashlib").blake2b()
 
 
@@ -188,9 +188,7 @@ class Store:
         if self.folder is None or len(data) > LARGEST_ENTRY:
             return
         with self.guarded():
-            os.makedirs(os.path.dirname(self.folder), mode=0o700, exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(self.folder, 0o700)
+            make(self.folder)
             with self.opened() as folder:
                 write(folder, name, data)
                 prune(folder)
@@ -242,6 +240,20 @@ class Store:
                 self.warned = True
         except OSError:
             pass
+
+
+def make(folder: str) -> None:
+    """The folder, below one that belongs to this user or the system: root makes none at other people's, as sudo would have it."""
+    if os.path.lexists(folder):
+        return
+    parent = os.path.dirname(folder)
+    while not os.path.exists(parent):
+        parent = os.path.dirname(parent)
+    if os.stat(parent).st_uid not in (0, os.geteuid()):
+        raise Distrust(f"the cache {folder} would lie at another user's")
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
 
 
 def trust(found: os.stat_result, what: str) -> None:

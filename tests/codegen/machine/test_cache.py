@@ -396,6 +396,21 @@ def test_somebody_elses_folder(folder, compiles, monkeypatch):
     assert len(compiles) == 2 and len(files(folder)) == 1
 
 
+def test_no_folder_is_made_at_somebody_elses(folder, compiles, monkeypatch):
+    """As with sudo, which keeps HOME: a folder of root's in there would stand in the way of its owner ever after."""
+    folder.parents[1].mkdir(exist_ok=True)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(os, "stat", lambda path, look=os.stat, **options: owned(look(path, **options), os.getuid() + 2))
+    ended = adcli(*RUN)
+    assert (ended.code, ended.err) == (0, f"adcli: warning: the cache {folder} would lie at another user's: not used\n")
+    assert not folder.parent.exists()
+
+
+def owned(found, user):
+    """The same, of another owner."""
+    return os.stat_result([*found[:4], user, *found[5:10]])
+
+
 def test_somebody_elses_entry(store, folder, monkeypatch):
     store.put(NAME, b"content")
     original = cache.trust
