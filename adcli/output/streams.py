@@ -23,7 +23,7 @@ BYTES_AT_ONCE = 1 << 20
 STANDARD = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 _unfinished: set[str] = set()
-"""Temporary files that a sudden end must remove."""
+"""Temporary files and folders that a sudden end must remove."""
 _writing = threading.Lock()
 """Held while a piece that must not be cut is being written."""
 _numbers = itertools.count(1)
@@ -66,12 +66,21 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
     elif path == "":
         raise AdError("-o needs a file name", help="write -o FILE")
-    elif os.path.exists(path) and not os.path.isfile(path):
+    elif not regular(path):
         with open(path, "wb") as stream:
             yield stream
     else:
         with _renamed(os.path.realpath(path), path) as stream:
             yield stream
+
+
+def regular(path: str) -> bool:
+    """Whether there is a regular file or none. OSError where the system does not let us look, as at a link that somebody else put
+    into a folder of everybody's (`fs.protected_symlinks`)."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
 
 
 def write_points(stream: BinaryIO, points: Iterable[str]) -> None:
@@ -180,6 +189,18 @@ def _created(temporary: str, shown: str) -> BinaryIO:
         raise type(error)(error.errno, error.strerror, shown) from None
 
 
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A folder that only this user can look into, as long as it is needed."""
+    from tempfile import TemporaryDirectory
+    with TemporaryDirectory(prefix="adcli-") as folder:
+        _unfinished.add(folder)
+        try:
+            yield folder
+        finally:
+            _unfinished.discard(folder)
+
+
 def say(message: object) -> None:
     """A message on standard error, as long as there is one."""
     if sys.stderr is not None:
@@ -188,9 +209,13 @@ def say(message: object) -> None:
 
 
 def discard_unfinished() -> None:
-    """Remove the temporary files of a run that ends now, after the piece that is being written, if that does not take long.
+    """Remove the temporary files and folders of a run that ends now, after the piece that is being written, if that is soon.
     Nothing is written in one piece afterwards."""
     _writing.acquire(timeout=0.5)
     for temporary in list(_unfinished):
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            if os.path.isdir(temporary):
+                from shutil import rmtree
+                rmtree(temporary, ignore_errors=True)
+            else:
+                os.unlink(temporary)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -24,7 +23,7 @@ from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.progress import Progress
-from adcli.output.streams import packed_destination, require_parquet, say, write_rows
+from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Work, fast_tables
 from adcli.rows.dialect import dialect
@@ -177,7 +176,7 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         fast = fast_tables()
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             path = os.path.join(folder, "rows.csv")
             with open(path, "wb") as rows:
                 self._write(rows.write)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -18,6 +17,7 @@ import polars as pl
 from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import non_finite
+from adcli.output.streams import temporary_folder
 from adcli.output.texts_polars import filled, number_texts, separated, texts
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
 from adcli.rows.dialect import Dialect
@@ -243,7 +243,7 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
             columns.append((column.str.replace(",", ".", literal=True) if comma else column).cast(pl.Float64))
         else:
             columns.append(column)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, "rows.parquet")
         frame.select(columns).sink_parquet(path)
         with open(path, "rb") as made:
