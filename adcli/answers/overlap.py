@@ -1,6 +1,8 @@
 """Blocks of points or rows worked on in threads: results leave in order, and few blocks are under way at a time."""
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +15,12 @@ Block = TypeVar("Block")
 Done = TypeVar("Done")
 
 
+logging.getLogger("concurrent.futures").addHandler(logging.NullHandler())   # its last words, where a thread dies
+
+LOOK = 1.0
+"""Seconds between looks whether those who work are still alive."""
+
+
 class Pool(ThreadPoolExecutor):
     """Threads, as many of those wanted as the system has: what finds none is done at once."""
 
@@ -23,6 +31,15 @@ class Pool(ThreadPoolExecutor):
             done: Future[Any] = Future()
             done.set_result(fn(*args, **kwargs))
             return done
+
+    def result(self, future: Future[Done]) -> Done:
+        """What is ready. MemoryError where a thread has ended that had too little memory left to say so."""
+        while not future.done():
+            with contextlib.suppress(TimeoutError):
+                future.exception(LOOK)
+            if not future.done() and not all(thread.is_alive() for thread in self._threads):
+                raise MemoryError
+        return future.result()
 
 
 def threads(jobs: int | None) -> int:
@@ -40,8 +57,8 @@ def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], thr
             if block is not None:
                 pending.append(pool.submit(work, block))
             while pending and (block is None or len(pending) > threads):
-                yield pending.popleft().result()
+                yield pool.result(pending.popleft())
         while pending:
-            yield pending.popleft().result()
+            yield pool.result(pending.popleft())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

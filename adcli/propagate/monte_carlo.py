@@ -118,7 +118,7 @@ def sample(experiment: Experiment, samples: int | None, seed: int, coverage: flo
     together = np.zeros((len(first) + 1, len(first) + 1))
     with Pool(threads) as pool:
         while group := list(islice(blocks, 4 * threads if samples else min(4 * threads, look - taken))):
-            for found, more in pool.map(reduced, group):
+            for found, more in map(pool.result, [pool.submit(reduced, block) for block in group]):
                 together += more
                 for tally, block in zip(tallies, found, strict=True):
                     tally.take(block)

@@ -107,13 +107,21 @@ def shared(kernel: Kernel, inputs: Pointers, outputs: Pointers, rows: int, jobs:
         jobs = processors() if rest > WORTH_A_THREAD else 1
     share = -(-(rows - begin) // (jobs * kernel.lanes)) * kernel.lanes
     parts = [(inputs, outputs, at, min(rows, at + share), kernel.workspace()) for at in range(begin, rows, max(share, 1))]
-    threads = [threading.Thread(target=kernel, args=part) for part in parts[1:]]
+    done: list[None] = []
+
+    def work(*part: Any) -> None:
+        kernel(*part)
+        done.append(None)
+
+    threads = [threading.Thread(target=work, args=part) for part in parts[1:]]
     refused = [part for part, thread in zip(parts[1:], threads, strict=True) if not started(thread)]
     for part in (*parts[:1], *refused):
-        kernel(*part)
+        work(*part)
     for thread in threads:
         if thread.ident is not None:
             thread.join()
+    if len(done) < len(parts):   # a thread had too little memory even to call the kernel
+        raise MemoryError
 
 
 def started(thread: threading.Thread) -> bool:

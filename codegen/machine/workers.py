@@ -14,11 +14,12 @@ from adcli.codegen.machine.kernel import started
 
 
 class _Work:
-    """Parts under way. `busy` counts those who are at one."""
+    """Parts under way. `busy` counts those who are at one; `fault` is what one of them met."""
 
     def __init__(self, function: Callable[[int], None], parts: Sequence[int]) -> None:
         self.function, self.left, self.busy = function, iter(parts), 0
         self.changed = threading.Condition()
+        self.fault: BaseException | None = None
 
     def take(self) -> None:
         """Do parts until there are none."""
@@ -30,15 +31,19 @@ class _Work:
                 self.busy += 1
             try:
                 self.function(part)
+            except BaseException as fault:
+                self.fault = fault
             finally:
                 with self.changed:
                     self.busy -= 1
                     self.changed.notify_all()
 
     def finish(self) -> None:
-        """Wait for the parts that others are at."""
+        """Wait for the parts that others are at. What stood in the way of any part is raised here."""
         with self.changed:
             self.changed.wait_for(lambda: not self.busy)
+        if self.fault is not None:
+            raise self.fault
 
 
 class Workers:

@@ -1,9 +1,11 @@
 """Blocks in threads: in order, and where there are no threads all the same."""
 import threading
+from concurrent.futures import Future
 
 import pytest
 from command import adcli, succeeds
 
+from adcli.answers import overlap
 from adcli.answers.overlap import overlapped
 
 ROWS = ("x,y\n" + "".join(f"{i},{i}.5\n" for i in range(50_000))).encode()
@@ -36,3 +38,13 @@ def test_rows_and_samples_need_no_threads(few_threads):
 def test_a_fault_of_the_work_is_its_own(few_threads):
     with pytest.raises(ZeroDivisionError):
         list(overlapped(lambda i: 1 // i, iter([1, 0]), 2))
+
+
+def test_a_thread_that_ends_without_a_word_is_not_waited_for(monkeypatch):
+    """As where there is no memory left to say that there is none."""
+    def dies(*given):
+        raise MemoryError
+    monkeypatch.setattr(overlap, "LOOK", 0.01)
+    monkeypatch.setattr(Future, "set_exception", dies)
+    with pytest.raises(MemoryError):
+        list(overlapped(dies, iter([1, 2]), 2))

@@ -99,3 +99,25 @@ def test_a_process_may_fork_while_a_thread_compiles(delay: float) -> None:
     """The child compiles what it calls, including what the thread was at: it hung, for a lock whose owner it does not have."""
     ended = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS, str(delay)], timeout=60, check=False)
     assert ended.returncode == 0
+
+
+def refuses(*given: Any) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        raise MemoryError
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_part_that_a_thread_could_not_do_is_no_result(monkeypatch):
+    """Without a word it would leave what was in memory before as its numbers."""
+    kernel = compile_program(parse("v = x*x\n"))
+    memory = kernels.pointers([np.zeros(80_000).ctypes.data])
+    monkeypatch.setattr(kernels.Kernel, "__call__", refuses)
+    with pytest.raises(MemoryError):
+        kernels.shared(kernel, memory, memory, 80_000, 2)
+    workers, met = Workers(), threading.Barrier(2)
+    with pytest.raises(MemoryError):
+        workers.share(lambda part: (met.wait(), refuses()), [0, 1], 2)
+    assert workers.count == 1
+    done: list[int] = []
+    workers.share(done.append, list(range(9)), 2)
+    assert sorted(done) == list(range(9))
