@@ -5,7 +5,6 @@ before the first line of any program (the module `site`, which is slower for an 
 writes imports before this file (older ones: `re`), is beyond our reach.
 """
 import _signal as signal  # what `signal` wraps in enumerations, which take a hundredth of a start
-import os
 import sys
 
 
@@ -23,6 +22,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":   # python -m: the folder one is in is not where modules come from, as pip has it
-    if sys.path[:1] in ([""], [os.getcwd()]) and not sys.flags.safe_path:
+    if not sys.flags.safe_path:
         del sys.path[0]
     main()

@@ -10,6 +10,7 @@ else is ignored with a warning. Whatever the disk or the system refuses means on
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -250,7 +251,7 @@ def make(folder: str) -> None:
     while not os.path.exists(parent):
         parent = os.path.dirname(parent)
     if os.stat(parent).st_uid not in (0, os.geteuid()):
-        raise Distrust(f"the cache {folder} would lie at another user's")
+        raise PermissionError(errno.EPERM, "would lie in a folder of another user", folder)
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
