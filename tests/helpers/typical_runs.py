@@ -230,7 +230,7 @@ def wrong(name: str, ended: Ended, old: bool, signals: Sequence[int] = (), exact
     want, r = expected(name), RUNS[name]
     answered = ended.code == 0 and same(ended.out, want.out, exact) and same(ended.file, want.file, exact)
     if not r.of_command:   # Python's own words, for whatever Python was refused
-        return None if answered or ended.code in (1, 120) or -ended.code in signals else f"it ends with {ended.code}"
+        return None if answered or ended.code in (1, 2, 120) or -ended.code in signals else f"it ends with {ended.code}"
     if "SystemError: error return without exception set" in ended.err:   # Python itself, out of memory
         return None
     if said := UNSAYABLE.search(ended.err):

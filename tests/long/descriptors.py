@@ -9,6 +9,7 @@ import contextlib
 import os
 import random
 import subprocess
+import threading
 import time
 from collections import Counter
 from fcntl import F_DUPFD_CLOEXEC, fcntl
@@ -121,5 +122,13 @@ def handle(kind: str, i: int, file: Path, stack: contextlib.ExitStack) -> int | 
             return keep(ends[i > 0])
         case _:
             main, own = os.openpty()
-            keep(main)
+            threading.Thread(target=drained, args=(main,), daemon=True).start()
             return keep(own)
+
+
+def drained(terminal: int) -> None:
+    """What is written to a terminal is taken; once nobody has it open any more, it is closed."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 1 << 16):
+            pass
+    os.close(terminal)

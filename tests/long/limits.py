@@ -54,6 +54,7 @@ NO_PAGES = "import ctypes; ctypes.CDLL(None).prctl(65, 1, 0, 0, 0)"
 NO_FILES = "import os; os.memfd_create = lambda *given: os.open('/absent', 0)"
 NO_MEMORY = "import _testcapi, adcli.__main__, adcli.main; _testcapi.set_nomemory({}, {})"
 NO_PROC = ("unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "-")
+NO_FOLDER = ("sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "-")
 HARMLESS = (
     Limit("no executable memory", before=NO_PAGES),
     Limit("/proc not mounted", front=NO_PROC, exact=False),   # where the processor's features are read
@@ -78,7 +79,7 @@ HARMLESS = (
 def drawn(r: random.Random) -> Limit:
     """A limit at random: of memory as often as all others together."""
     k = int(2 ** r.uniform(14.6, 22))   # 25 MB to 4 GB
-    match r.randrange(14):
+    match r.randrange(15):
         case 0 | 1 | 2:
             return Limit(f"ulimit -v {k}", ((resource.RLIMIT_AS, k << 10),))
         case 3:
@@ -94,6 +95,8 @@ def drawn(r: random.Random) -> Limit:
             return Limit(f"ulimit -n {n}", ((resource.RLIMIT_NOFILE, n),))
         case 9:
             return Limit("neither executable memory nor files of memory", before=f"{NO_PAGES}; {NO_FILES}", exact=False)
+        case 10:
+            return Limit("a folder that is no more", front=NO_FOLDER)
         case _:
             return r.choice(HARMLESS)._replace(harmless=True)
 
@@ -132,6 +135,6 @@ def replay(data: bytes, command: Command) -> str | None:
         for which, most in limit.resources:
             resource.setrlimit(which, (most, most))
 
-    if limit.front and os.system(" ".join([*limit.front[:2], "true", "2>/dev/null"])):
+    if limit.front is NO_PROC and os.system(" ".join([*limit.front[:2], "true", "2>/dev/null"])):
         return None   # no namespaces here
     return tried(name, state == "warm", file == "old", go, exact=limit.exact, harmless=limit.harmless)

@@ -65,7 +65,9 @@ def replay(data: bytes, command: Command) -> str | None:
 
     def go(p: Place) -> Ended:
         ended = traced(p, name, ["-o", os.devnull, "-e", f"trace={call}", "-e", f"inject={inject}"])
-        return ended._replace(left=()) if call in ("unlink", "unlinkat") else ended
+        if call.startswith("unlink"):
+            return ended._replace(left=())
+        return ended._replace(err=ended.err or "not even this") if call.startswith("write") else ended
 
     return tried(name, state == "warm", file == "old", go)
 
