@@ -71,4 +71,5 @@ def test_a_finding_of_old_is_none_today(path, tmp_path, monkeypatch):
 
 def test_the_command_names_an_unknown_part() -> None:
     got = subprocess.run([sys.executable, str(ROOT / "tests/long/run"), "nothing"], capture_output=True, text=True, check=False)
-    assert got.returncode == 2 and "no part 'nothing'; there are" in got.stderr and all(name in got.stderr for name in harness.part_names())
+    assert got.returncode == 2 and "no part 'nothing'; there are" in got.stderr
+    assert all(name in got.stderr for name in harness.part_names())

@@ -9,10 +9,12 @@ from typical_runs import OLD, Ended, tried, wrong
 
 WELL = Ended(0, b"v = 1.5\n", "", b"\0whole", ())
 RIGHT = [WELL, Ended(2, b"", "adcli: error: too little\n", None, ()), Ended(2, b"v =", "adcli: error: full\n", OLD, ()),
-         Ended(-15, b"", "", None, (".r.csv.1-1.part",)), Ended(130, b"", "", OLD, ()), Ended(2, b"", "adcli: error: x\n", b"\0whole", ())]
+         Ended(-15, b"", "", None, (".r.csv.1-1.part",)), Ended(130, b"", "", OLD, ()),
+         Ended(2, b"", "adcli: error: x\n", b"\0whole", ())]
 WRONG = [WELL._replace(out=b"v = 1.25\n"), WELL._replace(file=None), WELL._replace(file=b"\0who"), WELL._replace(left=("tmp",)),
          WELL._replace(code=70, err="internal error: x"), Ended(2, b"", "Traceback (most recent call last)", None, ()),
-         Ended(2, b"", "", None, ()), Ended(2, b"w", "adcli: error: x\n", None, ()), Ended(2, b"", "adcli: error: x\n", b"\0w", ()),
+         Ended(2, b"", "", None, ()), Ended(2, b"w", "adcli: error: x\n", None, ()),
+         Ended(2, b"", "adcli: error: x\n", b"\0w", ()),
          Ended(-11, b"", "", None, ()), Ended(-15, b"", "", b"\0w", ()), Ended(-15, b"", "", None, ("r.csv",))]
 
 
