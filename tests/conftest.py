@@ -7,6 +7,8 @@ Every run draws new programs, from a seed that it says first, and again where a 
 """
 import gc
 import os
+import sys
+from collections import defaultdict
 from functools import lru_cache
 
 import hypothesis
@@ -19,6 +21,7 @@ from session_seed import VARIABLE, drawn, session_seed
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-programs", action="store_true", help="write today's stages into tests/programs")
     parser.addoption("--seed", type=int, help="what the tests draw; a new one in every run, if not given")
+    parser.addoption("--rows", type=int, default=sys.maxsize, help="of the rows of a table that a test runs, at most so many")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,8 +45,15 @@ def say_seed(config: pytest.Config) -> None:
         terminal.write_line(f"seed {session_seed()}: --seed {session_seed()} draws the same again")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Property tests draw from the seed of the run too, each in its own way."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave so many rows of each test as are asked for, evenly spread over its table. Property tests draw from the seed of the run
+    too, each in its own way."""
+    most, tables = config.getoption("--rows"), defaultdict(list)
+    for item in items:
+        tables[item.nodeid.partition("[")[0]].append(item)
+    kept = {rows[i * len(rows) // min(most, len(rows))] for rows in tables.values() for i in range(min(most, len(rows)))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
     for item in items:
         test = getattr(item, "obj", None)
         if hypothesis.is_hypothesis_test(test):

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Mutation testing: do the tests notice when a file is wrong?
+
+    python tests/tools/mutate.py codegen/machine/cache.py [FILE …] [--most 60] [--seed 1] [--wider tests/test_manual.py]
+
+Each mutant is one small change of one file, made by the operators of mutmut (the extra `mutation`), to which negated
+conditions are added. It is put into a copy of the project with an environment of its own, so that every test sees the
+mutant, those that start processes included. The tests of the file run first, then those of its room, then those of
+`--wider`: a mutant is killed by the first that fails or takes far longer than it does without the mutant. Survivors are
+printed as the difference that no test noticed.
+
+Left out are annotations, triple-quoted texts, the letter case of texts, and None for an argument or for what is assigned,
+which every test notices that comes by: that is what coverage is for. What is the same program, or the same but for its
+speed, is listed with the reason in `mutants_alike.txt`. Places are drawn, then one mutant of each, so that a long sum has
+no more weight than a comparison.
+"""
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import queue
+import random
+import re
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "helpers")]
+from test_rooms import TESTED_AS  # noqa: E402
+
+ALIKE = Path(__file__).with_name("mutants_alike.txt")
+PATIENCE = 4, 20.0
+"""A stage may take so many times what it takes without a mutant, and so many seconds more."""
+
+
+class Mutant(NamedTuple):
+    """One change: the file (from the root), its lines before and after, without indentation, and the whole new text."""
+
+    file: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    text: str
+    difference: str
+
+
+class Alike(NamedTuple):
+    """Mutants that no test can tell from the program: the file, its lines before and after (none: whatever), the reason."""
+
+    file: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+    reason: str
+
+
+# ---------------------------------------------------------------- mutants
+
+def places(text: str) -> list[list[Callable[[], str]]]:
+    """The places of a text of Python that can be changed: for each what makes the text of each of its mutants."""
+    import libcst
+    from mutmut.mutation.mutators import mutation_operators, operator_arg_removal, operator_assignment
+
+    module = libcst.parse_module(text)
+    others = [row for row in mutation_operators if row[1] not in (operator_arg_removal, operator_assignment)]
+    operators = [*others, (libcst.If, negated), (libcst.While, negated), (libcst.Call, shortened)]
+    found = []
+
+    class Places(libcst.CSTVisitor):
+        def on_visit(self, node: libcst.CSTNode) -> bool:
+            if isinstance(node, libcst.Annotation | libcst.Import | libcst.ImportFrom):
+                return False
+            made = [new for kind, operator in operators if isinstance(node, kind) for new in operator(node)]
+            if isinstance(node, libcst.SimpleString):
+                made = made[:1]   # the others change letters between small and capital
+            if made:
+                found.append([partial(changed, module, node, new) for new in made])
+            return True
+
+    module.visit(Places())
+    return found
+
+
+def changed(module: Any, node: Any, new: Any) -> str:
+    return str(module.deep_replace(node, new).code)
+
+
+def negated(node: Any) -> Iterator[Any]:
+    """A condition turned round, which mutmut does only where it has an operator."""
+    import libcst
+    inner = node.test.with_changes(lpar=[libcst.LeftParen()], rpar=[libcst.RightParen()])
+    yield node.with_changes(test=libcst.UnaryOperation(operator=libcst.Not(), expression=inner),
+                            whitespace_before_test=libcst.SimpleWhitespace(" "))
+
+
+def shortened(node: Any) -> Iterator[Any]:
+    """A call without one of its arguments."""
+    from mutmut.mutation.mutators import operator_arg_removal
+    return (new for new in operator_arg_removal(node) if len(new.args) < len(node.args))
+
+
+def compiles(text: str) -> bool:
+    try:
+        compile(text, "", "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
+
+
+def compared(file: str, before: str, after: str) -> Mutant:
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    removed, added = (tuple(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+    return Mutant(file, removed, added, after, "\n".join(lines))
+
+
+def listed(text: str) -> list[Alike]:
+    """The blocks of a list of mutants alike, which are parted by empty lines."""
+    blocks = []
+    for block in re.split(r"\n\s*\n", text):
+        lines = block.strip().splitlines()
+        if all(line.startswith("#") for line in lines):
+            continue
+        reason = " ".join(line[1:].strip() for line in lines if line[0] == "#")
+        (file,) = (line for line in lines if line[0] not in "#+-")
+        removed, added = (tuple(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+        blocks.append(Alike(file, removed, added, reason))
+    return blocks
+
+
+def is_alike(mutant: Mutant, alike: Iterable[Alike]) -> bool:
+    return any((a.file, a.removed) == (mutant.file, mutant.removed) and a.added in ((), mutant.added) for a in alike)
+
+
+def sample(files: Iterable[str], most: int, seed: int) -> tuple[list[Mutant], int]:
+    """At most so many mutants, each of another place, and the number of places. What is no Python or alike is no mutant."""
+    chance, alike = random.Random(seed), listed(ALIKE.read_text(encoding="utf-8"))
+    sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
+    every = [(file, made) for file, text in sources.items() for made in places(text)]
+    drawn: list[Mutant] = []
+    for file, made in chance.sample(every, len(every)):
+        texts = (make() for make in chance.sample(made, len(made)))
+        new = (compared(file, sources[file], text) for text in texts if compiles(text))
+        drawn += [m for m in new if m.removed != m.added and not is_alike(m, alike)][:1] if len(drawn) < most else []
+    return drawn, len(every)
+
+
+# ---------------------------------------------------------------- tests
+
+def mirrors(file: str) -> list[str]:
+    """The tests of a file: where one looks, or where tests/test_rooms.py says."""
+    module = Path(file).with_suffix("")
+    names = {f"test_{module.name}.py", f"test_{module.name.removeprefix('tensor_')}.py"}
+    own = [p for name in sorted(names) if (p := ROOT / "tests" / module.parent / name).exists()]
+    said = [p for tests, patterns in TESTED_AS.items() if any(fnmatch(module.as_posix(), p) for p in patterns)
+            for p in sorted((ROOT / "tests").glob(tests))]
+    return [p.relative_to(ROOT).as_posix() for p in dict.fromkeys([*own, *([] if own else said)])]
+
+
+def stages(file: str, wider: Iterable[str]) -> list[tuple[str, ...]]:
+    """What is run, one after the other until a mutant is killed."""
+    own, room = tuple(mirrors(file)), f"tests/{Path(file).parent.as_posix()}"
+    others = tuple(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / room).glob("test_*.py")))
+    rest = tuple(p for p in others if p not in own)
+    return [stage for stage in (own, rest, *((w,) for w in wider)) if stage]
+
+
+class Copy:
+    """A copy of the project, installed in an environment of its own that shares the packages of others with this one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "project"
+        ignored = shutil.ignore_patterns(".git", ".venv", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+        shutil.copytree(ROOT, self.root, ignore=ignored)
+        environment = folder / "environment"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+        self.python = environment / "bin" / "python"
+        (packages,) = environment.glob("lib/python*/site-packages")
+        (packages / "others.pth").write_text("\n".join(site.getsitepackages()), encoding="utf-8")
+        install = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-e", str(self.root)]
+        subprocess.run([str(self.python), *install], check=True, capture_output=True)
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1",
+                            "PATH": os.pathsep.join([str(self.python.parent), os.environ["PATH"]])}
+        self.usual: dict[tuple[str, ...], float] = {}
+
+    def run(self, tests: tuple[str, ...], limit: float | None) -> tuple[bool, str]:
+        """Whether these tests hold within so many seconds, and what pytest says."""
+        command = [str(self.python), "-m", "pytest", "-n0", "-x", "-q", "--no-header", "--tb=line", *tests]
+        running = subprocess.Popen(command, cwd=self.root, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace", start_new_session=True)
+        try:
+            said, _ = running.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
+            return False, f"no end after {limit:.0f} s"
+        return running.returncode == 0, said
+
+    def learn(self, tests: tuple[str, ...]) -> None:
+        """How long these tests take without a mutant; they must hold."""
+        if tests not in self.usual:
+            start = time.monotonic()
+            holds, said = self.run(tests, None)
+            if not holds:
+                raise SystemExit(f"without a mutant:\n{said}")
+            self.usual[tests] = time.monotonic() - start
+
+    def killer(self, mutant: Mutant, wider: Iterable[str]) -> str | None:
+        """What killed a mutant; None where it survives."""
+        place = self.root / mutant.file
+        before = place.read_text(encoding="utf-8")
+        wanted = stages(mutant.file, wider)
+        for tests in wanted:
+            self.learn(tests)
+        place.write_text(mutant.text, encoding="utf-8")
+        try:
+            for tests in wanted:
+                holds, said = self.run(tests, PATIENCE[0] * self.usual[tests] + PATIENCE[1])
+                if not holds:
+                    return first_failure(said)
+        finally:
+            place.write_text(before, encoding="utf-8")
+        return None
+
+
+def first_failure(said: str) -> str:
+    faults = (line for line in said.splitlines() if line.startswith(("FAILED", "ERROR", "no end")))
+    return next(faults, said[-200:]).split(" - ")[0]
+
+
+# ---------------------------------------------------------------- command
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", help="of the package, from the root of the project")
+    parser.add_argument("--most", type=int, default=60, help="mutants at most (60)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wider", action="append", default=[], metavar="TESTS", help="run last, for what still lives")
+    parser.add_argument("--processes", type=int, default=1, help="copies of the project at work at the same time (1)")
+    given = parser.parse_args(args)
+    drawn, number = sample(given.files, given.most, given.seed)
+    print(f"{len(drawn)} mutants at {number} places, seed {given.seed}", flush=True)
+    survivors = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.processes) as pool:
+        idle: queue.Queue[Copy] = queue.Queue()
+        for i in range(given.processes):
+            idle.put(Copy(Path(folder) / str(i)))
+
+        def judge(mutant: Mutant) -> str | None:
+            copy = idle.get()
+            try:
+                return copy.killer(mutant, given.wider)
+            finally:
+                idle.put(copy)
+
+        for mutant, killer in zip(drawn, pool.map(judge, drawn), strict=True):
+            survivors += killer is None
+            verdict = f"killed by {killer}" if killer else "survived"
+            print(f"{mutant.file}\n{mutant.difference}\n{verdict}\n", flush=True)
+    killed = len(drawn) - survivors
+    print(f"{killed} of {len(drawn)} killed: {killed / max(1, len(drawn)):.0%}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
