@@ -290,7 +290,7 @@ def span(name: str, text: str) -> GridRange:
         low, high = ends if len(ends) == 2 and all(ends) else ("0", "1")
         raise AdError(f"{name}={text}: a range is first:last:count", help=f"write {name}={low}:{high}:11 for 11 points")
     first, last, count = (value(name, field) for field in fields)
-    if count != count or count < 1 or count != math.floor(count) or count > LONGEST_RANGE:
+    if not 1 <= count <= LONGEST_RANGE or count != math.floor(count):
         raise AdError(f"{name}={text}: the count must be a whole number, 1 or more")
     if not (math.isfinite(first) and math.isfinite(last)):
         raise AdError(f"{name}={text}: the ends of a range must be finite")

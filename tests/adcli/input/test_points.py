@@ -5,10 +5,17 @@ import csv
 import io
 import math
 import pathlib
+import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from adcli.lang.ir import Param
+from adcli.lang.ir.errors import AdError, Note
+from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
+
+from adcli.input.points import GridRange, first_outside, joined, need_headings, parts, points, require_point, within
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -130,3 +137,132 @@ def npy(numbers):
 def test_what_standard_input_cannot_be(args, given, said):
     ended = adcli("eval", *args, stdin=given)
     assert (ended.code, said in ended.err) == (2, True), ended.err
+
+
+# ---------------------------------------------------------------- laws
+
+def test_all_points_of_a_range_are_those_one_by_one() -> None:
+    """At once, in NumPy, and one by one: each the double nearest to the exact value, also where steps leave whole doubles."""
+    r = random.Random(3)
+    for _ in range(300):
+        digits, count = r.choice((0, 1, 3, 7, 8, 12, 16)), r.choice((1, 2, 3, 7, 40))
+        first = Fraction(r.randint(-10**digits, 10**digits), 10**r.randint(0, digits))
+        last = first if count == 1 else Fraction(r.randint(-10**digits, 10**digits), 10**r.randint(0, digits))
+        grid = GridRange("x", first, last, count)
+        index = np.array([r.randrange(count) for _ in range(9)] + [0, count - 1])
+        exact = [first + (last - first) * Fraction(i, max(1, count - 1)) for i in index.tolist()]
+        assert grid.values(index).tolist() == [grid[i]["x"] for i in index.tolist()] == list(map(float, exact))
+
+
+@pytest.mark.parametrize("pieces", [
+    ["x=1"], ["x=1", "y=2"], ["A=[1,2]", "B=[[1,2],[3,4]]", "x=@f.json"], ["A=[[[1]],[[2]]]", "x=0:1:3", ""], ["", ""],
+    ["A=]", "x=1"], ["x=1", "A=[1,2]"], ["A=[", "x=1"]])
+def test_commas_outside_of_brackets_part_a_point(pieces: list[str]) -> None:
+    unclosed = "[" in ",".join(pieces) and ",".join(pieces).count("[") > ",".join(pieces).count("]")
+    assert list(parts(",".join(pieces))) == ([",".join(pieces)] if unclosed else pieces)
+
+
+def program(*names: str, **defaults: float) -> tuple[Param, ...]:
+    inputs = [*names, *(f"{name} = {x!r}" for name, x in defaults.items())]
+    return parse(f"input {', '.join(inputs)}\nv = {' + '.join((*names, *defaults))}\n").params
+
+
+@pytest.mark.parametrize(("names", "given", "unused"), [
+    (["x1", "x2"], "x0=1,x1=2,x2=3", ["x0"]), (["x1", "x2"], "x0=1,x1=2,x2=3,x10=1", ["x0", "x10"]), (["x1"], "x1=1", [])])
+def test_components_that_a_formula_does_not_use_are_no_mistake(names: list[str], given: str, unused: list[str]) -> None:
+    said: list[str] = []
+    [point] = points(program(*names), [given], said.append)
+    assert list(point) == names and said == [f"note: the program does not use {name}" for name in unused]
+
+
+@pytest.mark.parametrize("given", ["x1=1,y0=1", "x1=1,x=1", "x1=1,z=1"])
+def test_other_names_are_one(given: str) -> None:
+    with pytest.raises(AdError, match=f"no input '{given[5:].partition('=')[0]}'"):
+        list(points(program("x1", z2=0.0), [given], print))
+
+
+@pytest.mark.parametrize(("names", "defaults", "specs", "one"), [
+    (["x", "y"], {}, ["x=1", "y=2"], True), (["x", "y"], {}, ["x=1", "x=2"], False),
+    (["x", "y"], {}, ["x=1,y=2", "x=1"], False), (["x", "y"], {}, ["@f", "y=2"], False),
+    (["x", "y"], {}, [" x = 1", "y = 2,"], True), (["x"], {"y": 0.0}, ["y=1", "x=2"], False),
+    (["x", "y"], {"z": 0.0}, ["z=1", "x=2", "y=3"], True), (["x", "y"], {}, ["x=1"], False), (["x"], {}, [], False)])
+def test_options_are_one_point_where_each_alone_lacks_a_needed_input(names, defaults, specs, one) -> None:
+    found = joined(program(*names, **defaults), specs)
+    assert found == ([",".join(specs)] if one else specs)
+
+
+@pytest.mark.parametrize(("specs", "wanted"), [
+    (["x=1,y=2"], False), (["x=1", "y=2"], False), (["x=1,y=2", "x=2,y=3"], True), (["x=0:1:2,y=2"], True), (["@f"], True),
+    ([], False)])
+def test_points_have_headings_where_there_may_be_several(specs: list[str], wanted: bool) -> None:
+    assert need_headings(program("x", "y"), specs) is wanted
+
+
+@pytest.mark.parametrize(("names", "others", "said"), [
+    (["x"], "", "no values for x\nhelp: give a point: --at x=1"),
+    (["x", "y", "z"], "", "no values for x, y, z\nhelp: give a point: --at x=1,y=1,z=1"),
+    (["a", "b", "c", "d"], "; or not", "no values for a, b, c, d\nhelp: give a point: --at a=1,b=1,c=1,…; or not")])
+def test_what_a_point_needs_is_named(names: list[str], others: str, said: str) -> None:
+    with pytest.raises(AdError) as fault:
+        require_point(program(*names, k=1.0), [], others)
+    assert f"{fault.value.message}\nhelp: {fault.value.help}" == said
+    require_point(program(*names), ["x=1"], others)
+    require_point(program(k=1.0), [], others)
+
+
+def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
+    params = parse("input x in [0, 1], y in [-1, 1], z\nv = x + y + z\n").params
+    pairs = ((0.0, -1.0), (1.0, 1.0), (math.nextafter(1, 2), 0.0), (2.0, math.nan), (3.0, -2.0))
+    at = [{"x": x, "y": y, "z": 1e9} for x, y in pairs]
+    said: list[Note] = []
+    assert list(within(params, at, said.append, None)) == at
+    assert [note.message for note in said] == [
+        "x = 1.0000000000000002 is outside its range [0.0, 1.0]", "y = nan is outside its range [-1.0, 1.0]"]
+    for column, first in (([0.0, 1.0], None), ([0.5, -5e-324, 2.0], -5e-324), ([1.0, 2.0], 2.0), ([math.nan], math.nan)):
+        assert repr(first_outside(np.array(column), 0.0, 1.0)) == repr(first)
+
+
+@pytest.mark.parametrize(("program", "at", "said"), [
+    ("x", [","], "',' is not a point\nhelp: write --at x=2,y=5"),
+    ("input A(N)\ns +=! A(i)", [","], "--at ',' gives nothing\nhelp: write --at x=2,A=@matrix.npy"),
+    ("x", ["=2"], "'=2' is not name=value\nhelp: write --at x=2,y=5"),
+    ("x", ["x="], "x= has no value\nhelp: write x=2"),
+    ("x", ["x=2±0.1"], "'x=2±0.1' has a spread, which this verb does not take\nhelp: spreads are for propagate and --enclose"),
+    ("x", ["x=2.0(1)"], "'x=2.0(1)' has a spread, which this verb does not take\nhelp: spreads are for propagate and --enclose"),
+    ("x", ["x=1,x=2"], "'x' is given twice in 'x=1,x=2'"),
+    ("x", ["@"], "'@' needs a file name\nhelp: write --at @points.json"),
+    ("x", ["@f.npz"], "f.npz: an array needs the name of an input\nhelp: write A=@f.npz"),
+    ("x", ["@none.json"], "none.json: No such file or directory"),
+    ("x", ["@bytes.json"], "bytes.json: not UTF-8: a stray byte at byte offset 2"),
+    ("x", ["@list.json"], 'list.json: item 2 is not an object\nhelp: write {"x": 2, "y": 5}'),
+    ("x", ["@lines.json"], "lines.json:3:7: not JSON: Expecting value"),
+    ("x", ["@half.json"], "half.json:1:9: not JSON: Expecting ',' delimiter"),
+    ("x", ["@two.json"], "two.json:2:2: not JSON: Expecting property name enclosed in double quotes"),
+    ("x", ["@true.json"], "true.json: item 1: 'x' is not a number"),
+    ("x + y", ["x=1,y=1", "x=1"], "no value for y in --at x=1"), ("x + y", ["x=1"], "no value for y"),
+    ("3", ["x=1"], "no input 'x'\nhelp: the program has no inputs"),
+    ("a + b", ["q=1"], "no input 'q'\nhelp: the inputs are a, b"),
+    ("x", ["x=0:1"], "x=0:1: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
+    ("x", ["x=0:2:3:4"], "x=0:2:3:4: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
+    ("x", ["x=5:"], "x=5:: a range is first:last:count\nhelp: write x=0:1:11 for 11 points"),
+    *(("x", [f"x=0:1:{n}"], f"x=0:1:{n}: the count must be a whole number, 1 or more")
+      for n in ("0", "-1", "2.5", "nan", "inf", "9007199254740994")),
+    ("x", ["x=0:inf:3"], "x=0:inf:3: the ends of a range must be finite"),
+    ("x", ["x=nan:1:3"], "x=nan:1:3: the ends of a range must be finite"),
+    ("x", ["x=0:1:1"], "x=0:1:1: one point cannot reach from 0.0 to 1.0\nhelp: give a count of 2 or more"),
+    ("input x(N), y(N)\ns +=! x(i)*y(i)", ["x=[1],y=1,5"], "'5' is not name=value\nhelp: write --at y=[1,5,…]"),
+])
+def test_a_point_that_is_none_is_answered_in_full(program, at, said):
+    for name, text in (("list", b'[{"x": 1}, 2]'), ("lines", b'{"x": 1}\n\n{"x": }\n'), ("half", b'{"x": 1 '),
+                       ("bytes", b"{}\xff"), ("two", b'{"x": 1}\n{x: 1}\n'), ("true", b'{"at": {"x": true}}')):
+        pathlib.Path(f"{name}.json").write_bytes(text)
+    ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
+                  *[word for spec in at for word in ("--at", spec)])
+    assert (ended.code, ended.err) == (2, f"adcli: error: {said}\n")
+
+
+def test_points_of_results_are_read_by_their_at():
+    pathlib.Path("p.json").write_text('{"at": {"x": 2}, "results": {"v": 4}}\n{"at": {"x": "0x1.8p+1"}}\n')
+    assert column(["--at", "@p.json"], "x*x") == [[2, 4], [3, 9]]
+    pathlib.Path("p.json").write_text('{"at": 5, "x": 1}')
+    assert column(["--at", "@p.json"], "x + at") == [[1, 5, 6]]
