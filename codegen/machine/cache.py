@@ -223,7 +223,7 @@ class Store:
         with contextlib.suppress(FileNotFoundError):
             if stat.S_ISLNK(os.lstat(self.folder).st_mode):
                 raise Distrust(f"the cache {self.folder} is a symbolic link")
-        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             trust(os.fstat(folder), f"the cache {self.folder}")
             yield folder
@@ -270,7 +270,7 @@ def read(folder: int, name: str) -> bytes:
     path = name + SUFFIX
     if stat.S_ISLNK(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
         raise Distrust(f"the cache entry {path} is a symbolic link")
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         trust(found, f"the cache entry {path}")
@@ -295,7 +295,7 @@ def write(folder: int, name: str, data: bytes) -> None:
     """A new entry, complete or not at all."""
     body = bytes.fromhex(name) + data
     temporary = f"{name}-{os.urandom(8).hex()}{TEMPORARY}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         with open(handle, "wb") as file:
             file.write(MAGIC + sha256(body))

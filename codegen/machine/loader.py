@@ -106,7 +106,7 @@ class Loading:
         self.at, end = layout(self.sections)
         self.outside = [i for i, s in enumerate(self.symbols) if i and s.section == 0]
         self.stubs = -(-end // 16) * 16
-        self.size = max(self.stubs + 16 * len(self.outside), 1)
+        self.size = self.stubs + 16 * len(self.outside)
         if self.size > LARGEST_CODE:
             raise LoadError("more code than fits")
 

@@ -1,8 +1,10 @@
 """The compile cache: what is kept is used, changes nothing, and is believed only when every byte of it is in order."""
 import errno
 import hashlib
+import importlib.util
 import json
 import os
+import platform
 import random
 import shutil
 import stat
@@ -63,6 +65,12 @@ def compiles(monkeypatch):
     return count
 
 
+def raising(fault):
+    def call(*args, **kwargs):
+        raise fault
+    return call
+
+
 def files(folder):
     return sorted(folder.iterdir()) if folder.exists() else []
 
@@ -76,6 +84,7 @@ def test_the_second_run_compiles_nothing_and_says_the_same(folder, compiles):
     assert len(compiles) == 1
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert [stat.S_IMODE(p.stat().st_mode) for p in files(folder)] == [0o600]
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
 
 
 def test_no_cache_neither_reads_nor_writes(folder, compiles):
@@ -235,11 +244,50 @@ def test_the_files_of_this_package_and_of_llvm_count(monkeypatch):
     modules = subprocess.run([sys.executable, "-c", MAKING], capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
     assert len(modules) > 60 and set(modules) <= set(found), "what takes part in making an entry is in its key"
     said = "".join(cache.surroundings())
-    for name in ("llvmlite", "/ffi.py", "/_version.py", version("llvmlite")):
+    for name in ("llvmlite", "/ffi.py", "/_version.py", version("llvmlite"), os.uname().machine, " ".join(platform.libc_ver())):
         assert name in said
-    assert veclib.processor() in said and cache.c_library() in said
+    assert veclib.processor() in said
     monkeypatch.setattr(veclib, "processor", lambda: "")
     assert binding.get_host_cpu_name() in "".join(cache.surroundings())
+
+
+def test_every_file_of_llvm_counts_by_its_name_size_and_time(tmp_path, monkeypatch):
+    """They are too large to be read each time; their version is read."""
+    monkeypatch.setattr(cache, "find_spec", lambda name: importlib.util.spec_from_file_location(name, tmp_path / "__init__.py"))
+    (tmp_path / "binding").mkdir()
+    named, library, said = tmp_path / "_version.py", tmp_path / "binding" / "libllvm.so", []
+    for path, text, stamp in ((named, b"1 \xe9", 1), (library, b"code", 1), (library, b"code", 2), (library, b"more code", 2),
+                              (named, b"2 \xe9", 1), (library.with_suffix(".2"), b"", 1)):
+        path.write_bytes(text)
+        os.utime(path, ns=(stamp, stamp))
+        said.append(cache.llvm_files())
+    assert len(set(said)) == len(said) and all(str(tmp_path) in text for text in said)
+
+
+def test_what_cannot_be_found_is_left_out_of_the_key(monkeypatch, own_content):
+    """A Python without BLAKE2 of its own, a system that names no C library, no llvmlite, or one that finds no processor."""
+    before, original = own_content(), cache.import_module
+    monkeypatch.setattr(cache, "import_module", lambda name: original("no_such_module" if name.startswith("_") else name))
+    assert own_content() == before
+    monkeypatch.setattr(cache, "find_spec", lambda name: None)
+    monkeypatch.setattr(veclib, "processor", lambda: "")
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    for fault in (AttributeError, ValueError, OSError):
+        monkeypatch.setattr(os, "confstr", raising(fault()))
+        assert cache.surroundings() == [before, "unknown", platform.machine(), "", ""]
+    monkeypatch.delattr(os, "uname")
+    assert cache.surroundings()[2] == ""
+
+
+def test_a_file_s_name_counts_even_where_it_is_no_text(tmp_path, monkeypatch, own_content):
+    monkeypatch.setattr(cache, "own_folders", lambda: [str(tmp_path)])
+    digests = set()
+    for name in (b"\xff.py", b"\xfe.py"):
+        path = os.fsencode(tmp_path) + b"/" + name
+        with open(path, "wb"):
+            digests.add(own_content())
+        os.unlink(path)
+    assert len(digests) == 2
 
 
 # ---------------------------------------------------------------- what is not believed
@@ -452,6 +500,77 @@ def test_an_entry_that_is_no_file(store, folder):
     assert store.get(OTHER) is None
 
 
+@pytest.mark.parametrize("what", ["folder", "entry"])
+def test_a_link_that_comes_between_looking_and_opening(store, folder, tmp_path, monkeypatch, what):
+    """What is opened follows no link either."""
+    store.put(NAME, b"content")
+    path = folder if what == "folder" else folder / (NAME + cache.SUFFIX)
+    found = {"lstat": os.lstat(path), "stat": os.stat(path)}
+    os.rename(path, tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with monkeypatch.context() as context:
+        for name, status in found.items():
+            context.setattr(os, name, lambda *args, _status=status, **kwargs: _status)
+        assert store.get(NAME) is None
+        if what == "folder":
+            store.put(OTHER, b"content")
+    assert [p.name for p in files(tmp_path / "elsewhere")] == [NAME + cache.SUFFIX] if what == "folder" else True
+
+
+def test_a_file_that_is_there_is_never_written_to(store, folder, tmp_path, monkeypatch):
+    """Whoever guesses the name of a temporary file."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    folder.mkdir(parents=True, mode=0o700)
+    guessed, mine = folder / f"{NAME}-{'0' * 16}{cache.TEMPORARY}", tmp_path / "mine"
+    for make in (lambda: guessed.write_bytes(b"mine"), lambda: guessed.symlink_to(mine)):
+        mine.write_bytes(b"mine")
+        make()
+        store.put(NAME, b"content")
+        assert guessed.read_bytes() == b"mine" and store.get(NAME) is None
+        guessed.unlink()
+
+
+def test_a_temporary_file_is_known_for_ours(store, folder, monkeypatch):
+    """What a killed run leaves behind has a name that is removed later."""
+    with monkeypatch.context() as context:
+        for call in ("rename", "unlink"):
+            context.setattr(os, call, raising(OSError(errno.EIO, "killed")))
+        store.put(NAME, b"content")
+    [left] = files(folder)
+    assert cache.OURS.fullmatch(left.name) and left.suffix == cache.TEMPORARY and store.clear() == 0 and files(folder) == []
+
+
+def test_one_warning_is_enough(store, folder):
+    store.put(NAME, b"content")
+    folder.chmod(0o777)
+    for _ in range(3):
+        store.get(NAME)
+        store.put(NAME, b"content")
+    assert len(store.warnings) == 1
+
+
+def test_no_file_stays_open(store, folder):
+    def held():
+        return len(os.listdir("/proc/self/fd"))
+    store.put(NAME, b"content")
+    before = held()
+    for mode in (0o700, 0o777):
+        folder.chmod(mode)
+        for name in (NAME, OTHER, "no name"):
+            store.get(name)
+            store.put(name if name != "no name" else NAME, bytes(100))
+        store.info()
+    assert held() == before
+
+
+def test_a_system_without_users_has_no_cache(folder, monkeypatch):
+    monkeypatch.delattr(os, "geteuid")
+    store = cache.Store(str(folder), pytest.fail)
+    store.put(NAME, b"content")
+    assert store.get(NAME) is None and store.info() == cache.Info(None, 0, 0, None) and store.clear() == 0
+    assert not folder.exists()
+
+
 # ---------------------------------------------------------------- disks that refuse
 
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES])
@@ -482,6 +601,18 @@ def test_a_full_disk(folder, monkeypatch):
         context.setattr(os, "open", full)
         assert succeeds(*RUN).out.startswith("v = ")
     assert files(folder) == []
+
+
+def test_what_is_not_used_has_no_entries_and_a_reason(store, folder, monkeypatch):
+    where = str(folder)
+    assert store.info() == cache.Info(where, 0, 0, None)
+    store.put(NAME, b"content")
+    assert store.info() == cache.Info(where, 1, files(folder)[0].stat().st_size, None)
+    folder.chmod(0o777)
+    assert store.info() == cache.Info(where, 0, 0, f"the cache {where} is writable by others")
+    for fault, said in ((OSError(errno.EIO, "Input/output error"), "Input/output error"), (OSError("odd"), "odd")):
+        monkeypatch.setattr(os, "open", raising(fault))
+        assert store.info() == cache.Info(where, 0, 0, said)
 
 
 def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
@@ -521,6 +652,50 @@ def test_the_longest_unused_go_first(store, folder, monkeypatch):
     assert store.get(names[0]) is not None and store.get(names[29]) is not None and store.get(names[1]) is None
     store.put(names[1], bytes(10_001))
     assert store.get(names[1]) is None, "one entry may not take everything"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_kept_is_what_the_rule_says(store, folder, monkeypatch, seed):
+    """Beyond a bound, of bytes or of entries, the longest unused go until three quarters of both are left."""
+    chance = random.Random(seed)
+    sizes = {f"{i:064x}": chance.choice((10, 20, 40)) for i in range(chance.randint(0, 16))}
+    folder.mkdir(parents=True, mode=0o700)
+    for age, name in enumerate(order := chance.sample(sorted(sizes), len(sizes))):
+        (folder / (name + cache.SUFFIX)).write_bytes(bytes(sizes[name]))
+        os.utime(folder / (name + cache.SUFFIX), (1e9 + age, 1e9 + age))
+    most_bytes, most = max(0, sum(sizes.values()) + 10 * chance.randint(-3, 1)), max(0, len(sizes) + chance.randint(-3, 1))
+    monkeypatch.setattr(cache, "BYTES_KEPT", most_bytes)
+    monkeypatch.setattr(cache, "ENTRIES_KEPT", most)
+    if sum(sizes.values()) > most_bytes or len(sizes) > most:
+        while sum(sizes[name] for name in order) > most_bytes * 3 // 4 or len(order) > most * 3 // 4:
+            del order[0]
+    with store.opened() as opened:
+        cache.prune(opened)
+    assert [p.stem for p in files(folder)] == sorted(order)
+
+
+@pytest.mark.parametrize(("age", "noted"), [(1800, False), (4000, True), (-1800, False)])
+def test_a_use_is_noted_once_an_hour(store, folder, age, noted):
+    store.put(NAME, b"content")
+    [file] = files(folder)
+    os.utime(file, (time.time() - age,) * 2)
+    before = file.stat().st_mtime
+    assert store.get(NAME) == b"content"
+    assert (file.stat().st_mtime != before) is noted and abs(time.time() - file.stat().st_mtime) < (60 if noted else 1900)
+
+
+def test_an_entry_takes_an_eighth_at_most(store, monkeypatch):
+    monkeypatch.setattr(cache, "BYTES_KEPT", 8000)
+    for size, kept in ((1000, True), (1001, False)):
+        store.clear()
+        store.put(NAME, bytes(size))
+        assert (store.get(NAME) is not None) is kept
+
+
+def test_a_link_under_a_name_of_ours_is_removed_with_the_rest(store, folder):
+    store.put(NAME, b"content")
+    (folder / (OTHER + cache.SUFFIX)).symlink_to("nowhere")
+    assert store.clear() == 2 and files(folder) == []
 
 
 def test_the_number_of_entries_is_bounded(store, folder, monkeypatch):

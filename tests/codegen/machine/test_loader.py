@@ -1,7 +1,9 @@
 """Object code runs without LLVM's linker, with the same bits; whatever is wrong with an object is a LoadError."""
 import ctypes
+import os
 import struct
 import sys
+from itertools import pairwise
 
 import pytest
 from adcli.codegen.machine import loader, veclib
@@ -96,6 +98,87 @@ def test_kinds_of_code_that_are_refused(text, reason):
         load(jit.object_code(text), EntryPoint("f", 1, 8, 0, 0, ()))
 
 
+def changed_field(code, at, layout, **fields):
+    """The object with other values in the record at a place of the file."""
+    record = layout._make((loader.SECTION if layout is loader.ElfSection else loader.SYMBOL).unpack_from(code, at))
+    data = bytearray(code)
+    (loader.SECTION if layout is loader.ElfSection else loader.SYMBOL).pack_into(data, at, *record._replace(**fields))
+    return bytes(data)
+
+
+def places(code):
+    """Where the records of the sections lie in the file by type (of code, and of its relocations); that of a symbol in code; and
+    the section of code."""
+    every = loader.sections(code)
+    table = loader.HEADER.unpack_from(code)[6]
+    found = {s.type: table + i * loader.SECTION.size for i, s in enumerate(every)}
+    code_at = next(i for i, s in enumerate(every) if s.flags & loader.EXECUTE and s.size)
+    for i, s in enumerate(every):
+        if i == code_at or (s.type, s.info) == (loader.RELA, code_at):
+            found[s.type] = table + i * loader.SECTION.size
+    [names] = [s for s in every if s.type == loader.SYMTAB]
+    inside = [names.offset + i * loader.SYMBOL.size for i in range(names.size // loader.SYMBOL.size)
+              if loader.ElfSymbol(*loader.SYMBOL.unpack_from(code, names.offset + i * loader.SYMBOL.size)).section == code_at]
+    return found, inside[-1], every[code_at]
+
+
+@pytest.mark.parametrize(("section", "fields", "reason"), [
+    (loader.PROGBITS, {"addralign": 48}, "a section of strange size or alignment"),
+    (loader.PROGBITS, {"addralign": 2 * loader.PAGE}, "a section of strange size or alignment"),
+    (loader.PROGBITS, {"type": loader.NOBITS, "size": loader.LARGEST_CODE + 1}, "a section of strange size or alignment"),
+    (loader.PROGBITS, {"type": loader.NOBITS, "size": loader.LARGEST_CODE}, "more code than fits"),
+    (loader.PROGBITS, {"size": 1 << 40}, "a section of strange size or alignment"),
+    (loader.PROGBITS, {"offset": 1 << 40}, "a truncated object"),
+    (loader.PROGBITS, {"flags": loader.ALLOC | loader.EXECUTE | loader.WRITE}, "writable data"),
+    (loader.PROGBITS, {"flags": loader.ALLOC}, "the object code has no"),
+    (loader.PROGBITS, {"size": 1}, "a symbol outside its section|a relocation outside its section"),
+    (loader.RELA, {"type": loader.REL}, "relocations without addends"),
+    (loader.RELA, {"size": 24 * 10_000}, "a truncated object"), (loader.RELA, {"size": 25}, "a malformed object"),
+    (loader.SYMTAB, {"link": 0}, "no symbol table"), (loader.SYMTAB, {"link": 0xffff}, "no symbol table"),
+    (loader.SYMTAB, {"link": 1000}, "no symbol table"), (loader.SYMTAB, {"type": loader.STRTAB}, "no symbol table"),
+    (loader.RELA, {"type": loader.SYMTAB}, "no symbol table"), (loader.STRTAB, {"type": loader.PROGBITS}, "no symbol table"),
+])
+def test_a_section_that_cannot_be(some, section, fields, reason):
+    code, entry = some
+    found, _, _ = places(code)
+    with pytest.raises(LoadError, match=reason):
+        load(changed_field(code, found[section], loader.ElfSection, **fields), entry)
+
+
+def test_alignments_that_are_kept(some):
+    """Each power of two up to a page; what is aligned to 0 bytes lies anywhere."""
+    code, entry = some
+    found, _, _ = places(code)
+    for align in (0, 1, 2, 64, loader.PAGE):
+        changed = changed_field(code, found[loader.PROGBITS], loader.ElfSection, addralign=align)
+        at, end = loader.layout(loader.sections(changed))
+        for i, s in enumerate(every := loader.sections(changed)):
+            if i in at:
+                assert at[i] % max(s.addralign, 1) == 0 and at[i] + s.size <= end
+        ends = sorted((at[i], at[i] + every[i].size) for i in at)
+        assert all(low >= high for (_, high), (low, _) in pairwise(ends))
+        assert load(changed, entry)
+
+
+def test_no_symbol_lies_behind_its_section(some):
+    code, entry = some
+    _, symbol, section = places(code)
+    assert load(changed_field(code, symbol, loader.ElfSymbol, value=section.size), entry)
+    with pytest.raises(LoadError, match="a symbol outside its section"):
+        load(changed_field(code, symbol, loader.ElfSymbol, value=section.size + 1), entry)
+
+
+def test_all_sections_together_are_not_too_much(some, monkeypatch):
+    loading = loader.Loading(*some)
+    for most, fits in ((loading.size, True), (loading.size - 1, False)):
+        monkeypatch.setattr(loader, "LARGEST_CODE", most)
+        if fits:
+            assert load(*some)
+        else:
+            with pytest.raises(LoadError, match="more code than fits"):
+                load(*some)
+
+
 def relocations(code):
     """The places in the file of the relocations that are carried out."""
     every = loader.sections(code)
@@ -134,14 +217,61 @@ def test_changed_bytes_are_loaded_or_refused_and_nothing_else(some):
 
 def test_a_system_without_executable_memory(some, monkeypatch):
     before = repr(run(load(*some), [[2.0]]))
-
-    def denied(size, content):
-        raise OSError(13, "mprotect")
-    monkeypatch.setattr(loader, "made_executable", denied)
+    monkeypatch.setattr(loader, "made_executable", refused)
     assert repr(run(load(*some), [[2.0]])) == before   # from an unnamed file
-    monkeypatch.setattr(loader, "mapped_executable", denied)
+    monkeypatch.setattr(loader, "mapped_executable", refused)
     with pytest.raises(LoadError, match="no executable memory"):
         load(*some)
+
+
+def test_what_cannot_be_mapped_is_refused(some, monkeypatch):
+    """Neither pages that may be made executable, nor a file that may be mapped: by what the calls of the C library answer."""
+    original = loader.c_function
+    for answer in (None, loader.FAILED):
+        monkeypatch.setattr(loader, "c_function", lambda name, answer=answer: {
+            "mprotect": lambda *args: -1, "mmap": lambda *args: answer}.get(name) or original(name))
+        assert not loader.allowed()
+        with pytest.raises(LoadError, match=r"no executable memory: .*mmap"):
+            load(*some)
+    monkeypatch.setattr(loader, "c_function", original)
+    monkeypatch.delattr(loader.os, "memfd_create")
+    assert loader.allowed() and load(*some)
+    monkeypatch.setattr(loader, "c_function", lambda name: lambda *args: -1)
+    with pytest.raises(LoadError, match="no executable memory"):
+        load(*some)
+
+
+def test_pages_of_a_file_are_given_back_and_the_file_is_closed(some, monkeypatch):
+    def held():
+        with open("/proc/self/maps") as maps:
+            return len(os.listdir("/proc/self/fd")), sum("memfd:adcli" in line for line in maps)
+    before = held()
+    monkeypatch.setattr(loader, "made_executable", refused)
+    kernels = [load(*some) for _ in range(3)]
+    with open("/proc/self/maps") as maps:
+        assert {line.split()[1] for line in maps if "memfd:adcli" in line} == {"r-xs"}
+    assert held()[0] == before[0] and held()[1] == before[1] + 3
+    del kernels
+    assert held() == before
+
+
+def refused(size, content):
+    raise OSError(13, "mprotect")
+
+
+@pytest.mark.parametrize(("where", "name", "value"), [
+    (sys, "platform", "darwin"), (sys, "maxsize", 2**31 - 1),
+    (os, "uname", lambda: os.uname_result(("", "", "", "", "aarch64")))])
+def test_one_kind_of_machine_is_supported(monkeypatch, where, name, value):
+    assert loader.supported()
+    monkeypatch.setattr(where, name, value)
+    assert not loader.supported()
+
+
+def test_a_library_that_is_not_there_hides_no_other(monkeypatch):
+    monkeypatch.setattr(loader, "LIBRARIES", ("libnone.so.99", *loader.LIBRARIES))
+    assert [lib._name for lib in loader.libraries.__wrapped__()] == [lib._name for lib in loader.libraries()]
+    assert loader.find.__wrapped__("sin") == loader.find("sin") and loader.find("no_such_function") is None
 
 
 def test_another_operating_system(some, monkeypatch):
