@@ -98,9 +98,9 @@ def changed(module: Any, node: Any, new: Any) -> str:
 def negated(node: Any) -> Iterator[Any]:
     """A condition turned round, which mutmut does only where it has an operator."""
     import libcst
-    inner = node.test.with_changes(lpar=[libcst.LeftParen()], rpar=[libcst.RightParen()])
-    yield node.with_changes(test=libcst.UnaryOperation(operator=libcst.Not(), expression=inner),
-                            whitespace_before_test=libcst.SimpleWhitespace(" "))
+    left, right = libcst.LeftParen(), libcst.RightParen()
+    inner = node.test.with_changes(lpar=[left], rpar=[right])
+    yield node.with_changes(test=libcst.UnaryOperation(operator=libcst.Not(), expression=inner, lpar=[left], rpar=[right]))
 
 
 def shortened(node: Any) -> Iterator[Any]:
