@@ -130,10 +130,11 @@ def places(code):
     (loader.PROGBITS, {"size": 1 << 40}, "a section of strange size or alignment"),
     (loader.PROGBITS, {"offset": 1 << 40}, "a truncated object"),
     (loader.PROGBITS, {"flags": loader.ALLOC | loader.EXECUTE | loader.WRITE}, "writable data"),
-    (loader.PROGBITS, {"flags": loader.ALLOC}, "the object code has no"),
-    (loader.PROGBITS, {"size": 1}, "a symbol outside its section|a relocation outside its section"),
+    (loader.PROGBITS, {"flags": loader.ALLOC}, "the object code has no {entry}"),
+    (loader.PROGBITS, {"size": 1}, "a symbol outside its section"),
     (loader.RELA, {"type": loader.REL}, "relocations without addends"),
-    (loader.RELA, {"size": 24 * 10_000}, "a truncated object"), (loader.RELA, {"size": 25}, "a malformed object"),
+    (loader.RELA, {"size": 24 * 10_000}, "a truncated object"),
+    (loader.RELA, {"size": 25}, "a malformed object: error('iterative unpacking requires a buffer of a multiple of 24 bytes')"),
     (loader.SYMTAB, {"link": 0}, "no symbol table"), (loader.SYMTAB, {"link": 0xffff}, "no symbol table"),
     (loader.SYMTAB, {"link": 1000}, "no symbol table"), (loader.SYMTAB, {"type": loader.STRTAB}, "no symbol table"),
     (loader.RELA, {"type": loader.SYMTAB}, "no symbol table"), (loader.STRTAB, {"type": loader.PROGBITS}, "no symbol table"),
@@ -141,8 +142,9 @@ def places(code):
 def test_a_section_that_cannot_be(some, section, fields, reason):
     code, entry = some
     found, _, _ = places(code)
-    with pytest.raises(LoadError, match=reason):
+    with pytest.raises(LoadError) as fault:
         load(changed_field(code, found[section], loader.ElfSection, **fields), entry)
+    assert str(fault.value) == reason.replace("{entry}", entry.name)
 
 
 def test_alignments_that_are_kept(some):
@@ -186,8 +188,10 @@ def relocations(code):
     return [o for s in every if s.type == loader.RELA and s.info in at for o in range(s.offset, s.offset + s.size, 24)]
 
 
-@pytest.mark.parametrize("field", ["offset", "symbol", "kind", "addend"])
-def test_a_relocation_that_leads_out(some, field):
+@pytest.mark.parametrize(("field", "reason"), [
+    ("offset", "a relocation outside its section"), ("symbol", "a malformed object: KeyError("), ("kind", "relocation of type 9"),
+    ("addend", "a reference out of the code")])
+def test_a_relocation_that_leads_out(some, field, reason):
     code, entry = some
     for o in relocations(code):
         offset, info, addend = struct.unpack_from("<QQq", code, o)
@@ -195,7 +199,49 @@ def test_a_relocation_that_leads_out(some, field):
                  "kind": (offset, info & ~0xffffffff | 9, addend), "addend": (offset, info, 1 << 30)}[field]
         changed = bytearray(code)
         struct.pack_into("<QQq", changed, o, *wrong)
-        with pytest.raises(LoadError):
+        with pytest.raises(LoadError) as fault:
+            load(bytes(changed), entry)
+        assert str(fault.value).startswith(reason)
+
+
+def test_a_relocation_ends_with_its_section_at_the_latest(some):
+    code, entry = some
+    _, _, section = places(code)
+    for o in relocations(code):
+        offset, info, addend = struct.unpack_from("<QQq", code, o)
+        size = struct.calcsize(loader.RELOCATED_AS[info & 0xffffffff])
+        for last, fits in ((section.size - size, True), (section.size - size + 1, False)):
+            changed = bytearray(code)
+            struct.pack_into("<QQq", changed, o, last, info, addend)
+            if offset < section.size and fits:
+                load(bytes(changed), entry)
+            elif not fits:
+                with pytest.raises(LoadError, match="a relocation outside its section"):
+                    load(bytes(changed), entry)
+        break
+
+
+@pytest.mark.parametrize("name", ["ceil", "floor", "trunc", "rint", "roundeven", "nearbyint", "fma", "fmax", "fmin",
+                                  "memset", "memcpy", "memmove"])
+def test_what_llvm_calls_without_being_told_is_allowed(some, name):
+    code, entry = some
+    assert loader.Loading(code, entry._replace(externals=())).function(name) == loader.find(name)
+
+
+@pytest.mark.parametrize("there", [0, -8, -9, 1])
+def test_a_reference_may_end_where_the_code_does(some, there):
+    """One that counts from the end of its instruction may come before the code by that instruction."""
+    code, entry = some
+    loading = loader.Loading(code, entry)
+    o = relocations(code)[0]
+    _, info, _ = struct.unpack_from("<QQq", code, o)
+    at = loading.places(bytearray(loading.size))[info >> 32]
+    changed = bytearray(code)
+    struct.pack_into("<q", changed, o + 16, (there if there < 0 else loading.size + there) - at)
+    if there in (0, -8):
+        load(bytes(changed), entry)
+    else:
+        with pytest.raises(LoadError, match="a reference out of the code"):
             load(bytes(changed), entry)
 
 

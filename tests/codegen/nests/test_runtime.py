@@ -5,11 +5,16 @@ import random
 import subprocess
 import sys
 import threading
+from itertools import pairwise
+from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import guarded_arrays
 import numpy as np
 import pytest
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.evaluate import evaluate
@@ -17,6 +22,7 @@ from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE, exp
+from adcli.lang.ir.sizes import shapes
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
@@ -401,3 +407,171 @@ def test_sums_of_sums_of_indices(write: str, guard: str, reduction: str) -> None
             got = kernel(given, jobs=1)
             for name, x in expected.items():
                 np.testing.assert_allclose(got[name], x, rtol=1e-11, atol=1e-11, err_msg=name)
+
+
+# ---------------------------------------------------------------- plans
+
+def test_free_places_are_whole_and_the_smallest_first() -> None:
+    r = random.Random(4)
+    for _ in range(200):
+        ends = sorted(r.sample(range(60), 2 * r.randint(0, 6)))
+        free = [(a, b - a) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+        halves = [[(a, n)] if n == 1 or r.random() < 0.5 else [(a, n // 2), (a + n // 2, n - n // 2)] for a, n in free]
+        cut = [piece for pieces in halves for piece in pieces]
+        assert tensors.merged(r.sample(cut, len(cut))) == sorted(free, key=lambda place: (place[1], place[0]))
+
+
+def test_steps_without_threads_are_run_as_one() -> None:
+    r = random.Random(5)
+    for _ in range(100):
+        shared = [r.random() < 0.4 for _ in range(r.randint(0, 6))]
+        found = tensors.joined([tensors.Stretch(k, k + 1, (0, 9) if s else None) for k, s in enumerate(shared)])
+        assert [k for s in found for k in range(s.first, s.last)] == list(range(len(shared)))
+        assert all(s.last == s.first + 1 for s in found if s.share) and [s.first for s in found if s.share] == [
+            k for k, s in enumerate(shared) if s]
+        assert not any(a.share is None and b.share is None for a, b in pairwise(found))
+
+
+def test_values_that_are_needed_at_once_lie_apart() -> None:
+    """Each on its own cache lines, in no more memory than is said, from the step that makes it to the last that reads it."""
+    r = random.Random(6)
+    for _ in range(30):
+        lengths, t = {"N": r.choice((1, 8, 9, 100)), "M": r.choice((0, 1, 17))}, Tensors(x0="N", y0="M")
+        names = {"N": ["x0"], "M": ["y0"]}
+        for k in range(1, 9):
+            size = r.choice("NM")
+            from_ = r.choice(names[size])
+            t.make(f"t{k}", "i", "+", f"i:{size} j:{size}", [f"{from_} j", "=i"], lambda x, i: x + i, shape=size)
+            names[size].append(f"t{k}")
+        program = t.program("t8")
+        kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
+        steps = kernel.module.steps
+        found = shapes(program, lengths)
+        places, end = kernel.offsets(found)
+        at = {v: next(o for cell, o in places if cell == kernel.module.env.tensors[v]) for v in kernel.own}
+        made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
+        last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
+        size = {v: 8 * max(1, prod(found[v])) for v in at}
+        for v in at:
+            assert at[v] % CACHE_LINE == 0 and at[v] + size[v] <= end
+            for w in at:
+                if v is not w and made[v] <= made[w] <= last[v]:
+                    assert at[v] + size[v] <= at[w] or at[w] + size[w] <= at[v], (v, w)
+
+
+def test_plans_of_the_last_shapes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensors, "PLANS", 3)
+    kernel = compile_tensors(chain(2))
+    for n in (1, 2, 3, 4, 4, 2):
+        assert kernel({"x0": np.ones(n)})["x2"].shape == (n,)
+        assert len(kernel.plans) <= 3
+    assert set(kernel.plans) == {((2,),), ((3,),), ((4,),)}
+
+
+@pytest.mark.parametrize(("spare", "kept"), [(16000, 1), (15999, 0)])
+def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pytest.MonkeyPatch, spare: int, kept: int) -> None:
+    monkeypatch.setattr(tensors, "SPARE_BYTES", spare)
+    kernel = compile_tensors(chain(12))
+    for _ in range(3):
+        kernel({"x0": np.ones(1000)})
+        assert len(kernel.plan(((1000,),)).spare) == 0   # a new plan
+        [plan] = kernel.plans.values()
+        kernel({"x0": np.ones(1000)})
+        assert len(plan.spare) == kept and all(len(block) == 16000 + CACHE_LINE for _, block in plan.spare)
+
+
+def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = TensorKernel(tensors.emit(chain(1), 4, veclib.host()), None)
+    monkeypatch.setattr(tensors, "available", lambda: 0)
+    kernel.refuse_much(tensors.UNASKED_BYTES)
+    with pytest.raises(AdError, match=r"of memory, but only .* is free\nhelp: use smaller tensors"):
+        kernel.refuse_much(tensors.UNASKED_BYTES + 1)
+    kernel.limit = 1000
+    kernel.refuse_much(1000)
+    with pytest.raises(AdError, match="help: use smaller tensors"):
+        kernel.refuse_much(1001)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 31), (5, 1000), (0, 0), (3, 4099)])
+def test_threads_share_every_value_of_an_index_once(monkeypatch: pytest.MonkeyPatch, jobs: int, low: int, high: int) -> None:
+    """In parts of whole tiles, enough that none waits long; before them the step is begun with no value."""
+    called: list[tuple[int, int, int]] = []
+    kernel = TensorKernel(tensors.emit(chain(1), 4, veclib.host()), None)
+    kernel.kernel = SimpleNamespace(function=lambda env, part, first, last, _: called.append((*part,)))
+    monkeypatch.setattr(tensors, "share", lambda work, parts, n: [work(k) for k in parts] if n == jobs else None)
+    kernel.share(None, tensors.Stretch(0, 1, (low, high)), jobs)
+    assert called[0] == (tensors.EVERYTHING, -tensors.EVERYTHING, 1)
+    assert [i for a, b, _ in called[1:] for i in range(a, b)] == list(range(low, high))
+    assert len(called) - 1 <= tensors.THREAD_PARTS * jobs and all(begin == 0 for _, _, begin in called[1:])
+    lengths = [b - a for a, b, _ in called[1:-1]]
+    assert all(n == lengths[0] and (n <= tensors.TILE_MULTIPLE or n % tensors.TILE_MULTIPLE == 0) for n in lengths)
+    if (high - low) // (tensors.THREAD_PARTS * jobs) > 2 * tensors.TILE_MULTIPLE:
+        assert len(called) - 1 > tensors.THREAD_PARTS * jobs / 2
+
+
+def test_steps_are_worth_threads_by_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = compile_tensors(product())
+    shares = {n: any(s.share for s in kernel.plan(((n, n), (n, n))).stretches) for n in (4, 2000)}
+    assert shares == {4: False, 2000: True}
+    [stretch] = kernel.plan(((2000, 2000), (2000, 2000))).stretches
+    assert stretch.share in ((0, 2000),)
+
+
+# ---------------------------------------------------------------- arrays in and out
+
+def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
+    program = parse("input T(R), int32 I(A, B)\nO(a, b) = T(I(a, b))\n")
+    with pytest.raises(AdError) as fault:
+        compile_tensors(program)({"T": np.ones(4), "I": np.array([[0, 1, 2], [3, 0, 9]])})
+    assert fault.value.message == "I(1, 2) = 9 is out of range for dimension 0 of 'T', which has 4 elements"
+    assert fault.value.help == "subscripts go from 0 to 3"
+
+
+def test_arrays_that_lie_between_words_are_read() -> None:
+    data = np.frombuffer(b"\0" * 3 + np.arange(6.0).tobytes(), np.uint8)[3:]
+    askew = data.view(np.float64) if data.ctypes.data % 8 == 0 else np.ndarray(6, np.float64, data)
+    assert (tensors.address(askew) is None) is (askew.ctypes.data % 8 != 0)
+    kernel = compile_tensors(chain(1))
+    assert kernel({"x0": askew})["x1"].tobytes() == kernel({"x0": np.arange(6.0)})["x1"].tobytes()
+
+
+@pytest.mark.parametrize(("given", "said", "help"), [
+    ([1.5], "'k' has elements of type float64", "it is a tensor of integers"),
+    ([2.0**63], "'k' has elements of type float64", "it is a tensor of integers"),
+    ([True], "'k' has elements of type bool", "it is a tensor of integers"), (["a"], "'k' has elements of type <U1", None)])
+def test_integers_that_are_none(given: object, said: str, help: str | None) -> None:
+    k, _ = parse("input int32 k(N), x(N) \nv +=! x(i)*k(i)\n").params
+    with pytest.raises(AdError) as fault:
+        tensors.converted(k, given, tensors.INT64)
+    assert (fault.value.message, fault.value.help) == (said, help or "it is a tensor of integers")
+    assert tensors.converted(k, [2.0**62, -1.0], tensors.INT64).tolist() == [2**62, -1]
+
+
+def test_an_input_that_is_not_given_has_its_default() -> None:
+    kernel = compile_tensors(parse("input x(N), s = 2.5\ny(i) = s*x(i)\n"))
+    assert kernel({"x": [1.0, 2.0]})["y"].tolist() == [2.5, 5.0] == kernel({"x": [1.0, 2.0], "s": None})["y"].tolist()
+    with pytest.raises(AdError, match="no value for 'x'"):
+        kernel({"s": 1.0})
+
+
+def test_results_go_where_they_are_wanted_whatever_lies_there() -> None:
+    """Into arrays of other kinds, those that cannot be written in place, and never over an input or another result."""
+    program = parse("input x(N)\ny(i) = 2*x(i)\nz(i) = y(i) + 1\nc = 3\noutput y, z, c\n")
+    kernel, x = compile_tensors(program), np.arange(4.0)
+    for target in (np.zeros(4, np.float32), np.zeros(8)[::2], np.zeros(4, np.int64), np.zeros(4)):
+        got = kernel({"x": x}, out={"y": target})
+        assert got["y"] is target and target.tolist() == [0, 2, 4, 6] and got["z"].tolist() == [1, 3, 5, 7]
+    constant = np.zeros(())
+    assert kernel({"x": x}, out={"c": constant})["c"] is constant and constant == 3.0
+    both = np.zeros(7)
+    for first, second in ((both[:4], both[3:]), (both[3:], both[:4])):
+        with pytest.raises(AdError, match="the array for 'y' overlaps the array for another result"):
+            kernel({"x": x}, out={"y": first, "z": second})
+    own = np.arange(5.0)
+    assert kernel({"x": own[:4]}, out={"y": own[1:]})["y"].tolist() == [0, 2, 4, 6]
+    with pytest.raises(AdError) as fault:
+        kernel({"x": x}, out={"q": np.zeros(4)})
+    assert fault.value.help == "the results are y, z, c"
+    with pytest.raises(AdError, match=r"the array for 'z' has shape \(3,\), but the result has \(4,\)"):
+        kernel({"x": x}, out={"z": np.zeros(3)})
