@@ -112,7 +112,7 @@ def csv_matrix(layout: Layout, row: Row, number: Number) -> Iterator[str]:
     name, x = one(layout, row, "--format csv")
     if np.ndim(x) > 2:
         raise AdError(f"--format csv writes matrices, but '{name}' has {np.ndim(x)} dimensions", help="write -o FILE.npy")
-    for line in np.atleast_1d(x).reshape(len(x) if np.ndim(x) else 1, -1).tolist():
+    for line in x.tolist() if np.ndim(x) == 2 else np.reshape(x, (-1, 1)).tolist():
         yield ",".join(map(number, line)) + "\n"
 
 
