@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
            "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega")
 CAPITALS = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
-GREEK = frozenset(LETTERS + CAPITALS)
+GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω" "ΓΔΘΛΞΠΣΥΦΨΩ", LETTERS + CAPITALS, strict=True))
 SPECIAL = {"_": r"\_", "#": r"\#", "$": r"\$", "%": r"\%", "&": r"\&", "{": r"\{", "}": r"\}"}
 
 
@@ -59,14 +58,8 @@ def typeset(name: str) -> tuple[str, str]:
 
 def letter(base: str) -> str:
     """A letter as it is, a Greek one or its name as the command, a word in italics."""
-    if base in GREEK:
-        return f"\\{base}"
-    if len(base) == 1:
-        kind = unicodedata.name(base, "").split()
-        if kind[:2] == ["GREEK", "SMALL"] and kind[-1].lower() in GREEK:
-            return f"\\{kind[-1].lower()}"
-        if kind[:2] == ["GREEK", "CAPITAL"] and kind[-1].capitalize() in GREEK:
-            return f"\\{kind[-1].capitalize()}"
+    if (name := GREEK.get(base, base)) in GREEK.values():
+        return f"\\{name}"
     return base if len(base) == 1 and base.isascii() and base != "_" else spelled_out(base)
 
 
