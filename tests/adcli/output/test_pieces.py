@@ -17,6 +17,8 @@ from adcli.output import streams
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
+WRITING, UNFINISHED = streams._writing, streams._unfinished
+
 
 class Watched(io.BytesIO):
     """A stream that remembers its pieces."""
@@ -70,9 +72,9 @@ def test_rows_are_written_in_whole_lines(data, monkeypatch):
     write = os.write
 
     def watched(target, view):
-        steps.append((streams._writing.locked(), bytes(view)))
+        steps.append((WRITING.locked(), bytes(view)))
         return write(target, view)
-    monkeypatch.setattr(streams.os, "write", watched)
+    monkeypatch.setattr(os, "write", watched)
     memory = io.BytesIO()
     streams.write_rows(memory, data)
     assert memory.getvalue() == data and not steps
@@ -124,7 +126,7 @@ def names():
 def files(request, monkeypatch):
     """Systems with files that have no name yet, and without."""
     if request.param == "named":
-        monkeypatch.setattr(streams, "_nameless", lambda _: None)
+        monkeypatch.delattr(os, "O_TMPFILE")
     return request.param
 
 
@@ -135,8 +137,8 @@ def test_a_file_appears_when_it_is_whole(files):
             out.flush()
             assert len(names()) == (files == "named") + (old is not None)
             assert all(n == "f" or (n.startswith(".f.") and n.endswith(".part")) for n in names())
-            assert len(streams._unfinished) == 1
-        assert (Path("f").read_bytes(), names(), streams._unfinished) == (b"new", ["f"], set())
+            assert len(UNFINISHED) == 1
+        assert (Path("f").read_bytes(), names(), UNFINISHED) == (b"new", ["f"], set())
         Path("f").write_bytes(b"old")
 
 
@@ -146,7 +148,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(files, fault):
     with pytest.raises(fault), streams.destination("f") as out:
         out.write(b"new")
         raise fault
-    assert (Path("f").read_bytes(), names(), streams._unfinished) == (b"old", ["f"], set())
+    assert (Path("f").read_bytes(), names(), UNFINISHED) == (b"old", ["f"], set())
 
 
 def test_a_sudden_end_leaves_nothing(files):
@@ -154,19 +156,22 @@ def test_a_sudden_end_leaves_nothing(files):
         out.write(b"new")
         streams.discard_unfinished()
         assert names() == []
-        streams._writing.release()
+        WRITING.release()
         if files == "nameless":
             raise FileNotFoundError
     assert names() == []
 
 
 def test_what_a_process_of_the_same_number_left_is_replaced(files):
-    for _ in range(2):
-        with mock.patch.object(streams, "_numbers", iter([7])):
-            Path(f".f.{os.getpid()}-7.part").write_bytes(b"left")
-            with streams.destination("f") as out:
-                out.write(b"new")
-        assert (Path("f").read_bytes(), names()) == (b"new", ["f"])
+    with pytest.MonkeyPatch.context() as system:
+        system.delattr(os, "O_TMPFILE", raising=False)
+        with streams.destination("f"):
+            (last,) = names()
+    number = int(last.rpartition("-")[2].removesuffix(".part"))
+    Path(f".f.{os.getpid()}-{number + 1}.part").write_bytes(b"left")
+    with streams.destination("f") as out:
+        out.write(b"new")
+    assert (Path("f").read_bytes(), names()) == (b"new", ["f"])
 
 
 def test_permissions_and_links_are_kept(files):
@@ -194,7 +199,7 @@ def test_faults_name_the_file_that_was_asked_for(files):
         pass
     assert missing.value.filename == "none/f" and missing.value.errno == errno.ENOENT
     Path("f").write_bytes(b"old")
-    with mock.patch.object(streams.os, "access", lambda *_: False), pytest.raises(PermissionError) as refused, streams.destination("f"):
+    with mock.patch.object(os, "access", lambda *_: False), pytest.raises(PermissionError) as refused, streams.destination("f"):
         pass
     assert (refused.value.filename, refused.value.errno, Path("f").read_bytes()) == ("f", errno.EACCES, b"old")
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
+import re
 from importlib.util import find_spec
 from types import SimpleNamespace
 from unittest import mock
@@ -17,7 +19,7 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import install
 from command import adcli, succeeds
 
-from adcli.output import streams
+from adcli.output import streams, suffixes
 
 XY = "v = x*y"
 AT = ["--at", "x=1:2:3,y=2"]
@@ -93,7 +95,7 @@ def test_every_verb(tmp_path, verb, name, options, begins):
     ("grad", "out.parquet", [*AT, "--digits"], "--digits needs --format text, csv or json"),
     ("grad", "out.npz", [*AT, "--enclose"], "--enclose needs --format text, csv or json"),
     ("propagate", "out.parquet", ["--at", "x=1±0.1,y=2"], "an uncertainty budget is not written as parquet"),
-    ("eval", "out.zst", AT, "cannot write .zst")])
+    ("eval", "out.zst", AT, "this Python cannot write .zst files (3.14 can)\nhelp: use .gz")])
 def test_refusals(tmp_path, verb, name, options, said):
     if name.endswith(".zst") and find_spec("compression"):
         pytest.skip("this Python has zstd")
@@ -112,6 +114,51 @@ def test_files_of_numbers_hold_inputs_and_results(tmp_path):
         assert {n: found[n].tolist() for n in found} == {"x": 1.0, "y": 2.0, "v": 2.0}
     (tmp_path / "p.json").write_text(json.dumps([{"x": 1, "y": 2}, {"y": 3, "x": 5}]))
     assert polars.read_parquet(written(tmp_path / "a.parquet", "--at", f"@{tmp_path}/p.json"))["v"].to_list() == [2.0, 15.0]
+
+
+def test_suffixes_are_in_small_letters_and_of_one_kind():
+    known = {*suffixes.FORMATS, *suffixes.FOREIGN, *suffixes.PACKED}
+    assert len(known) == len(suffixes.FORMATS) + len(suffixes.FOREIGN) + len(suffixes.PACKED)
+    assert all(re.fullmatch(r"\.[a-z0-9]+", s) for s in known)
+    written = {"json", "csv", "tsv", "parquet", "npz", "npy", "mtx", "markdown", "latex"}
+    assert set(suffixes.FORMATS.values()) == written and set(suffixes.ARRAYS) < written
+    assert all(f.startswith(s[1:]) or s in (".ndjson", ".jsonl", ".tab", ".pq", ".md", ".tex") for s, f in suffixes.FORMATS.items())
+
+
+@pytest.mark.parametrize(("path", "want"), [
+    (None, ("", "")), ("", ("", "")), ("-", ("", "")), ("a", ("", "")), ("a.csv", (".csv", "")), ("A.CSV.GZ", (".csv", ".gz")),
+    ("a.gz", ("", ".gz")), ("d.csv/a", ("", "")), (".csv", ("", "")), ("a.tar.xz", (".tar", ".xz")), ("a.b.json.zst", (".json", ".zst")),
+    ("/dev/null.csv", (".csv", "")), ("/dev/null", ("", "")), ("a.bz2.csv", (".csv", ""))])
+def test_a_name_says_its_format_and_its_packing(path, want):
+    assert suffixes.split(path) == want
+
+
+@pytest.mark.parametrize(("path", "formats", "arrays", "said"), [
+    ("a.npz", ["json"], True, "npz"), ("a.npz", ["json"], False, "-o a.npz: eval does not write .npz files\nuse .json, .ndjson or .jsonl, or say"),
+    ("a.xlsx", ["json"], True, "-o a.xlsx: eval does not write .xlsx files\nuse .json, .ndjson, .jsonl, .npz or .npy, or say with --format what to write"),
+    ("a.xlsx", ["latex"], False, "-o a.xlsx: eval does not write .xlsx files\nuse .tex, or say with --format what to write"),
+    ("a.tsv", ["csv"], False, "-o a.tsv: eval does not write .tsv files\nuse .csv, or"),
+    ("a.tsv", ["csv", "tsv"], False, "tsv"), ("a.tsv.gz", ["csv", "tsv"], False, "tsv"), ("a.dat", ["csv"], False, None), (None, ["csv"], False, None)])
+def test_a_verb_writes_what_it_can(path, formats, arrays, said):
+    try:
+        found = suffixes.form_of(path, formats, "eval", arrays)
+    except AdError as error:
+        assert f"{error.message}\n{error.help}".startswith(said)
+    else:
+        assert found == said
+
+
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
+def test_packed_bytes_depend_on_the_bytes_alone(packing, monkeypatch):
+    files = []
+    for now in (0.0, 1e9):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        with suffixes.packer(packing)(out := io.BytesIO()) as within:
+            within.write(b"text" * 100)
+        assert not out.closed
+        files.append(out.getvalue())
+    assert files[0] == files[1] and len(files[0]) < 400
+    assert suffixes.packer("") is suffixes.packer(".csv") is None
 
 
 @pytest.mark.parametrize("where", [AT, ["--data", "rows.csv"]], ids=["points", "rows"])
