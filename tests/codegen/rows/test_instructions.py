@@ -12,7 +12,7 @@ from adcli.codegen.machine.kernel import run
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.codegen.rows import jit, llvm
 from adcli.codegen.rows.compiled import compile_program
-from adcli.codegen.rows.instructions import Instructions
+from adcli.codegen.rows.instructions import Instructions, stack
 from adcli.lang.evaluate import FLOAT, Arithmetic, every_value, read
 from adcli.lang.ir import Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.build import Builder
@@ -139,6 +139,45 @@ def test_what_is_called_is_declared_once() -> None:
     assert set(instructions.declared) == {"sin", "llvm.sqrt.v4f64"}
     assert Instructions(1, veclib.host()).template(TABLE["sin"]) == "  {z} = call double @sin(double {0})"
     assert Instructions(1, veclib.host(), fast=True).template(TABLE["add"]) == "  {z} = fadd contract arcp double {0}, {1}"
+
+
+@pytest.mark.parametrize(("name", "one", "two", "fast"), [
+    ("add", "fadd double {0}, {1}", "fadd <2 x double> {0}, {1}", "fadd contract arcp double {0}, {1}"),
+    ("sub", "fsub double {0}, {1}", "fsub <2 x double> {0}, {1}", "fsub contract arcp double {0}, {1}"),
+    ("mul", "fmul double {0}, {1}", "fmul <2 x double> {0}, {1}", "fmul contract arcp double {0}, {1}"),
+    ("div", "fdiv double {0}, {1}", "fdiv <2 x double> {0}, {1}", "fdiv contract arcp double {0}, {1}"),
+    ("neg", "fneg double {0}", "fneg <2 x double> {0}", None), ("lt", "fcmp olt double {0}, {1}", "fcmp olt <2 x double> {0}, {1}", None),
+    ("ne", "fcmp une double {0}, {1}", "fcmp une <2 x double> {0}, {1}", None), ("not", "xor i1 {0}, true", "xor <2 x i1> {0}, splat (i1 true)", None),
+    ("and", "and i1 {0}, {1}", "and <2 x i1> {0}, {1}", None), ("or", "or i1 {0}, {1}", "or <2 x i1> {0}, {1}", None),
+    ("select", "select i1 {0}, double {1}, double {2}", "select <2 x i1> {0}, <2 x double> {1}, <2 x double> {2}", None),
+    ("floor", "call double @llvm.floor.f64(double {0})", "call <2 x double> @llvm.floor.v2f64(<2 x double> {0})", None),
+    ("pow", "call double @pow(double {0}, double {1})", "call <2 x double> @lanes.pow(<2 x double> {0}, <2 x double> {1})", None)])
+def test_the_line_of_an_operation(name: str, one: str, two: str, fast: str | None) -> None:
+    def line(lanes: int, fast: bool = False) -> str:
+        return Instructions(lanes, veclib.NO_LIBRARY, fast).template(TABLE[name])
+    assert [line(1), line(2), line(1, True)] == [f"  {{z}} = {text}" for text in (one, two, fast or one)]
+
+
+def test_what_is_called_lane_by_lane_is_a_function_of_our_own() -> None:
+    instructions = Instructions(4, veclib.NO_LIBRARY)
+    instructions.template(TABLE["pow"])
+    instructions.template(TABLE["floor"])
+    lines = instructions.declarations()
+    calls = [f"  %y{i} = call double @pow(double %x0.{i}, double %x1.{i})" for i in range(4)]
+    assert lines[:7] == ["", "declare <4 x double> @llvm.floor.v4f64(<4 x double>)", "declare double @pow(double, double)", "",
+                         "define internal <4 x double> @lanes.pow(<4 x double> %x0, <4 x double> %x1) alignstack(32) {",
+                         "  %x0.0 = extractelement <4 x double> %x0, i32 0", "  %x1.0 = extractelement <4 x double> %x1, i32 0"]
+    assert [line for line in lines if "call" in line] == calls
+    assert [line for line in lines if "insertelement" in line] == [
+        f"  %z{i} = insertelement <4 x double> {f'%z{i - 1}' if i else 'poison'}, double %y{i}, i32 {i}" for i in range(4)]
+    assert lines[-3:] == ["  ret <4 x double> %z3", "}", ""]
+    with pytest.raises(ValueError, match="^softplus has neither an instruction nor a libm symbol nor a composition$"):
+        instructions.template(TABLE["softplus"])
+
+
+@pytest.mark.parametrize(("lanes", "attribute"), [(1, ""), (2, ""), (4, " alignstack(32)"), (8, " alignstack(64)")])
+def test_the_stack_is_aligned_where_a_block_is_longer_than_callers_align_it(lanes: int, attribute: str) -> None:
+    assert stack(lanes) == attribute
 
 
 def test_constants_are_written_bit_by_bit() -> None:

@@ -6,9 +6,11 @@ import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import run
-from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows import compiled, jit, llvm
 from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.interpreted import Interpreted
 from adcli.lang.ir import Lit, Program, Result
 from native_programs import everything, long_program
 
@@ -27,6 +29,59 @@ def test_what_llvm_refuses_is_an_exception() -> None:
     entry = llvm.EntryPoint("f", 1, 0, 0, 0, ("no_such_function",))
     with pytest.raises(jit.CodegenError):
         jit.link(jit.object_code("define void @f() {\n ret void\n}"), entry)
+
+
+@pytest.mark.parametrize(("equations", "columns", "level"), [
+    (0, 0, 2), (3000, 0, 2), (3001, 0, 1), (2980, 1, 2), (2981, 1, 1), (0, 150, 2), (0, 151, 1), (20_000, 0, 1), (20_001, 0, 0), (0, 1001, 0)])
+def test_effort_falls_with_length(equations: int, columns: int, level: int) -> None:
+    for inputs in (0, columns):
+        assert jit.effort(llvm.Module("", llvm.EntryPoint("f", 1, 0, inputs, columns - inputs, ()), equations)) == level
+
+
+def test_what_cannot_be_linked_says_what_is_missing() -> None:
+    code = jit.object_code("define void @f() {\n ret void\n}")
+    for entry, said in ((llvm.EntryPoint("f", 1, 0, 0, 0, ("sin", "no_such", "nor_this")), "this machine has no no_such, nor_this"),
+                        (llvm.EntryPoint("g", 1, 0, 0, 0, ()), "the object code has no g")):
+        with pytest.raises(jit.CodegenError) as found:
+            jit.link(code, entry)
+        assert str(found.value) == said
+    with pytest.raises(jit.CodegenError, match="^LLVM: .*parsing error"):
+        jit.verify("nonsense")
+
+
+def test_llvm_links_what_our_loader_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = compile_program(everything(), 2)
+    want = run(kernel, [[0.3, -0.7, 1.5]])
+
+    def refused(*_: object) -> None:
+        raise compiled.LoadError("not this one")
+    monkeypatch.setattr(compiled, "load", refused)
+    for level in (None, 0):
+        assert repr(run(compile_program(everything(), 2, level=level), [[0.3, -0.7, 1.5]])) == repr(want)
+    monkeypatch.setattr(jit, "allowed", lambda: False)
+    assert isinstance(compile_program(everything(), 2), Interpreted)
+
+
+def test_code_is_for_the_processor_that_is_named() -> None:
+    text = llvm.emit(long_program(20), 4).text
+    first, other = jit.assembly(text, jit.baseline()), jit.assembly(text, jit.baseline(), 0)
+    assert first == jit.assembly(text, jit.baseline(), 2) != other
+    assert jit.object_code(text, jit.baseline()) == jit.object_code(text, jit.baseline(), 2) != jit.object_code(text, jit.baseline(), 0)
+    if jit.baseline() == "x86-64":
+        assert "ymm" not in first and "ymm" in jit.assembly(text, "haswell")
+
+
+def test_the_vector_library_is_called_where_it_has_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which functions it has is the library's to say; the level is what is asked for."""
+    asked, made = [], jit.object_code
+    monkeypatch.setattr(jit, "object_code", lambda text, cpu=None, level=2: asked.append((text, level)) or made(text, cpu, level))
+    program, lanes = everything(), veclib.lanes()
+    compile_program(program)
+    compile_program(program, 1, level=0)
+    host = {s for s in llvm.emit(program, lanes, veclib.host()).entry.externals if s.startswith("_ZGV")}
+    assert bool(host) == bool(veclib.host().symbol("sin", 1, lanes)) and all(s in asked[0][0] for s in host)
+    assert [level for _, level in asked] == [2, 0]
+    assert "_ZGV" not in asked[1][0] and f"<{lanes} x double>" not in asked[1][0]
 
 
 def test_threads() -> None:

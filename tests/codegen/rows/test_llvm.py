@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import math
 
+import pytest
+from adcli.codegen.machine import veclib
 from adcli.codegen.rows import jit, llvm
-from adcli.codegen.rows.parts import cut
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
+from adcli.codegen.rows.parts import PART_SIZE, cut
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
-from native_programs import WIDTHS, native
+from native_programs import WIDTHS, long_program, native
 
 
 def test_results_that_are_no_equation() -> None:
@@ -38,3 +40,104 @@ def test_names() -> None:
     jit.verify(text)
     assert '%"α" = fneg' in text
     assert "%x_1 = fneg" in text
+
+
+KERNEL = """\
+; made by a test
+; second line
+; in: x, y
+; out: v
+
+declare double @sin(double)
+
+define void @"a b"(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {
+entry:
+  %in.0.slot = getelementptr ptr, ptr %in, i64 0
+  %in.0 = load ptr, ptr %in.0.slot
+  %in.1.slot = getelementptr ptr, ptr %in, i64 1
+  %in.1 = load ptr, ptr %in.1.slot
+  %out.0.slot = getelementptr ptr, ptr %out, i64 0
+  %out.0 = load ptr, ptr %out.0.slot
+  %any = icmp slt i64 %begin, %end
+  br i1 %any, label %block, label %exit
+block:
+  %row = phi i64 [ %begin, %entry ], [ %next, %block ]
+  %in.0.at = getelementptr double, ptr %in.0, i64 %row
+  %x = load double, ptr %in.0.at, align 8
+  %in.1.at = getelementptr double, ptr %in.1, i64 %row
+  %y = load double, ptr %in.1.at, align 8
+  %i.1 = call double @sin(double %y)
+  %v = fmul double %x, %i.1
+  %out.0.at = getelementptr double, ptr %out.0, i64 %row
+  store double %v, ptr %out.0.at, align 8
+  %next = add i64 %row, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %block, label %exit
+exit:
+  ret void
+}
+"""
+
+
+def product() -> Program:
+    x, y, b = Var("x"), Var("y"), Builder()
+    v = b.emit(TABLE["mul"], x, b.emit(TABLE["sin"], y), name="v")
+    return Program((Param(x, "x"), Param(y, "y")), tuple(b.equations), (Result("v", v),))
+
+
+def test_the_text_of_a_kernel() -> None:
+    module = llvm.emit(product(), name="a b", header=["made by a test", "second line  "])
+    assert module.text == KERNEL
+    assert module.entry == ("a b", 1, 0, 2, 1, ("sin",)) and module.equations == 2
+    assert (module.name, module.lanes, module.work_bytes) == module.entry[:3]
+    assert llvm.emit(product()).text == llvm.emit(product(), 1, veclib.NO_LIBRARY, "kernel").text
+
+
+@pytest.mark.parametrize(("length", "parts"), [(llvm.ONE_PART, 1), (llvm.ONE_PART + 1, -(-(llvm.ONE_PART + 1) // PART_SIZE))])
+def test_long_programs_are_cut(length: int, parts: int) -> None:
+    x = Var("x")
+    equations = tuple(Equation((Var(),), TABLE["neg"], (x,)) for _ in range(length))
+    module = llvm.emit(Program((Param(x, "x"),), equations, (Result("v", equations[-1].outs[0]),)))
+    assert module.equations == length
+    assert module.text.count("define internal void @kernel.part") == (parts if parts > 1 else 0)
+    assert module.text.count("call void @kernel.part") == module.text.count("define internal void")
+
+
+@pytest.mark.parametrize("beyond", [299, 300])
+def test_blocks_go_together_in_programs_beyond_a_length(beyond: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = long_program(250)
+    equations = llvm.emit(program).equations
+    monkeypatch.setattr(llvm, "BLOCKS_BEYOND", equations - (beyond == 299))
+    module = llvm.emit(program, part_size=50)
+    assert (f"add i64 %row, {llvm.BLOCKS}\n" in module.text) == (beyond == 299)
+    jit.verify(module.text)
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("x", "x"), ("_x.y$1", "_x.y$1"), ("1x", '"1x"'), ("α", '"α"'), ("a b", '"a b"'), ('a"b', r'"a\22b"'), ("a\\b", r'"a\5Cb"'),
+    ("\u200b", r'"\E2\80\8B"'), ("a\nb", r'"a\0Ab"'), ("", '""'), ("x\n", r'"x\0A"')])
+def test_a_name_as_llvm_has_it(name: str, text: str) -> None:
+    assert llvm.quoted(name) == text
+
+
+def test_no_two_values_have_one_name() -> None:
+    names = [*llvm.LOOP_NAMES, "a", "a", "a_1", "a", "a.b", "a_b", "a.b", "i.1", "i_1", None, None, "load.0", "x"]
+    b, x = Builder(), Var("x")
+    z: Atom = x
+    for name in names:
+        z = b.emit(TABLE["neg"], z, name=name)
+    text = llvm.emit(Program((Param(x, "x"),), tuple(b.equations), (Result("z", z),))).text
+    defined = [line.split(" = ")[0].strip() for line in text.splitlines() if "fneg" in line]
+    assert len(set(defined)) == len(names)
+    assert defined[len(llvm.LOOP_NAMES):] == ["%a", "%a_1", "%a_1_1", "%a_2", "%a_b", "%a_b_1", "%a_b_2", "%i_1", "%i_1_1", "%i.1", "%i.2",
+                                              "%load_0", "%x_1"]
+    assert all("." not in name or name.startswith("%i.") for name in defined)
+
+
+def test_an_object_file_says_what_made_it() -> None:
+    lines = ["made by a test", 'inputs: "α", \\ and\ttabs', ""]
+    text = llvm.identification(lines)
+    assert text.startswith("\n!llvm.ident = !{!0, !1, !2}\n!0 = !{!\"made by a test\"}\n")
+    code = jit.object_code(llvm.emit(product()).text + text)
+    for line in lines[:2]:
+        assert line.encode() in code
