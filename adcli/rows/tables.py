@@ -244,6 +244,7 @@ def without_mark(pieces: Pieces, name: str) -> Pieces:
 # ---------------------------------------------------------------- JSON that is not written in lines
 
 GAP = re.compile(r"[ \t\n\r]*")
+NUMBER = re.compile(r"[-+.0-9eE]*")
 SCAN = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it tells where a value ends
 
 
@@ -272,7 +273,7 @@ class JsonItems:
 
     def taken(self, text: str, last: bool) -> tuple[list[str], str]:
         """The whole items of a text as lines, and the rest of it. Nothing follows the `last` one."""
-        lines, at = [], after_gap(text, 0)
+        lines, at = [], past(GAP, text, 0)
         while at < len(text):
             end = at + 1
             if not self._mark(text[at]):
@@ -282,7 +283,7 @@ class JsonItems:
                 end = found
                 lines.append(text[at:end].replace("\n", " ").replace("\r", " ") + "\n")
                 self.state, self.count = "after" if self.array else "item", self.count + 1
-            at = after_gap(text, end)
+            at = past(GAP, text, end)
         if last and self.array and self.state != "end":
             self.fault = self.fault or "the array is not closed"
         return lines, text[at:]
@@ -315,11 +316,11 @@ class JsonItems:
             if last or len(text) - at > LONGEST_ROW:
                 self.fault = getattr(error, "msg", "Expecting value")
             return None
-        return int(end) if last or end < len(text) or text[at] in '{["' else None   # a number may go on
+        return int(end) if last or past(NUMBER, text, at) < len(text) else None   # a number may go on
 
 
-def after_gap(text: str, at: int) -> int:
-    """Where the blanks at a place end."""
-    found = GAP.match(text, at)
+def past(characters: re.Pattern[str], text: str, at: int) -> int:
+    """Where such characters at a place end, if there are any."""
+    found = characters.match(text, at)
     assert found is not None
     return found.end()
