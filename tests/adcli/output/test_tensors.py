@@ -15,6 +15,7 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import number_format, shortest
 
 SHAPES = [(0,), (1,), (12,), (16,), (17,), (40,), (0, 3), (2, 0), (1, 1), (3, 4), (5, 9), (2, 30), (7, 8), (2, 2, 2), (2, 0, 3), (3, 2, 25)]
+WIDTH, MANY = 100, 1000
 BIG = [(1001,), (1200,), (4, 300), (300, 4), (7, 150), (8, 130), (2, 3, 200), (10, 11, 12)]
 
 
@@ -48,7 +49,7 @@ def test_text_has_every_number_in_its_place(shape):
     x = filled(shape)
     lines = lines_of(x)
     assert joined(lines) == f"y = {x.tolist()!r}"
-    assert (len(lines) == 1) == (len(joined(lines)) <= tensors.TENSOR_WIDTH)
+    assert (len(lines) == 1) == (len(joined(lines)) <= WIDTH)
     assert all(line == line.rstrip() for line in lines)
 
 
@@ -63,7 +64,7 @@ def test_lines_begin_below_their_bracket_and_are_full(shape):
         before += line
         if following is None or len(lines) == 1:
             continue
-        room = tensors.TENSOR_WIDTH + head + len(shape) - 1
+        room = WIDTH + head + len(shape) - 1
         assert len(line.rstrip("],")) < room
         if line.endswith(("],", "]")):
             continue
@@ -75,8 +76,8 @@ def test_lines_begin_below_their_bracket_and_are_full(shape):
 def test_a_terminal_is_shown_corners_of_what_is_large(shape):
     x = filled(shape)
     assert joined(lines_of(x, cut=True)) == f"y = {corners(x)}"
-    assert tensors.is_cut([1.0, x]) and not tensors.is_cut([1.0, x.reshape(-1)[:tensors.MANY_ELEMENTS]])
-    small = filled((tensors.MANY_ELEMENTS,))
+    assert tensors.is_cut([1.0, x]) and not tensors.is_cut([1.0, x.reshape(-1)[:MANY]])
+    small = filled((MANY,))
     assert lines_of(small, cut=True) == lines_of(small)
 
 
@@ -179,7 +180,7 @@ def test_what_has_no_room_is_refused_before_it_is_made(monkeypatch):
     tensors.together("y", [np.zeros(25)] * 25)   # 25 · 25 · 8 = 5000
     with pytest.raises(AdError, match="'y' at 26 points needs"):
         tensors.together("y", [np.zeros(25)] * 26)
-    many = tensors.MANY_ELEMENTS
+    many = MANY
     tensors.require_text_room([np.zeros(many - 1), 1.0])
     with pytest.raises(AdError, match=f"the text of {many + 1:,} numbers needs {re.escape(tensors.amount(100 * (many + 1)))} of memory"):
         tensors.require_text_room([np.zeros(many), 1.0])
