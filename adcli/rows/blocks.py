@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -37,10 +37,10 @@ class Done:
     data: bytes
     rows: int
     lines: int
-    faults: list[tuple[int, Fault]] = field(default_factory=list)
-    rough: int = 0
-    first: tuple[int, Row] | None = None
-    outside: dict[str, float] = field(default_factory=dict)
+    faults: list[tuple[int, Fault]]
+    rough: int
+    first: tuple[int, Row] | None
+    outside: dict[str, float]
 
 
 class Work:
