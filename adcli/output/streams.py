@@ -54,7 +54,7 @@ class Unnumbered(io.BufferedWriter):
     """A stream without a file number, by which what is written would go around the packer."""
 
     def fileno(self) -> int:
-        raise io.UnsupportedOperation("fileno")
+        raise io.UnsupportedOperation
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from adcli.lang.ir.extras import missing
 from adcli.rows.blocks import fast_tables
 from adcli.rows.dialect import Dialect, dialect
 from adcli.rows.rows import Table
-from adcli.rows.tables import Input, Pieces, json_items, kind_of, without_mark
+from adcli.rows.tables import BadTable, Input, Pieces, json_items, kind_of, without_mark
 
 
 class SampleTable(NamedTuple):
@@ -58,6 +58,8 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
         if form.columns == ():
             raise AdError("--no-header does not say which column an input takes", help="name the columns: --columns x,y")
         return SampleTable(source.name, text, form)
+    except BadTable as fault:
+        raise AdError(str(fault)) from None
     finally:
         source.close()
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from adcli.codegen.machine import veclib
@@ -132,6 +133,12 @@ def test_no_two_values_have_one_name() -> None:
     assert defined[len(llvm.LOOP_NAMES):] == ["%a", "%a_1", "%a_1_1", "%a_2", "%a_b", "%a_b_1", "%a_b_2", "%i_1", "%i_1_1", "%i.1", "%i.2",
                                               "%load_0", "%x_1"]
     assert all("." not in name or name.startswith("%i.") for name in defined)
+
+
+def test_names_that_are_taken_are_those_that_the_text_uses() -> None:
+    text = llvm.emit(long_program(60), part_size=20).text
+    used = re.findall(r"%([a-z]+)\b(?![.\d])", text) + re.findall(r"^([a-z]+):$", text, re.M)
+    assert set(used) == set(llvm.LOOP_NAMES)
 
 
 def test_an_object_file_says_what_made_it() -> None:
