@@ -165,6 +165,17 @@ def test_faults_of_dialects(data, options, code, said):
         assert ended.data == b'{"x":1,"y":2,"v":2.0,"dv_dx":2.0,"dv_dy":1.0}\n', "what was read goes its way first"
 
 
+@pytest.mark.parametrize("form", [[], ["--format", "json"], ["--format", "tsv"], ["--format", "text"], ["--only"]], ids=" ".join)
+@pytest.mark.parametrize("digits", [[], ["--fmt", "%.2e"], ["--hex"]], ids=" ".join)
+def test_results_are_spelled_alike_by_every_reader(form, digits):
+    data = b"x,n,y\n1,a,0.1\n-3,b,1e-5\n0,c,1e17\n2.5,d,nan\n0,e,-inf\n"
+    status = "--status" if form and digits else "--strict"
+    ended = same(outcomes(data, "v = x*y + abs(x)", *form, *digits, status))
+    assert ended.code == (4 if status == "--strict" else 0)
+    mark = {"": "1.1", "--fmt": "1.10e+00", "--hex": "0x1.199999999999ap+0"}["".join(digits[:1])]
+    assert mark.encode() in ended.data
+
+
 FIELD = st.sampled_from([
     "1", "2,5", "2.5", "-999", "NA", "", " 3 ", '"1;5"', '"a""b"', "nan", "0x1p3", "1e400", "é\\", "x\ty", "-0,0"])
 DIALECTS = st.sampled_from([[], ["--decimal", ","], ["--na", "NA,-999", "--missing", "nan"], ["--only"], ["--no-header"],
