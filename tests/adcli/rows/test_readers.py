@@ -9,6 +9,7 @@ import pytest
 from adcli.lang.ir import Param, Var
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import outcomes, same
 
 from adcli.input.fields import Fault
 from adcli.rows import tables_polars
@@ -202,3 +203,32 @@ def test_a_missing_value_is_nan_where_that_is_said():
         assert np.isnan(rows.columns[0]).all() and rows.faults == {}
     rows = made().careful(b" ,a,1\n")
     assert (rows.faults[0].reason, rows.faults[0].help) == ("column 'x' is empty", MISSING)
+
+
+@pytest.mark.parametrize(("rows", "options", "said"), [
+    ("0,1\n1,1\n", [], ""), ("0.5,1\n2,1\n-3,1\n", [], "-e: note: x = 2.0 is outside its range [0.0, 1.0]\n"),
+    ("1,1\n-1e-300,1\n", [], "-e: note: x = -1e-300 is outside its range [0.0, 1.0]\n"),
+    ("0,9\n7,8\n", ["--at", "y=2", "--rename", "y=z"], "-e: note: x = 7.0 is outside its range [0.0, 1.0]\n"),
+    (",1\n0,1\n", ["--missing", "nan"], "-e: note: x = nan is outside its range [0.0, 1.0]\n"),
+    ("7,z\n8,1\n", ["--on-error", "mark"], "-e: note: x = 8.0 is outside its range [0.0, 1.0]\n"),
+    ("0,1\n", ["--at", "k=9"], "-e: note: k = 9.0 is outside its range [2.0, 3.0]\n")])
+def test_every_reader_watches_ranges(rows, options, said):
+    """The first value outside is said once, bad rows aside."""
+    for cut in (False, True):
+        ended = same(outcomes(f"x,y\n{rows}".encode(), "input x in [0, 1], y, k in [2, 3] = 2.5\nv = x*y*k", *options,
+                              verb="eval", cut=cut))
+        assert ended.code == 0 and said in ended.err and bool(ended.err) == bool(said), ended.err
+        assert ended.err.count("outside") <= 1
+
+
+@pytest.mark.parametrize(("rows", "options", "said"), [
+    ("1,1\n0,2\n", [], ":3: not smooth or not finite, 1 of 2 rows"),
+    ("1,1\n\n0,2\n-1,0\n", [], ":4: not smooth or not finite, the first of 2 such rows of 3"),
+    ("1,1\n1,inf\n", [], ":3: not smooth or not finite, 1 of 2 rows"),
+    ("z,1\n1,1\n0,1\n", ["--on-error", "skip"], ":4: not smooth or not finite, 1 of 2 rows"),
+    ("z,1\n1,1\n0,1\n", ["--on-error", "mark"], ":4: not smooth or not finite, the first of 2 such rows of 3"),
+    ('"1",1\n"4",1e300\n', [], None), ("1,1\n4,1e300\n", [], None)])
+def test_every_reader_names_the_first_rough_row(rows, options, said):
+    for cut in (False, True):
+        ended = same(outcomes(f"x,y\n{rows}".encode(), "v = sqrt(x)*y", "--strict", *options, cut=cut))
+        assert (ended.code, said is None or f"<stdin>{said}\n" in ended.err) == (4 if said else 0, True), ended.err
