@@ -94,6 +94,21 @@ def test_what_is_there_is_worked_on_before_it_is_waited_for():
         assert list(blocks(iter([b"1,2", None, b"\n"]), b",", "f")) == [None, b"1,2\n"]
 
 
+def test_the_last_whole_row_is_found_wherever_the_text_ends():
+    rows = [b"1,2\n", b'"a\n\n",""\n', b"\n", b'1,"a""\n,"\r\n', b'"b"c,"d"\n', b'a"b,3\n', b'"1",2\n', b"3,4\n"]
+    ends = list(itertools.accumulate(map(len, rows), initial=0))
+    text = b"".join(rows)
+    for separator in (b",", b";", b"|"):
+        turned = text.replace(b",", separator)
+        for n in range(len(text) + 1):
+            if b'"' in text[:n]:
+                assert tables.end_of_rows(turned[:n], separator) == max(e for e in ends if e <= n)
+    assert [tables.end_of_rows(text[:n], None) for n in (0, 3, 4, 9)] == [0, 0, 4, 8], "every line is a row"
+    assert tables.end_of_rows(b"1,2\n3,4", b",") == 4
+    assert list(blocks(iter([b'"1",2\n"3', None, b'",4\n"', None, b'5\n",6\n']), b",", "f")) == [
+        b'"1",2\n', None, b'"3",4\n', None, b'"5\n",6\n']
+
+
 def test_a_row_has_an_end():
     with mock.patch.object(tables, "LONGEST_ROW", 2 << 20):
         row = b"a" * (2 << 20)
