@@ -11,7 +11,8 @@ PATHS = (("dv_dx", ("grad", "v", "x")), ("dv_dy", ("grad", "v", "y")), ("c0", ("
 
 def test_values_stand_at_their_paths():
     found = nested([path for _, path in PATHS], [1, 2, 3, 4, 5, 6, 7])
-    assert found == {"grad": {"v": {"x": 1, "y": 2}}, "taylor": {"v": [3, 4]}, "hess": {"v": {"x": {"y": 5}}}, "rows": [6], "d": 7}
+    assert found == {"grad": {"v": {"x": 1, "y": 2}}, "taylor": {"v": [3, 4]}, "hess": {"v": {"x": {"y": 5}}}, "rows": [6],
+                     "d": 7}
     assert nested([], []) == {}
     for count in (0, 2):
         with pytest.raises(ValueError, match="zip"):

@@ -12,7 +12,8 @@ from adcli.output import lines, report
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import number_format
 
-VALUES = [0.0, -0.0, 1.0, 0.1, -2.5, 1e15, 1e16, -1e16, 9.999e15, 1e22, 1e-4, 9.9e-5, 5e-324, 1.7e308, math.nan, math.inf, -math.inf]
+VALUES = [0.0, -0.0, 1.0, 0.1, -2.5, 1e15, 1e16, -1e16, 9.999e15, 1e22, 1e-4, 9.9e-5, 5e-324, 1.7e308, math.nan, math.inf,
+          -math.inf]
 GRAD = (("dv_dx", ("grad", "v", "x")), ("dv_d%y", ("grad", "v", "%y")))
 LAYOUTS = {
     "value": Layout(None, ("x",), "", {}, ("v",), ()),

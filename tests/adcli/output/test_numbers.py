@@ -14,7 +14,8 @@ VALUES = [0.0, -0.0, 1.0, 0.1, -2.5, 1e16, 1e22, 5e-324, NEARLY_LARGEST, 1.75e30
 OTHERS = {math.nan: "nan", math.inf: "inf", -math.inf: "-inf"}
 
 
-@pytest.mark.parametrize("template", ["%f", "%.3F", "%e", "%E", "%g", "%G", "%+.2e", "% 8.3f", "%#.0f", "%-12.4g", "%012.5f", "%999.1f"])
+@pytest.mark.parametrize("template",
+                         ["%f", "%.3F", "%e", "%E", "%g", "%G", "%+.2e", "% 8.3f", "%#.0f", "%-12.4g", "%012.5f", "%999.1f"])
 def test_a_template_is_printf(template):
     number = number_format(template, False)
     for x in VALUES[:8]:
@@ -23,7 +24,9 @@ def test_a_template_is_printf(template):
     assert all(math.isfinite(float(number(s * x))) for x in VALUES for s in (1, -1))
 
 
-@pytest.mark.parametrize("template", ["", "%", "%d", "%s", "%.6", "6g", "%.3g%.3g", " %.3g", "%.3g\n", "%.1000f", "%1000f", "%*f", "%١f", "%lf"])
+@pytest.mark.parametrize("template",
+                         ["", "%", "%d", "%s", "%.6", "6g", "%.3g%.3g", " %.3g", "%.3g\n", "%.1000f", "%1000f", "%*f", "%١f",
+                          "%lf"])
 def test_no_other_template(template):
     with pytest.raises(AdError) as found:
         number_format(template, False)
@@ -59,7 +62,8 @@ def test_json_has_strings_for_what_it_has_no_numbers_for(x, text):
 
 
 def test_json_numbers_have_the_digits_of_the_format():
-    assert json_text([json_number(0.123), json_number(0.123, number_format("%.1f", False)), json_number(1.0)]) == "[0.123,0.1,1.0]"
+    assert json_text([json_number(0.123), json_number(0.123, number_format("%.1f", False)),
+                      json_number(1.0)]) == "[0.123,0.1,1.0]"
     assert json_number(0.5, number_format(None, True)) == "0x1.0000000000000p-1", "a text where JSON has no such number"
     assert json_text({"é": [1, "a b"]}) == '{"é":[1,"a b"]}'
     for x in VALUES:

@@ -32,7 +32,9 @@ class Watched(io.BytesIO):
         return super().write(data)
 
 
-@pytest.mark.parametrize("sizes", [[], [0], [1], [4095, 1], [4096, 1], [4095, 2], [5000], [1, 5000, 1], [2048, 2048, 2048], [1000] * 9, [9] * 999])
+@pytest.mark.parametrize("sizes",
+                         [[], [0], [1], [4095, 1], [4096, 1], [4095, 2], [5000], [1, 5000, 1], [2048, 2048, 2048], [1000] * 9,
+                          [9] * 999])
 def test_points_are_written_a_few_at_a_time(sizes):
     """A piece is whole points, as many as fit."""
     points = [("é" * (n // 2) + "e" * (n % 2)) for n in sizes]
@@ -64,7 +66,8 @@ def drained(descriptor):
     return found, thread
 
 
-@pytest.mark.parametrize("data", [b"", b"a\n", b"no line end", ROWS, ROWS + b"y" * 200_000 + b"\n" + ROWS, b"z" * 200_000], ids=lambda d: str(len(d)))
+@pytest.mark.parametrize("data", [b"", b"a\n", b"no line end", ROWS, ROWS + b"y" * 200_000 + b"\n" + ROWS, b"z" * 200_000],
+                         ids=lambda d: str(len(d)))
 def test_rows_are_written_in_whole_lines(data, monkeypatch):
     """To a file, to a pipe, to memory; a step ends with a line, and is no longer than it has to be."""
     monkeypatch.setattr(streams, "BYTES_AT_ONCE", 10_000)

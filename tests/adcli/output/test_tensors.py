@@ -14,7 +14,8 @@ from adcli.output import tensors
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import number_format, shortest
 
-SHAPES = [(0,), (1,), (12,), (16,), (17,), (40,), (0, 3), (2, 0), (1, 1), (3, 4), (5, 9), (2, 30), (7, 8), (2, 2, 2), (2, 0, 3), (3, 2, 25)]
+SHAPES = [(0,), (1,), (12,), (16,), (17,), (40,), (0, 3), (2, 0), (1, 1), (3, 4), (5, 9), (2, 30), (7, 8), (2, 2, 2), (2, 0, 3),
+          (3, 2, 25)]
 WIDTH, MANY = 100, 1000
 BIG = [(1001,), (1200,), (4, 300), (300, 4), (7, 150), (8, 130), (2, 3, 200), (10, 11, 12)]
 
@@ -135,7 +136,8 @@ def test_csv_is_a_matrix(x, want):
     (lambda: tensors.write_arrays(io.BytesIO(), "npy", layout("y", "z"), [Row({}, [1.0, 2.0], 0)]),
      "an .npy file holds one tensor, but the results are y, z", "use -o FILE.npz or --format json"),
     (lambda: tensors.together("y", [np.zeros(2), np.zeros(2), np.zeros(3)]),
-     "'y' has shape (2,) at one point and (3,) at another; an array file needs one shape", "use --format json, or one file per point"),
+     "'y' has shape (2,) at one point and (3,) at another; an array file needs one shape",
+     "use --format json, or one file per point"),
 ])
 def test_what_a_file_cannot_hold(act, said, help):
     with pytest.raises(AdError) as found:
@@ -182,5 +184,6 @@ def test_what_has_no_room_is_refused_before_it_is_made(monkeypatch):
         tensors.together("y", [np.zeros(25)] * 26)
     many = MANY
     tensors.require_text_room([np.zeros(many - 1), 1.0])
-    with pytest.raises(AdError, match=f"the text of {many + 1:,} numbers needs {re.escape(tensors.amount(100 * (many + 1)))} of memory"):
+    with pytest.raises(AdError,
+                       match=f"the text of {many + 1:,} numbers needs {re.escape(tensors.amount(100 * (many + 1)))} of memory"):
         tensors.require_text_room([np.zeros(many), 1.0])

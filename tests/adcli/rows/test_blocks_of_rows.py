@@ -58,7 +58,8 @@ def test_a_bomb_is_unpacked_a_bounded_amount_at_a_time():
 
 
 @pytest.mark.parametrize(("data", "said"), [
-    (PACKED[:-1], "f: the gzip data ends too early"), (PACKED[:10], "f: the gzip data ends too early"), (b"", "f: the gzip data ends too early"),
+    (PACKED[:-1], "f: the gzip data ends too early"), (PACKED[:10], "f: the gzip data ends too early"),
+    (b"", "f: the gzip data ends too early"),
     (PACKED[:40] + b"!" + PACKED[41:], "f: damaged gzip data"), (PACKED + b"tail", "f: damaged gzip data"),
     (PACKED[:-8] + bytes(8), "f: damaged gzip data"), (zlib.compress(TEXT), "f: damaged gzip data")], ids=range(7))
 def test_damaged_gzip(data, said):
@@ -119,7 +120,9 @@ def test_a_row_has_an_end():
 
 
 @settings(max_examples=30, deadline=None)
-@given(SIZES, st.sampled_from([b"", b"x", b"x,y\n1,2\n", b"\xef\xbb\xbf", b"\xef\xbb\xbfx,y\n", b"\xef\xbbx", b"\xef\xbb\xbf\xef\xbb\xbfx"]))
+@given(SIZES,
+       st.sampled_from([b"", b"x", b"x,y\n1,2\n", b"\xef\xbb\xbf", b"\xef\xbb\xbfx,y\n", b"\xef\xbbx",
+                        b"\xef\xbb\xbf\xef\xbb\xbfx"]))
 def test_a_mark_in_front_is_left_out(sizes, text):
     pieces = cut(text, sizes)
     found = list(without_mark(iter(pieces), "f"))
@@ -132,16 +135,22 @@ def test_utf_16_is_refused(coding):
     for sizes in ([1], [50]):
         with pytest.raises(AdError) as found:
             list(without_mark(iter(cut("\ufeffx,y\n".encode(coding), sizes)), "f"))
-        assert (str(found.value.message), found.value.help) == ("f: this is UTF-16", "iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
+        assert (str(found.value.message), found.value.help) == ("f: this is UTF-16",
+                                                                "iconv -f UTF-16 -t UTF-8 FILE | adcli … --data -")
 
 
 @pytest.mark.parametrize(("path", "asked", "start", "kind"), [
     ("a.csv", None, b"{", "csv"), ("A.TSV", None, b"", "tsv"), ("a.tab", None, b"", "tsv"), ("a.ndjson", None, b"", "ndjson"),
-    ("a.jsonl", None, b"", "ndjson"), ("a.json", None, b"{", "json"), ("a.pq", None, b"x", "parquet"), ("a.parquet", None, b"x", "parquet"),
-    ("a.tsv.gz", None, b"\x1f\x8b", "tsv"), ("a.json.zst", None, b"", "json"), ("a.gz", None, b"x\ty\n", "tsv"), ("a.csv", "tsv", b"", "tsv"),
-    ("-", None, b"x,y\n", "csv"), ("-", None, b"x\ty\n", "tsv"), ("-", None, b"x\ty,z\n", "csv"), ("-", None, b"x\ty\tz,a\n", "tsv"),
-    ("-", None, b"x\n1\t2\n", "csv"), ("-", None, b"", "csv"), ("-", None, b'{"x":1}', "ndjson"), ("-", None, b' \n{"x":1}', "ndjson"),
-    ("-", None, b"[1]", "json"), ("-", None, b"\xef\xbb\xbf [1]", "json"), ("-", None, b"PAR1", "parquet"), ("-", None, b" PAR1", "csv"),
+    ("a.jsonl", None, b"", "ndjson"), ("a.json", None, b"{", "json"), ("a.pq", None, b"x", "parquet"),
+    ("a.parquet", None, b"x", "parquet"),
+    ("a.tsv.gz", None, b"\x1f\x8b", "tsv"), ("a.json.zst", None, b"", "json"), ("a.gz", None, b"x\ty\n", "tsv"),
+    ("a.csv", "tsv", b"", "tsv"),
+    ("-", None, b"x,y\n", "csv"), ("-", None, b"x\ty\n", "tsv"), ("-", None, b"x\ty,z\n", "csv"),
+    ("-", None, b"x\ty\tz,a\n", "tsv"),
+    ("-", None, b"x\n1\t2\n", "csv"), ("-", None, b"", "csv"), ("-", None, b'{"x":1}', "ndjson"),
+    ("-", None, b' \n{"x":1}', "ndjson"),
+    ("-", None, b"[1]", "json"), ("-", None, b"\xef\xbb\xbf [1]", "json"), ("-", None, b"PAR1", "parquet"),
+    ("-", None, b" PAR1", "csv"),
     ("a.b/c", None, b"x\ty", "tsv"), ("a.csv.b", None, b"x\ty", "tsv")])
 def test_the_kind_of_a_table(path, asked, start, kind):
     assert kind_of(path, asked, start) == kind
@@ -204,7 +213,8 @@ def test_items_are_lines_of_their_own(sizes, indent, form):
     ("[1,", 1, "item 2: not JSON: the array is not closed"), ("[,]", 0, "item 1: not JSON: Expecting value"),
     ("[1,,2]", 1, "item 2: not JSON: Expecting value"), ("[1,]", 1, "item 2: not JSON: Expecting value"),
     ("[1 2]", 1, "item 2: not JSON: Expecting ',' delimiter"), ("[1]2", 1, "item 2: not JSON: text after the array"),
-    ("[1]]", 1, "item 2: not JSON: text after the array"), ("]", 0, "item 1: not JSON: Expecting value"), ("1,2", 1, "item 2: not JSON: Expecting value"),
+    ("[1]]", 1, "item 2: not JSON: text after the array"), ("]", 0, "item 1: not JSON: Expecting value"),
+    ("1,2", 1, "item 2: not JSON: Expecting value"),
     ("{} nonsense", 1, "item 2: not JSON: Expecting value"), ('["open', 0, "item 1: not JSON: Unterminated string starting at"),
     ("[" * 100_000, 0, "item 1: not JSON: nested too deeply"), ('{"x":1', 0, "item 1: not JSON: Expecting ',' delimiter"),
     ('[{"x" 1}]', 0, "item 1: not JSON: Expecting ':' delimiter")], ids=lambda x: repr(x)[:20])

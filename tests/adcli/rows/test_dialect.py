@@ -12,8 +12,10 @@ from adcli.rows.dialect import Dialect, delimiter, renamed
 
 
 @pytest.mark.parametrize(("text", "found"), [
-    (None, None), (";", b";"), (",", b","), ("tab", b"\t"), (r"\t", b"\t"), ("\t", b"\t"), ("comma", b","), ("semicolon", b";"), ("pipe", b"|"),
-    ("space", b" "), (" ", b" "), ("~", b"~"), ("'", b"'"), ("", 0), ("ab", 0), ("x", 0), ("_", 0), ("7", 0), (".", 0), ("-", 0), ("+", 0), ('"', 0),
+    (None, None), (";", b";"), (",", b","), ("tab", b"\t"), (r"\t", b"\t"), ("\t", b"\t"), ("comma", b","), ("semicolon", b";"),
+    ("pipe", b"|"),
+    ("space", b" "), (" ", b" "), ("~", b"~"), ("'", b"'"), ("", 0), ("ab", 0), ("x", 0), ("_", 0), ("7", 0), (".", 0), ("-", 0),
+    ("+", 0), ('"', 0),
     ("\n", 0), ("\0", 0), ("\x7f", 0), ("é", 0), ("–", 0)])
 def test_a_delimiter(text, found):
     if found != 0:
@@ -21,12 +23,15 @@ def test_a_delimiter(text, found):
         return
     with pytest.raises(AdError) as fault:
         delimiter(text, False)
-    assert (str(fault.value.message), fault.value.help) == (f"--delimiter '{text}' is not a delimiter", "write one character: --delimiter ';', '|' or tab")
+    assert (str(fault.value.message), fault.value.help) == (f"--delimiter '{text}' is not a delimiter",
+                                                            "write one character: --delimiter ';', '|' or tab")
 
 
 @pytest.mark.parametrize(("pairs", "found"), [
-    ((), {}), (("a=b",), {"a": "b"}), ((" a = b ", "c=d"), {"a": "b", "c": "d"}), (("a=b=c",), {"a=b": "c"}), (("x=y", "y=x"), {"x": "y", "y": "x"}),
-    (("e\u0301=x",), {"é": "x"}), (("a",), "--rename 'a' is not OLD=NEW"), (("=a",), "--rename '=a' is not OLD=NEW"), (("a= ",), "--rename 'a= ' is not OLD=NEW"),
+    ((), {}), (("a=b",), {"a": "b"}), ((" a = b ", "c=d"), {"a": "b", "c": "d"}), (("a=b=c",), {"a=b": "c"}),
+    (("x=y", "y=x"), {"x": "y", "y": "x"}),
+    (("e\u0301=x",), {"é": "x"}), (("a",), "--rename 'a' is not OLD=NEW"), (("=a",), "--rename '=a' is not OLD=NEW"),
+    (("a= ",), "--rename 'a= ' is not OLD=NEW"),
     (("a=b", "a=c"), "--rename: 'a' is renamed twice"), (("a=c", "b=c"), "--rename: two columns would be called 'c'")])
 def test_new_names(pairs, found):
     if isinstance(found, dict):
@@ -37,30 +42,37 @@ def test_new_names(pairs, found):
     assert str(fault.value.message) == found and fault.value.help == ("write --rename 'my column=x'" if "OLD" in found else None)
 
 
-@pytest.mark.parametrize(("text", "empty"), [(b"", 1), (b" \t", 1), (b"NA", 1), (b" NA\t", 1), (b"na", 0), (b"\x0b", 0), (b"NAN", 0), (b"0", 0)])
+@pytest.mark.parametrize(("text", "empty"),
+                         [(b"", 1), (b" \t", 1), (b"NA", 1), (b" NA\t", 1), (b"na", 0), (b"\x0b", 0), (b"NAN", 0), (b"0", 0)])
 def test_what_is_empty(text, empty):
     assert Dialect("csv", b",", empty=frozenset({b"NA"})).is_empty(text) == bool(empty)
 
 
 @pytest.mark.parametrize(("data", "options", "code", "said"), [
-    ("x;y\n1;2\n", ["--input-format", "tsv", "--delimiter", ";"], 2, "--delimiter and --input-format tsv cannot be used together"),
+    ("x;y\n1;2\n", ["--input-format", "tsv", "--delimiter", ";"], 2,
+     "--delimiter and --input-format tsv cannot be used together"),
     ("1,2\n", ["--no-header", "--columns", "x,y,x"], 2, "--columns names 'x' twice"),
     ("x,y\n1,2\n", ["--columns", "x,y"], 2, "--columns names the columns of a table without a header: add --no-header"),
     ("x,y\n1,2\n", ["--na", " , "], 2, "--na names nothing\nhelp: write --na NA,-999"),
-    ("x,y\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2, "--decimal , and --delimiter , cannot be used together\nhelp: leave out --delimiter: it is ; then"),
+    ("x,y\n1,2\n", ["--decimal", ",", "--delimiter", ","], 2,
+     "--decimal , and --delimiter , cannot be used together\nhelp: leave out --delimiter: it is ; then"),
     ('{"x":1,"y":2}\n', ["--no-header"], 2, "--no-header is about CSV and TSV; a table of JSON has names"),
     ('{"x":1,"y":2}\n', ["--decimal", ","], 2, "--decimal is about CSV and TSV; numbers of JSON have a point"),
     ('{"x":1,"y":2}\n', ["--delimiter", ";"], 2, "--delimiter is about CSV, and the table is JSON"),
     ("x,y\n1,2\n", ["--at", "k=3"], 2, "no input 'k'"), ("x,y\n1,2\n", ["--at", "y=3,y=4"], 2, "'y' is given twice"),
-    ("x,y\n1,2\n", ["--at", "y=3", "--at", "y=4"], 2, "'y' is given twice"), ("x\n1\n", ["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
+    ("x,y\n1,2\n", ["--at", "y=3", "--at", "y=4"], 2, "'y' is given twice"),
+    ("x\n1\n", ["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
     ("x,y\n1,2\n", ["--digits"], 2, "--digits needs points (--at POINT)"),
     ("x,y\n1,2\n", ["-o", "a.npy"], 2, "-o a.npy: rows are not written as arrays\nhelp: use .parquet, .csv, .tsv or .json"),
     ("x,y\n1,2\n", ["--format", "parquet", "--fmt", "%g"], 2, "--fmt has no effect on Parquet, which has numbers, not text"),
     ("PAR1", [], 2, "Parquet cannot be read from a pipe\nhelp: give it as a file: --data rows.parquet"),
-    ("x,y\n", ["--no-header"], 5, "<stdin>:1: column 'x': 'x' is not a number"), ("\n \n", [], 5, "<stdin>:2: no column 'x'"), ("\n\n", [], 5, "<stdin>:1: the table is empty: no header"),
+    ("x,y\n", ["--no-header"], 5, "<stdin>:1: column 'x': 'x' is not a number"), ("\n \n", [], 5, "<stdin>:2: no column 'x'"),
+    ("\n\n", [], 5, "<stdin>:1: the table is empty: no header"),
     ("\n", ["--no-header"], 5, "<stdin>:1: the table is empty\n"),
-    ('{"x":1,"x":2}\n', ["--format", "csv"], 5, "<stdin>:1: 'x' is given twice"), ('\n\n{"x":1,"y":2,"v":3}\n', ["--format", "csv"], 5, "<stdin>:3: the table already has a column 'v'"),
-    ("x,y\n1,2\n3\n", ["--on-error", "mark", "--format", "json"], 0, "<stdin>:3: 1 field, header has 2\n<stdin>: 1 of 2 rows bad, marked\n"),
+    ('{"x":1,"x":2}\n', ["--format", "csv"], 5, "<stdin>:1: 'x' is given twice"),
+    ('\n\n{"x":1,"y":2,"v":3}\n', ["--format", "csv"], 5, "<stdin>:3: the table already has a column 'v'"),
+    ("x,y\n1,2\n3\n", ["--on-error", "mark", "--format", "json"], 0,
+     "<stdin>:3: 1 field, header has 2\n<stdin>: 1 of 2 rows bad, marked\n"),
     ("x,y\n1,2\n3\n", ["--on-error", "skip"], 0, "<stdin>:3: 1 field, header has 2\n<stdin>: 1 of 2 rows bad, skipped\n"),
 ])
 def test_what_options_and_tables_cannot_say(data, options, code, said, tmp_path, monkeypatch):
@@ -79,12 +91,18 @@ def test_bad_rows_are_told_up_to_a_number_and_counted_beyond(count):
 
 
 @pytest.mark.parametrize(("text", "dialect", "want"), [
-    ("x,y\n1,2\n3,4\n", Dialect("csv", b","), [2.0, 4.0]), ('x,"a\nb",y\n1,2,3\n', Dialect("csv", b","), [3.0]), ("\nx,y\n1,2\n", Dialect("csv", b","), [2.0]),
-    ("y\n", Dialect("csv", b","), []), ("1,2\n", Dialect("csv", b",", columns=("x", "y")), [2.0]), ('{"y":1}\n{"y":2}\n', Dialect("ndjson", None), [1.0, 2.0]),
-    ("x,z\n1,2\n", Dialect("csv", b","), "f:1: no column 'y'"), ("", Dialect("csv", b","), "f:1: the table is empty"), ("\n \n", Dialect("csv", b","), "f:1: the table is empty"),
-    ('x,"a\nb",y\n1,2,3\n\n1,2,z\n', Dialect("csv", b","), "f:5: column 'y': 'z' is not a number"), ("y\n1\n2\nz\n", Dialect("csv", b","), "f:4: column 'y': 'z' is not a number"),
-    ("\n\ny\nz\n", Dialect("csv", b","), "f:4: column 'y': 'z' is not a number"), ("1,2\n3\n", Dialect("csv", b",", columns=("x", "y")), "f:2: 1 field, header has 2"),
-    ('{"y":1}\n\n{"x":2}\n', Dialect("ndjson", None), "f:3: no 'y'"), ("x,y\n1,\n", Dialect("csv", b",", nan=True), [float("nan")])])
+    ("x,y\n1,2\n3,4\n", Dialect("csv", b","), [2.0, 4.0]), ('x,"a\nb",y\n1,2,3\n', Dialect("csv", b","), [3.0]),
+    ("\nx,y\n1,2\n", Dialect("csv", b","), [2.0]),
+    ("y\n", Dialect("csv", b","), []), ("1,2\n", Dialect("csv", b",", columns=("x", "y")), [2.0]),
+    ('{"y":1}\n{"y":2}\n', Dialect("ndjson", None), [1.0, 2.0]),
+    ("x,z\n1,2\n", Dialect("csv", b","), "f:1: no column 'y'"), ("", Dialect("csv", b","), "f:1: the table is empty"),
+    ("\n \n", Dialect("csv", b","), "f:1: the table is empty"),
+    ('x,"a\nb",y\n1,2,3\n\n1,2,z\n', Dialect("csv", b","), "f:5: column 'y': 'z' is not a number"),
+    ("y\n1\n2\nz\n", Dialect("csv", b","), "f:4: column 'y': 'z' is not a number"),
+    ("\n\ny\nz\n", Dialect("csv", b","), "f:4: column 'y': 'z' is not a number"),
+    ("1,2\n3\n", Dialect("csv", b",", columns=("x", "y")), "f:2: 1 field, header has 2"),
+    ('{"y":1}\n\n{"x":2}\n', Dialect("ndjson", None), "f:3: no 'y'"),
+    ("x,y\n1,\n", Dialect("csv", b",", nan=True), [float("nan")])])
 def test_a_column_of_numbers(text, dialect, want):
     table = sample_columns.SampleTable("f", text.encode(), dialect)
     if isinstance(want, list):

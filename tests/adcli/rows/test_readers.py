@@ -19,7 +19,8 @@ from adcli.rows.rows import Table, members
 
 def made(dialect=None, inputs="xy", first=b"x,n,y", fixed=(), utf8=False, new=()):
     """A table whose inputs of capital letters have a default."""
-    table = Table(dialect or Dialect("csv", b","), [Param(Var(c.lower()), c.lower(), default=7.5 if c.isupper() else None) for c in inputs], fixed)
+    table = Table(dialect or Dialect("csv", b","),
+                  [Param(Var(c.lower()), c.lower(), default=7.5 if c.isupper() else None) for c in inputs], fixed)
     table.utf8, table.new = utf8, new
     table.take_first(first)
     return table
@@ -32,18 +33,24 @@ STRICT = Dialect("csv", b",", empty=frozenset({b"NA", b"-999"}))
 BLOCKS = [
     # block, read by the plain reader, by polars; further arguments of `made`
     (b"1,a,2\n", 1, 1, {}), (b"1,a,2\r\n3,,-4.5e-3\r\n", 1, 1, {}), (b"1,a,2\n 3\t,b , 4 \n", 1, 1, {}), (b"1,,2\n", 1, 1, {}),
-    (b"0x1p3,a,2\n", 0, 1, {}), (b"1_0,a,2\n", 0, 1, {}), (b"nan,a,2\n", 0, 1, {}), (b"1,a,inf\n", 0, 1, {}), (b"1,_,2\n", 0, 1, {}),
-    (b'"1",a,2\n', 0, 1, {}), (b'1,"a,""b""",2\n', 0, 1, {}), (b'1,"a\nb",2\n', 0, 0, {}), (b'1,a"b,2\n', 0, 0, {}), (b'1,"a"b,2\n', 0, 0, {}),
-    (b"1,a\n", 0, 0, {}), (b"1,a,2,3\n", 0, 0, {}), (b"1,a,2,3\n1,2\n", 0, 0, {}), (b"1,a,b\n", 0, 0, {}), (b"1,a,1e999\n", 0, 0, {}),
+    (b"0x1p3,a,2\n", 0, 1, {}), (b"1_0,a,2\n", 0, 1, {}), (b"nan,a,2\n", 0, 1, {}), (b"1,a,inf\n", 0, 1, {}),
+    (b"1,_,2\n", 0, 1, {}),
+    (b'"1",a,2\n', 0, 1, {}), (b'1,"a,""b""",2\n', 0, 1, {}), (b'1,"a\nb",2\n', 0, 0, {}), (b'1,a"b,2\n', 0, 0, {}),
+    (b'1,"a"b,2\n', 0, 0, {}),
+    (b"1,a\n", 0, 0, {}), (b"1,a,2,3\n", 0, 0, {}), (b"1,a,2,3\n1,2\n", 0, 0, {}), (b"1,a,b\n", 0, 0, {}),
+    (b"1,a,1e999\n", 0, 0, {}),
     (b"1e308,a,2\n1e308,a,2\n", 0, 1, {}), (b"1,a,2\n\n3,b,4\n", 0, 0, {}), (b"\n1,a,2\n", 0, 0, {}), (b"1,a\r,2\n", 0, 0, {}),
     (b"1,a\x01,2\n", 1, 0, {}), (b"1,a\x1c,2\n", 0, 1, {}), (b"1,,\n", 0, 0, {}), (b"1,\xff,2\n", 1, None, {}),
     (b"1,\xff,2\n", 0, 0, {"utf8": True}), ("1,é,2\n".encode(), 1, 1, {"utf8": True}), (b"1,\xc3\xa9,2\n", 1, 1, {}),
-    (b"1,a,2\n", 1, 1, {"inputs": "xyZ"}), (b"1,a,2\n", 1, 1, {"inputs": "y"}), (b"1,a,2\n", 1, 1, {"inputs": "Z"}), (b"1,a,2\n", 1, 1, {"inputs": ""}),
+    (b"1,a,2\n", 1, 1, {"inputs": "xyZ"}), (b"1,a,2\n", 1, 1, {"inputs": "y"}), (b"1,a,2\n", 1, 1, {"inputs": "Z"}),
+    (b"1,a,2\n", 1, 1, {"inputs": ""}),
     (b"1,5;a;2\n", 1, 1, {"dialect": COMMA, "first": b"x;n;y"}), (b"1.5;a;2\n", 0, 0, {"dialect": COMMA, "first": b"x;n;y"}),
     (b"1,5;a.b;-2e-1\n", 1, 1, {"dialect": COMMA, "first": b"x;n;y"}),
     (b"1,a,2\n", 1, 1, {"dialect": EMPTY}), (b"NA,a,2\n", 0, 1, {"dialect": EMPTY}), (b"-999,a,2\n", 0, 1, {"dialect": EMPTY}),
-    (b"-999.0,a,2\n", 0, 1, {"dialect": EMPTY}), (b" -999 ,a,2\n", 0, 1, {"dialect": EMPTY}), (b",a,2\n", 0, 1, {"dialect": EMPTY}),
-    (b"1,-999,2\n", 0, 1, {"dialect": EMPTY}), (b"-999,a,2\n", 0, 0, {"dialect": STRICT}), (b"1,NA,2\n", 0, 1, {"dialect": STRICT}),
+    (b"-999.0,a,2\n", 0, 1, {"dialect": EMPTY}), (b" -999 ,a,2\n", 0, 1, {"dialect": EMPTY}),
+    (b",a,2\n", 0, 1, {"dialect": EMPTY}),
+    (b"1,-999,2\n", 0, 1, {"dialect": EMPTY}), (b"-999,a,2\n", 0, 0, {"dialect": STRICT}),
+    (b"1,NA,2\n", 0, 1, {"dialect": STRICT}),
     (b"1\n2\n", 1, 1, {"inputs": "x", "first": b"x"}), (b"1\n\n2\n", 0, 0, {"inputs": "x", "first": b"x"}),
     (b"1\ta\t2\n", 1, 1, {"dialect": Dialect("tsv", b"\t"), "first": b"x\tn\ty"}),
     (b"1 \ta,\t2\n", 1, 1, {"dialect": Dialect("tsv", b"\t"), "first": b"x\tn\ty"}),
@@ -57,7 +64,8 @@ def test_fast_readers_read_what_they_can_and_nothing_else(block, plain, polars, 
     found = table.plain(block), tables_polars.read(table, block)
     assert [f is not None for f in found] == [bool(plain), bool(polars)] or polars is None
     if found[0] is not None:
-        assert (found[0].texts, repr(found[0].columns), found[0].faults, found[0].lines) == (want.texts, repr(want.columns), {}, want.lines)
+        assert (found[0].texts, repr(found[0].columns)) == (want.texts, repr(want.columns))
+        assert (found[0].faults, found[0].lines) == ({}, want.lines)
     if found[1] is not None:
         assert not want.faults and len(found[1]) == len(want.texts)
         assert [t.encode() for t in found[1].texts.to_list()] == want.texts or b"\xff" in block
@@ -96,9 +104,12 @@ def test_what_is_regular_has_the_fields_that_the_careful_reader_finds(lines, fie
 
 
 @pytest.mark.parametrize(("block", "fields", "rows"), [
-    (b"a,b\nc,d\n", 2, 2), (b"a,b\nc,d\n", 1, 0), (b"a,b\nc,d\n", 3, 0), (b"a\nb\n", 1, 2), (b"a\n\n", 1, 0), (b"a,\n\n", 2, 0), (b"\na\n", 1, 0),
-    (b"a,b,c\nd\n", 2, 0), (b"a\rb\n", 1, 0), (b"a\x01\n", 1, 0), (b'"a,b",c\n', 2, 1), (b'"a""b",c\n', 2, 1), (b'"",""\n', 2, 1), (b'"a\nb"\n', 1, 0),
-    (b'a"b\n', 1, 0), (b'a"b"\n', 1, 0), (b'"a"b\n', 1, 0), (b'"a,b\n', 2, 0), (b'"a" ,b\n', 2, 0), (b'a,"b"\n"c",d\n', 2, 2), (b'"' + b'""' * 200 + b'"\n', 1, 1)])
+    (b"a,b\nc,d\n", 2, 2), (b"a,b\nc,d\n", 1, 0), (b"a,b\nc,d\n", 3, 0), (b"a\nb\n", 1, 2), (b"a\n\n", 1, 0), (b"a,\n\n", 2, 0),
+    (b"\na\n", 1, 0),
+    (b"a,b,c\nd\n", 2, 0), (b"a\rb\n", 1, 0), (b"a\x01\n", 1, 0), (b'"a,b",c\n', 2, 1), (b'"a""b",c\n', 2, 1), (b'"",""\n', 2, 1),
+    (b'"a\nb"\n', 1, 0),
+    (b'a"b\n', 1, 0), (b'a"b"\n', 1, 0), (b'"a"b\n', 1, 0), (b'"a,b\n', 2, 0), (b'"a" ,b\n', 2, 0), (b'a,"b"\n"c",d\n', 2, 2),
+    (b'"' + b'""' * 200 + b'"\n', 1, 1)])
 def test_regular_blocks(block, fields, rows):
     assert tables_polars.regular(block, b",", fields) == rows
 
@@ -116,7 +127,8 @@ def test_fields_as_json(fields, comma, want):
 
 def test_numbers_of_results_as_json():
     values = [0.5, -0.0, 1e300, 5e-324, math.nan, math.inf, -math.inf]
-    assert list(map(tables_polars.json_float, values)) == ["0.5", "-0.0", "1e+300", "5e-324", '"NaN"', '"Infinity"', '"-Infinity"']
+    assert list(map(tables_polars.json_float, values)) == ["0.5", "-0.0", "1e+300", "5e-324", '"NaN"', '"Infinity"',
+                                                           '"-Infinity"']
 
 
 # ---------------------------------------------------------------- what is said
@@ -125,20 +137,28 @@ def test_numbers_of_results_as_json():
     ({"first": b"x\0,y"}, "not a table of text", "write CSV, TSV or JSON in UTF-8, or Parquet"),
     ({"first": b"a,b", "dialect": Dialect("csv", b",", columns=())}, None, None),
     ({"first": b"1", "dialect": Dialect("csv", b",", columns=())}, "no column 'y'", "the columns are x"),
-    ({"first": b"1,2,3", "dialect": Dialect("csv", b",", columns=())}, "3 columns, but 2 inputs: x, y", "name the columns: --columns id,x,y"),
+    ({"first": b"1,2,3", "dialect": Dialect("csv", b",", columns=())}, "3 columns, but 2 inputs: x, y",
+     "name the columns: --columns id,x,y"),
     ({"first": b"1,2", "dialect": Dialect("csv", b",", columns=("x",))}, "2 columns, but --columns names 1", None),
     ({"first": b"a,b,c,d,e,f,g,h,i,j,k,y"}, "no column 'x'", "the columns are a, b, c, d, e, f, g, h, i, j, …"),
     ({"first": b"a,b,c,d,e,f,g,h,i,j"}, "no column 'x'", "the columns are a, b, c, d, e, f, g, h, i, j"),
     ({"first": b"x;y"}, "no column 'x'", "add --delimiter ';'"), ({"first": b"x |y"}, "no column 'x'", "add --delimiter '|'"),
-    ({"first": b"x\ty"}, "no column 'x'", "add --input-format tsv"), ({"first": b"x,y", "dialect": Dialect("tsv", b"\t")}, "no column 'x'", "add --delimiter ','"),
-    ({"first": b" 1.5 ,-2e3"}, "no column 'x'", "add --no-header if the first row is data"), ({"first": b"xx,y"}, "no column 'x'", "did you mean 'xx'?"),
-    ({"first": b"x,x,y"}, "column 'x' occurs 2 times", None), ({"first": b"x,n,n,y"}, None, None), ({"first": b"x,n,n,y", "utf8": True}, "column 'n' occurs 2 times", None),
-    ({"first": b"x,y,\xff"}, None, None), ({"first": b"x,y,\xff", "utf8": True}, "the header is not UTF-8", "iconv -f LATIN1 -t UTF-8 FILE | adcli … --data -"),
+    ({"first": b"x\ty"}, "no column 'x'", "add --input-format tsv"),
+    ({"first": b"x,y", "dialect": Dialect("tsv", b"\t")}, "no column 'x'", "add --delimiter ','"),
+    ({"first": b" 1.5 ,-2e3"}, "no column 'x'", "add --no-header if the first row is data"),
+    ({"first": b"xx,y"}, "no column 'x'", "did you mean 'xx'?"),
+    ({"first": b"x,x,y"}, "column 'x' occurs 2 times", None), ({"first": b"x,n,n,y"}, None, None),
+    ({"first": b"x,n,n,y", "utf8": True}, "column 'n' occurs 2 times", None),
+    ({"first": b"x,y,\xff"}, None, None),
+    ({"first": b"x,y,\xff", "utf8": True}, "the header is not UTF-8", "iconv -f LATIN1 -t UTF-8 FILE | adcli … --data -"),
     ({"first": b"x,y,k", "fixed": ("k",)}, "the table has 'k', which --at fixes", "leave out --at k=…, or --rename k=other"),
-    ({"first": b"x,y,v", "new": ("v",)}, "the table already has a column 'v'", "a result of this name is appended: --rename v=other, or --only"),
+    ({"first": b"x,y,v", "new": ("v",)}, "the table already has a column 'v'",
+     "a result of this name is appended: --rename v=other, or --only"),
     ({"first": b"a,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, None, None),
-    ({"first": b"ab,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, "no column 'a', which --rename names", "did you mean 'ab'?"),
-    ({"first": b"long,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, "no column 'a', which --rename names", "the columns are long, y"),
+    ({"first": b"ab,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, "no column 'a', which --rename names",
+     "did you mean 'ab'?"),
+    ({"first": b"long,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, "no column 'a', which --rename names",
+     "the columns are long, y"),
     ({"first": b"a,x,y", "dialect": Dialect("csv", b",", renamed={"a": "x"})}, "column 'x' occurs 2 times", None),
 ])
 def test_a_header_that_is_wrong(how, said, help):
@@ -159,16 +179,24 @@ MISSING = "--missing nan reads missing values as nan"
     ('{"x":1,"y":2.5}', OBJECTS, [1.0, 2.5], None), ('{"x":1e-3,"y":"NaN"}', OBJECTS, [0.001, math.nan], None),
     ('{"x":"Infinity","y":"-Infinity","z":{}}', OBJECTS, [math.inf, -math.inf], None), ('{"x":1}', OBJECTS, "no 'y'", MISSING),
     ('{"x":1,"yy":2}', OBJECTS, "no 'y'", "did you mean 'yy'?"), ('{"x":1,"y":null,"yy":1}', OBJECTS, "'y' is null", MISSING),
-    ('{"x":1,"y":"nan"}', OBJECTS, "'y': '\"nan\"' is not a number", None), ('{"x":1,"y":true}', OBJECTS, "'y': 'true' is not a number", None),
-    ('{"x":1,"y":[é]}'.replace("é", '"é"'), OBJECTS, "'y': '[\"é\"]' is not a number", None), ('{"x":1,"y":1e999}', OBJECTS, "'y' is too large for a double", None),
-    ('{"x":1,"y":-999}', NA, "'y' is null", MISSING), ('{"x":1,"y":-999.0}', NA, [1.0, -999.0], None), ('{"x":1,"y":"NA"}', NA, "'y' is null", MISSING),
-    ('{"x":1,"y":NaN}', OBJECTS, 'not JSON: write "NaN", in quotes', None), ("[1]", OBJECTS, "not a JSON object", 'write one object per line: {"x": 2}'),
-    ('{"x":1,', OBJECTS, "not JSON: Expecting property name enclosed in double quotes", "--input-format json reads objects written over lines"),
+    ('{"x":1,"y":"nan"}', OBJECTS, "'y': '\"nan\"' is not a number", None),
+    ('{"x":1,"y":true}', OBJECTS, "'y': 'true' is not a number", None),
+    ('{"x":1,"y":["é"]}', OBJECTS, "'y': '[\"é\"]' is not a number", None),
+    ('{"x":1,"y":1e999}', OBJECTS, "'y' is too large for a double", None),
+    ('{"x":1,"y":-999}', NA, "'y' is null", MISSING), ('{"x":1,"y":-999.0}', NA, [1.0, -999.0], None),
+    ('{"x":1,"y":"NA"}', NA, "'y' is null", MISSING),
+    ('{"x":1,"y":NaN}', OBJECTS, 'not JSON: write "NaN", in quotes', None),
+    ("[1]", OBJECTS, "not a JSON object", 'write one object per line: {"x": 2}'),
+    ('{"x":1,', OBJECTS, "not JSON: Expecting property name enclosed in double quotes",
+     "--input-format json reads objects written over lines"),
     ("nonsense", OBJECTS, "not JSON: Expecting value", None), ('{"x" 1}', OBJECTS, "not JSON: Expecting ':' delimiter", None),
     ("[" * 100_000, OBJECTS, "not JSON: nested too deeply", None), ('{"x":1,"y":2,"v":3}', OBJECTS, "the object already has 'v'",
-     "a result of this name is appended: --rename v=other, or --only"), ('{"x":1,"y":2,"k":3}', OBJECTS, "the object has 'k', which --at fixes",
-     "leave out --at k=…, or --rename k=other"), ('{"a":1,"x":2,"y":3}', Dialect("ndjson", None, renamed={"a": "x"}), "--rename: two members would be called 'x'", None),
-    ('{"a":1,"b":2,"x":3}', Dialect("ndjson", None, renamed={"b": "y", "a": "x"}), "--rename: two members would be called 'x'", None),
+     "a result of this name is appended: --rename v=other, or --only"),
+    ('{"x":1,"y":2,"k":3}', OBJECTS, "the object has 'k', which --at fixes",
+     "leave out --at k=…, or --rename k=other"),
+    ('{"a":1,"x":2,"y":3}', Dialect("ndjson", None, renamed={"a": "x"}), "--rename: two members would be called 'x'", None),
+    ('{"a":1,"b":2,"x":3}', Dialect("ndjson", None, renamed={"b": "y", "a": "x"}), "--rename: two members would be called 'x'",
+     None),
     ('{"x":1,"y":2}', Dialect("ndjson", None, renamed={"x": "y", "y": "x"}), [2.0, 1.0], None),
 ], ids=lambda x: repr(x)[:28])
 def test_an_object(text, dialect, want, help):
@@ -189,7 +217,8 @@ def test_the_members_of_the_first_object_are_the_columns():
     rows = table.careful(b'{"x":1}\n{"n":3,"x":2}\n{"x":1,"m":1}\n{"x":1,"n":1,"x":2}\n')
     assert repr(rows.columns) == "[[1.0, 2.0, nan, nan], [7.0, 7.0, nan, nan]]"
     assert [(f.reason, f.help) for f in rows.faults.values()] == [
-        ("the first object has no 'm', so there is no column for it", "write JSON, --format json, or --only results; or give the first object every member"),
+        ("the first object has no 'm', so there is no column for it",
+         "write JSON, --format json, or --only results; or give the first object every member"),
         ("'x' is given twice", None)]
     assert list(members("{\"e\u0301\": 1}".encode())) == ["é"], "names are composed"
     assert members(b'{"x":1,"x":2}') == {"x": 2.0}

@@ -31,7 +31,8 @@ PLAIN = {name: row for name, row in TABLE.items() if row.llvm is not None or row
 @pytest.mark.parametrize("definitions", [None, DEFINITIONS], ids=["table", "own"])
 def test_what_comes_out_is_known_to_the_machine_and_has_the_same_bits(definitions) -> None:
     x, y, z = Var("x"), Var("y"), Var("z")
-    equations = [*(Equation((Var(op.name),), op, (x,)) for op in COMPOSED), Equation((a := Var("a"), b := Var("b")), TABLE["dup"], (z,)),
+    equations = [*(Equation((Var(op.name),), op, (x,)) for op in COMPOSED),
+                 Equation((a := Var("a"), b := Var("b")), TABLE["dup"], (z,)),
                  *(Equation((Var(name),), TABLE[name], (x, b, y, a)) for name in ("max", "min", "hypot")),
                  *(Equation((Var(name),), TABLE[name], (a, y)) for name in ("fmax", "fmin"))]
     program = Program((Param(x, "x"), Param(y, "y"), Param(z, "z")), tuple(equations),
@@ -62,7 +63,8 @@ def test_what_stands_for_an_operation_stands_where_it_stood() -> None:
 
 def test_a_machine_gets_no_zero_seeds_and_nothing_twice() -> None:
     x = Var("x")
-    program = Program((Param(x, "x"),), (Equation((a := Var("a"),), TABLE["mul"], (x, x)), Equation((b := Var("b"),), TABLE["mul"], (x, x)),
+    program = Program((Param(x, "x"),),
+                      (Equation((a := Var("a"),), TABLE["mul"], (x, x)), Equation((b := Var("b"),), TABLE["mul"], (x, x)),
                                          Equation((c := Var("c"),), TABLE["softplus"], (x,))),
                       (Result("a", a), Result("b", b), Result("c", c)))
     made = for_machine(program)

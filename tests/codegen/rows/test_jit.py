@@ -33,7 +33,8 @@ def test_what_llvm_refuses_is_an_exception() -> None:
 
 
 @pytest.mark.parametrize(("equations", "columns", "level"), [
-    (0, 0, 2), (3000, 0, 2), (3001, 0, 1), (2980, 1, 2), (2981, 1, 1), (0, 150, 2), (0, 151, 1), (20_000, 0, 1), (20_001, 0, 0), (0, 1001, 0)])
+    (0, 0, 2), (3000, 0, 2), (3001, 0, 1), (2980, 1, 2), (2981, 1, 1), (0, 150, 2), (0, 151, 1), (20_000, 0, 1), (20_001, 0, 0),
+    (0, 1001, 0)])
 def test_effort_falls_with_length(equations: int, columns: int, level: int) -> None:
     for inputs in (0, columns):
         assert jit.effort(llvm.Module("", llvm.EntryPoint("f", 1, 0, inputs, columns - inputs, ()), equations)) == level
@@ -41,12 +42,13 @@ def test_effort_falls_with_length(equations: int, columns: int, level: int) -> N
 
 def test_what_cannot_be_linked_says_what_is_missing() -> None:
     code = jit.object_code("define void @f() {\n ret void\n}")
-    for entry, said in ((llvm.EntryPoint("f", 1, 0, 0, 0, ("sin", "no_such", "nor_this")), "this machine has no no_such, nor_this"),
-                        (llvm.EntryPoint("g", 1, 0, 0, 0, ()), "the object code has no g")):
+    for name, externals, said in (("f", ("sin", "no_such", "nor_this"), "this machine has no no_such, nor_this"),
+                                  ("g", (), "the object code has no g")):
+        entry = llvm.EntryPoint(name, 1, 0, 0, 0, externals)
         with pytest.raises(jit.CodegenError) as found:
             jit.link(code, entry)
         assert str(found.value) == said
-    with pytest.raises(jit.CodegenError, match="^LLVM: .*parsing error"):
+    with pytest.raises(jit.CodegenError, match=r"^LLVM: .*parsing error"):
         jit.verify("nonsense")
 
 
@@ -68,7 +70,8 @@ def test_code_is_for_the_processor_that_is_named() -> None:
     text = llvm.emit(long_program(20), 4).text
     first, other = jit.assembly(text, jit.baseline()), jit.assembly(text, jit.baseline(), 0)
     assert first == jit.assembly(text, jit.baseline(), 2) != other
-    assert jit.object_code(text, jit.baseline()) == jit.object_code(text, jit.baseline(), 2) != jit.object_code(text, jit.baseline(), 0)
+    codes = [jit.object_code(text, jit.baseline(), *level) for level in ((), (2,), (0,))]
+    assert codes[0] == codes[1] != codes[2]
     if jit.baseline() == "x86-64":
         assert "ymm" not in first and "ymm" in jit.assembly(text, "haswell")
 

@@ -130,7 +130,8 @@ def test_no_two_values_have_one_name() -> None:
     text = llvm.emit(Program((Param(x, "x"),), tuple(b.equations), (Result("z", z),))).text
     defined = [line.split(" = ")[0].strip() for line in text.splitlines() if "fneg" in line]
     assert len(set(defined)) == len(names)
-    assert defined[len(llvm.LOOP_NAMES):] == ["%a", "%a_1", "%a_1_1", "%a_2", "%a_b", "%a_b_1", "%a_b_2", "%i_1", "%i_1_1", "%i.1", "%i.2",
+    assert defined[len(llvm.LOOP_NAMES):] == ["%a", "%a_1", "%a_1_1", "%a_2", "%a_b", "%a_b_1", "%a_b_2", "%i_1",
+                                              "%i_1_1", "%i.1", "%i.2",
                                               "%load_0", "%x_1"]
     assert all("." not in name or name.startswith("%i.") for name in defined)
 

@@ -81,7 +81,8 @@ def two_results() -> Program:
     return Program((Param(x, "x"), Param(y, "y")), equations, results)
 
 
-PROGRAMS = [*(long_program(length, length) for length in (3, 6, 13, 47, 48, 49, 300)), *map(constants, (0, 1, 7, 20)), two_results()]
+PROGRAMS = [*(long_program(length, length) for length in (3, 6, 13, 47, 48, 49, 300)), *map(constants, (0, 1, 7, 20)),
+            two_results()]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50, PART_SIZE])
@@ -111,7 +112,7 @@ def test_parts_are_the_program_and_pass_on_what_is_read_later(program: Program, 
         assert not kept & {slot for _, slot in part.stores}
         held.update((slot, v) for v, slot in part.stores)
         most = max(most, len(kept) + len(part.stores))
-        for i, atom in part.results:
+        for _, atom in part.results:
             assert isinstance(atom, Lit) or atom in position or home[atom] == k
     assert slots == most
     outside = [sum(a not in home for _, a in part.results) for part in parts]
