@@ -51,11 +51,11 @@ def load(path: str | os.PathLike[str]) -> Function:
     if not isinstance(path, str | bytes | os.PathLike):
         raise AdError(f"the name of a file is a text, not {type(path).__name__}", help="write adcli.load('samples/worked.ad')")
     try:
-        file = open(path, "rb")
+        with open(path, "rb") as file:
+            data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    with file:
-        return Function(parse_source(decode(file.read(), os.fsdecode(path))))
+    return Function(parse_source(decode(data, os.fsdecode(path))))
 
 
 def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function:

@@ -168,8 +168,8 @@ def named(returned: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The results by name: the keys of a dictionary, else f, f2, … as far as no input has that name."""
     if isinstance(returned, Mapping):
         return {str(name): x for name, x in returned.items()}
-    several = returned if isinstance(returned, list | tuple) or (isinstance(returned, np.ndarray) and returned.ndim) else [returned]
-    return dict(zip(free(inputs), several))  # noqa: B905  # the names have no end
+    several = isinstance(returned, list | tuple) or (isinstance(returned, np.ndarray) and returned.ndim)
+    return dict(zip(free(inputs), returned if several else [returned]))  # noqa: B905  # the names have no end
 
 
 def free(inputs: Mapping[str, str]) -> Iterator[str]:

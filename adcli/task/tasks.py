@@ -177,7 +177,7 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
     signature = Signature(
         inputs=tuple(Param(Var(p[0]), *p) for p in head["inputs"]), outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
         results=tuple(Column(name, of, tuple(wrt)) for name, of, wrt in head["results"]), source=request.source,
-        notes=tuple(Note(message, None if start is None else (start, end), request.source) for message, start, end in head["notes"]))
+        notes=tuple(Note(said, None if start is None else (start, end), request.source) for said, start, end in head["notes"]))
     *entry, externals = head["entry"]
     point = EntryPoint._make([*entry, tuple(externals)])
     sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
@@ -186,7 +186,7 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
 
 
 def fits(value: object, form: object) -> bool:
-    """Whether what JSON says has a form: a type, [form of each element], (form of the first, of the second, …) or {name: form}."""
+    """Whether what JSON says has a form: a type, [form of each element], (form of the first, …) or {name: form}."""
     if isinstance(form, list):
         return isinstance(value, list) and all(fits(x, form[0]) for x in value)
     if isinstance(form, tuple):

@@ -8,7 +8,7 @@ elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
@@ -153,7 +153,8 @@ class TensorStatement:
 
     def remark(self, said: str, span: Span | None) -> None:
         """A note, once: a statement may be looked at several times."""
-        if all((n.message, n.span) != (said, span) for n in self.context.notes):
+        if (said, span) not in self.context.remarked:
+            self.context.remarked.add((said, span))
             self.context.notes.append(Note(said, span, self.context.source))
 
     def is_onto(self, clause: Clause) -> bool:
@@ -179,9 +180,16 @@ class TensorStatement:
 
     def conditions(self, b: Elements, node: Node) -> list[Affine]:
         """What must not be negative for a condition on indices to hold."""
-        node = bare(node)
-        if isinstance(node, Op | Call) and node.name == "and":
-            return [g for a in node.args for g in self.conditions(b, a)]
+        found, stack = [], [node]
+        while stack:
+            node = bare(stack.pop())
+            if isinstance(node, Op | Call) and node.name == "and":
+                stack += reversed(node.args)
+            else:
+                found += self.condition(b, node)
+        return found
+
+    def condition(self, b: Elements, node: Node) -> list[Affine]:
         if not isinstance(node, Op | Call) or node.name not in ("lt", "le", "gt", "ge", "eq") or len(node.args) != 2:
             raise self.context.fault("a condition of where compares indices", node, "for example where k >= i")
         left, right = (b.affine.read(n, "a condition of where") for n in node.args)
@@ -330,12 +338,13 @@ class TensorStatement:
         domain = self.domain(b, write, given)
         unsafe = {a.spans for a in b.accesses if not surely_inside(a, domain)}
         self.remark_decided(b, domain, {g.index for g in given}, choices)
+        reading = holders(arm.value, lambda n: tuple([(x.start, x.end) for x in n.args]) in unsafe) if unsafe else set()
         for node in choices:
+            if not any(id(bare(a)) in reading for a in node.args[1:]):
+                continue
             names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
-            arms = [n for a in node.args[1:] for n in postorder(a) if type(n) is Call]
-            reads = any(tuple((x.start, x.end) for x in n.args) in unsafe for n in arms)
             gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
-            if reads and not gathered and names <= {*b.indices, *self.tensors.sizes}:
+            if not gathered and names <= {*b.indices, *self.tensors.sizes}:
                 return [Arm(swapped(arm.value, node, node.args[1]), [*arm.guards, node.args[0]], arm.negated),
                         Arm(swapped(arm.value, node, node.args[2]), arm.guards, [*arm.negated, node.args[0]])]
         return None
@@ -390,6 +399,15 @@ def covers(op: Comprehension) -> bool:
             return False
         seen.add(index)
     return not op.guards
+
+
+def holders(root: Node, wanted: Callable[[Call], bool]) -> set[int]:
+    """The identities of the calls that are wanted, and of all operations that one of them stands in."""
+    found: set[int] = set()
+    for n in postorder(root):
+        if not isinstance(n, Token) and (any(id(bare(a)) in found for a in n.args) or (type(n) is Call and wanted(n))):
+            found.add(id(n))
+    return found
 
 
 def compacted(op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:

@@ -41,6 +41,7 @@ class Context:
     below: dict[str, Def] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
+    remarked: set[tuple[str, Span | None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.fresh = temporaries(self.tree)

@@ -46,8 +46,8 @@ TERMINALS = r"""
 )"""
 
 
-ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w")
-"""A further word on the line, and anywhere."""
+ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w|\s*\(")
+"""A further word on the line; one anywhere, or a parenthesis."""
 
 
 INVISIBLE = (r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"

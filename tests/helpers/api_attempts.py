@@ -1,8 +1,9 @@
-"""Calls of the Python interface as a hostile or hurried user makes them: `attempts` draws them, `misbehaved` says what went wrong.
+"""Calls of the Python interface by a hostile or hurried user: `attempts` draws them, `misbehaved` says what went wrong.
 
 What may come out of a call is a result or an AdError. Three things are Python's own and stay as they are: TypeError for a call
 that does not fit a signature (an argument too few, an unknown keyword of a method), OSError for a file that cannot be read, and
-what a recorded function itself raises. A test runs a few of them, a long run as many as it has time for: each depends on the state of `r` alone.
+what a recorded function itself raises. A test runs a few of them, a long run as many as it has time for: each depends on the
+state of `r` alone.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ import adcli
 
 TEXTS = ("v = x*sin(y)", "input x = 2 in [0, 3], y = -1\nv = abs(x)*y; w = x/y", "v = 3", "param k = 2\nv = k*x**2",
          "input x\noutput x\nx = 2*x", "input A(M, N), B(N), s\nC(i) +=! A(i, j)*B(j)*s", "input A(N)\nv max=! A(i)",
-         "input LUT(E, D), int32 I(L)\nO(b, d) = LUT(I(b), d)", "input A(3), int32 n\nv +=! A(i)*n", "a·b = x̂*2", "v = x < 1 ? x : y")
+         "input LUT(E, D), int32 I(L)\nO(b, d) = LUT(I(b), d)", "input A(3), int32 n\nv +=! A(i)*n", "a·b = x̂*2",
+         "v = x < 1 ? x : y")
 PROGRAMS = (*TEXTS, "", "v = ", "v = (", "\0", "v = \ud800", "x" * 5000, "v = 1e999", "é = 2*é", "not a program", "output v")
 DERIVED = ("grad", "jacobian", "hessian", "hvp", "taylor", "jvp", "vjp")
 METHODS = (*DERIVED, "sparse", "scipy", "text", "llvm", "status", "kernel", "__call__")
@@ -58,9 +60,12 @@ class Lying(Mapping[str, Any]):
 def arrays() -> Iterator[Any]:
     """Arrays of every kind and layout."""
     plain = np.arange(6.0)
-    yield from (plain, plain.reshape(2, 3), plain[::2], plain[::-1], plain.reshape(2, 3).T, np.asfortranarray(plain.reshape(3, 2)),
-                plain[:0], np.empty((0, 3)), np.empty((3, 0)), np.array(2.0), np.float64(2), np.float32(2), np.int8(-1), np.bool_(True))
-    for kind in ("float16", "float32", "longdouble", "int8", "uint64", "int64", "bool", ">f8", "<i4", ">i2", "complex128", "S3", "U4",
+    yield from (plain, plain.reshape(2, 3), plain[::2], plain[::-1], plain.reshape(2, 3).T, np.asfortranarray(plain.reshape(3,
+                                                                                                                            2)),
+                plain[:0], np.empty((0, 3)), np.empty((3, 0)), np.array(2.0), np.float64(2), np.float32(2), np.int8(-1),
+                np.bool_(True))
+    for kind in ("float16", "float32", "longdouble", "int8", "uint64", "int64", "bool", ">f8", "<i4", ">i2", "complex128",
+                 "S3", "U4",
                  "datetime64[s]", "timedelta64[s]", "object", "V8"):
         yield np.zeros(3, kind)
     frozen = np.arange(3.0)
@@ -80,11 +85,15 @@ def arrays() -> Iterator[Any]:
 def values() -> tuple[Any, ...]:
     """Values of every kind, most of them wrong."""
     return (None, True, 0, 1, -1, 2, 3, 10**9, -10**9, 2**63, 10**400, 0.5, -0.0, float("nan"), float("inf"), 1e-320, 1j, "", "x",
-            "x,y", "v", "v:x,x", "y;v", ",", "dv_dx", "forward", "\0", "\ud800", "x" * 3000, "é", b"x", b"", [], [1], [1.0, 2.0, 3.0],
+            "x,y", "v", "v:x,x", "y;v", ",", "dv_dx", "forward", "\0", "\ud800", "x" * 3000, "é", b"x", b"", [], [1], [1.0,
+                                                                                                                       2.0, 3.0],
             [[1, 2], [3]], [[[]]], [None], ["x"], ["x", "x"], ["x", 1], (), (1, 2), {}, {"x": 1}, {1: 2}, {"x": None}, {None: 1},
-            {"y": 2.0, "x": 1.0}, set(), {"x"}, frozenset("xy"), range(3), iter("xy"), Odd(), Odd, Raising(), Lying(), len, max, print,
-            np.sin, lambda x: x, datetime.datetime(2020, 1, 1), datetime.timedelta(1), decimal.Decimal("1.5"), fractions.Fraction(1, 3),
-            memoryview(b"abcdefgh"), bytearray(8), re.compile("x"), NotImplemented, ..., slice(3), complex("nan"), adcli, *arrays())
+            {"y": 2.0, "x": 1.0}, set(), {"x"}, frozenset("xy"), range(3), iter("xy"), Odd(), Odd, Raising(), Lying(), len,
+            max, print,
+            np.sin, lambda x: x, datetime.datetime(2020, 1, 1), datetime.timedelta(1), decimal.Decimal("1.5"),
+            fractions.Fraction(1, 3),
+            memoryview(b"abcdefgh"), bytearray(8), re.compile("x"), NotImplemented, ..., slice(3), complex("nan"), adcli,
+            *arrays())
 
 
 def value(r: random.Random) -> Any:
@@ -134,7 +143,8 @@ def derived(r: random.Random) -> Callable[[], object]:
     method = getattr(f, name)
     known = [p.name for p in inspect.signature(method).parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     names = r.sample(known, r.randint(0, min(2, len(known))))
-    right = {"order": (1, 2, 3), "wrt": (f.inputs, "x"), "of": (f.outputs, "v"), "mode": ("auto", "reverse"), "lanes": (1, 2, 4, 8)}
+    right = {"order": (1, 2, 3), "wrt": (f.inputs, "x"), "of": (f.outputs, "v"), "mode": ("auto", "reverse"), "lanes": (1, 2,
+                                                                                                                        4, 8)}
     given = {n: r.choice(right[n]) if n in right and r.random() < 0.4 else value(r) for n in names}
     if name == "taylor":
         given.setdefault("order", 2)
@@ -164,18 +174,27 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 RECORDED: tuple[Callable[..., Any], ...] = (
-    lambda x: x, lambda: 1, lambda x, y=2: {"v": x*y}, lambda x: None, lambda x: [], lambda x: {}, lambda x: "x", lambda x: [x, "y"],
-    lambda x: {1: x, "and": x}, lambda x: {"": x}, lambda x: {"a b": x}, lambda x: {"\n": x}, lambda x: {None: x}, lambda *x: x, lambda **x: x,
-    lambda x: x if x > 0 else 1, lambda x: float(x), lambda x: x[0], lambda x: len(x), lambda x: x @ x, lambda x: x.real, lambda x: ~x,
-    lambda x: x << 1, lambda x: x % 2, lambda x: x // 2, lambda x: divmod(x, 2), lambda x: round(x), lambda x: abs(x), lambda x: pow(x, 2, 3),
+    lambda x: x, lambda: 1, lambda x, y=2: {"v": x*y}, lambda x: None, lambda x: [], lambda x: {}, lambda x: "x",
+    lambda x: [x, "y"],
+    lambda x: {1: x, "and": x}, lambda x: {"": x}, lambda x: {"a b": x}, lambda x: {"\n": x}, lambda x: {None: x},
+    lambda *x: x, lambda **x: x,
+    lambda x: x if x > 0 else 1, lambda x: float(x), lambda x: x[0], lambda x: len(x), lambda x: x @ x, lambda x: x.real,
+    lambda x: ~x,
+    lambda x: x << 1, lambda x: x % 2, lambda x: x // 2, lambda x: divmod(x, 2), lambda x: round(x), lambda x: abs(x),
+    lambda x: pow(x, 2, 3),
     lambda x: np.sin(x, where=False), lambda x: np.add.reduce([x, x]), lambda x: np.sum([x, x]), lambda x: np.linalg.norm([x]),
-    lambda x: np.array([x, 2*x]), lambda x: [[x], [x, x]], lambda x: x + 1j, lambda x: x + "1", lambda x: x + None, lambda x: x + Odd(),
-    lambda x: x + np.ones((2, 2)), lambda x: x + datetime.timedelta(1), lambda x: 1/0, lambda x: [][1], lambda x: {}["y"], lambda x: x.y,
+    lambda x: np.array([x, 2*x]), lambda x: [[x], [x, x]], lambda x: x + 1j, lambda x: x + "1", lambda x: x + None,
+    lambda x: x + Odd(),
+    lambda x: x + np.ones((2, 2)), lambda x: x + datetime.timedelta(1), lambda x: 1/0, lambda x: [][1], lambda x: {}["y"],
+    lambda x: x.y,
     lambda x: x(), lambda x: iter(x), lambda x: f"{x:3}", lambda x: hash(x), lambda x: sorted([x, 1]), lambda x: max(x, 1),
-    lambda x, output, where: x + output + where, lambda x, _: x*_, lambda x, nan: x*nan, lambda x=None: x, lambda x="1": x, lambda x=[1]: x,
-    lambda x: 10**400*x, lambda x: x*float("nan"), lambda x: x**np.float16(2), lambda x: x*np.longdouble(1), lambda x: np.where(x > 0, x, -x),
+    lambda x, output, where: x + output + where, lambda x, _: x*_, lambda x, nan: x*nan, lambda x=None: x, lambda x="1": x,
+    lambda x=[1]: x,
+    lambda x: 10**400*x, lambda x: x*float("nan"), lambda x: x**np.float16(2), lambda x: x*np.longdouble(1),
+    lambda x: np.where(x > 0, x, -x),
     lambda x: decimal.Decimal(1)*x, lambda x: fractions.Fraction(1, 3)*x, lambda x: np.float64(2)*x, lambda x: np.int8(2)*x,
-    lambda x: np.exp2(x, dtype="f4"), lambda x: np.frexp(x), lambda x: np.modf(x), lambda x: np.hypot(x, x), lambda x: np.dot([x], [x]),
+    lambda x: np.exp2(x, dtype="f4"), lambda x: np.frexp(x), lambda x: np.modf(x), lambda x: np.hypot(x, x),
+    lambda x: np.dot([x], [x]),
     lambda x: np.clip(x, 0, 1), lambda x: np.maximum.accumulate([x, x]), lambda x: copy.deepcopy(x), lambda x: pickle.dumps(x))
 """Python functions, of which some have a program."""
 
@@ -183,7 +202,8 @@ RECORDED: tuple[Callable[..., Any], ...] = (
 def travelled(r: random.Random) -> Callable[[], object]:
     """A Function that is copied, shown or pickled, and still is what it was."""
     f = r.choice(functions())
-    return r.choice((lambda: repr(f), lambda: pickle.loads(pickle.dumps(f)).outputs, lambda: copy.deepcopy(f).inputs, lambda: f.matrix,
+    return r.choice((lambda: repr(f), lambda: pickle.loads(pickle.dumps(f)).outputs, lambda: copy.deepcopy(f).inputs,
+                     lambda: f.matrix,
                      lambda: hash(f), lambda: f == f, lambda: pickle.loads(pickle.dumps(f)).text()))
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 import pydoc
@@ -12,6 +13,8 @@ import threading
 import numpy as np
 import pytest
 from adcli.codegen.rows import jit
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES
 from back_ends import same
@@ -465,3 +468,56 @@ def test_the_status_of_arrays_is_an_array_of_words():
     assert adcli.compile("v = sqrt(out)/jobs").status(out=1.0, jobs=0.0) == "pole"
     largest = adcli.compile("input A(N); s max=! A(i)").grad()
     assert (largest.status(A=[1, 1]), largest.status(A=[1, 2])) == ("kink", "smooth")
+
+
+# ---------------------------------------------------------------- depth
+
+DEEP = 1100
+"""Levels: more than Python has frames."""
+
+
+def in_turn(n):
+    """All rows of the table that a text can call, one inside the other."""
+    rows = [p for p in TABLE.values() if p.kind(0) == "r" and not p.truth and not p.static and p.outs == 1 and p.name != "select"]
+    text = "x"
+    for _, row in zip(range(n), itertools.cycle(rows), strict=False):
+        text = f"{row.name}({text}{', y' * (row.arity - 1)})"
+    return text
+
+
+@pytest.mark.parametrize("value", [
+    "(" * DEEP + "x" + ")" * DEEP, "-" * DEEP + "x", "x" + "**-y" * DEEP, "x - (" * DEEP + "y" + ")" * DEEP,
+    "x < 1 ? y : " * DEEP + "x", "(" * DEEP + "x" + " < 1 ? y : x)" * DEEP, "not " * DEEP + "(x < 1) ? 1 : y",
+    "(x < 1 and " * DEEP + "y < 2" + ")" * DEEP + " ? 1 : y", in_turn(DEEP)],
+    ids=["parentheses", "minus", "power", "minus right", "else", "condition", "not", "and", "rows in turn"])
+def test_what_is_nested_deeper_than_the_stack_of_python(value):
+    f = adcli.compile(f"v = {value}")
+    assert equal(parse(f.text()), f.program) and equal(pickle.loads(pickle.dumps(f)).program, f.program)
+    if "**" not in value:   # whose derivatives take long
+        assert f.grad(mode="reverse").outputs[0] == "v"
+
+
+@pytest.mark.parametrize("statement", [
+    "v +=! A(i) where " + "i >= 0 and (" * DEEP + "i >= 1" + ")" * DEEP,
+    "v +=! A(i) where " + "(" * DEEP + "i >= 1" + ")" * DEEP, "v +=! A(" + "(" * DEEP + "i" + ")" * DEEP + ")",
+    "v +=! " + "A(i) < 1 ? x : " * DEEP + "A(i)", "v +=! " + "not " * DEEP + "A(i) < 1 ? 1 : x"],
+    ids=["and", "parentheses", "subscript", "else", "not"])
+def test_what_is_nested_deep_in_a_statement_of_tensors(statement):
+    f = adcli.compile(f"input A(N), x\n{statement}")
+    assert equal(pickle.loads(pickle.dumps(f)).program, f.program) and equal(parse(f.text()), f.program)
+    assert f.jvp().outputs == ("v", "dv")
+
+
+def test_a_thread_with_a_small_stack_records_and_differentiates_a_long_function():
+    def long(x):
+        for _ in range(1500):
+            x = x + 1
+        return x
+    found, before = [], threading.stack_size(64 << 10)
+    try:
+        thread = threading.Thread(target=lambda: found.append(pickle.loads(pickle.dumps(adcli.compile(long).grad())).outputs))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == [("f", "df_dx")]
