@@ -362,6 +362,7 @@ def _names(names: OneOrMore) -> Sequence[str] | None:
         return None
     if isinstance(names, str):
         return (partials(names) if ":" in names else listed(names)) or [composed(names)]
+    found: list[Any]
     try:
         found = list(names)   # once: it may be a generator
     except TypeError:

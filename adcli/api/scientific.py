@@ -49,6 +49,8 @@ def solver(program: Program, compiled: Callable[[Program], Compiled], order: Seq
            fixed: Mapping[str, float]) -> Solver:
     """See `Function.scipy`; `compiled` gives a program its native code."""
     program = chosen(program, of)
+    if not program.results:
+        raise AdError("no output is asked for", help="leave of= away for all of them")
     inputs = vector_inputs(program, order, fixed)
     rest = constants(program, inputs, fixed)
     value, gradient = compiled(program), compiled(derivatives.jacobian(program, inputs))
