@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from adcli.lang.analyse.numeric_rules import arguments, rule_of, run
+from adcli.lang.analyse.numeric_rules import arguments, by_rule
 from adcli.lang.evaluate import MOST_EXPONENT_BITS, mpmath_arithmetic
 from adcli.lang.ir import Equation, Var
 
@@ -41,5 +41,4 @@ def exactly(e: Equation, args: list[Any], position: int | None) -> Any:
     z = numbers.apply(e.op, exact, e.args)
     if position is None:
         return z
-    rule = rule_of(e, position)
-    return None if rule is None else run(rule, numbers.constant(1.0), z, exact, numbers)
+    return by_rule(e, position, numbers.constant(1.0), z, exact, numbers)

@@ -1,29 +1,38 @@
 """The rules of one operation at given numbers: what its maps contribute there, and which status conditions it meets."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from adcli.lang.evaluate import FLOAT, Arithmetic, read
 from adcli.lang.ir import Equation, Status, Var
-from adcli.lang.ir.rule_programs import Rule, map_rule, statics, status_rule
+from adcli.lang.ir.build import many
+from adcli.lang.ir.rule_programs import Rule, map_rule, read_by, shared_rule, statics, status_rule
 
 Values = Mapping[Var, Any]
 
 ARGUMENTS_KEPT = 16
-"""Arguments up to which rules are kept; the maps of one `max` of n arguments have some n² equations together."""
-_map, _status = lru_cache(maxsize=4096)(map_rule), lru_cache(maxsize=4096)(status_rule)
+"""Arguments up to which rules that are as long as their number are kept."""
+_status, _shared = lru_cache(maxsize=4096)(status_rule), lru_cache(maxsize=4096)(shared_rule)
+_map = lru_cache(maxsize=4096)(map_rule)
 
 
 def rule_of(e: Equation, position: int) -> Rule | None:
     """The map of one argument of an operation; None where it is zero by construction."""
-    kept = _map if len(e.args) <= ARGUMENTS_KEPT else map_rule
-    return kept(e.op, position, statics(e), len(e.args))
+    if many(e.op, len(e.args)):
+        return _map(e.op, 0, (), e.op.arity + 1)   # the same for each of many, however many
+    return _map(e.op, position, statics(e), len(e.args))
 
 
-def run(rule: Rule, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
-    """The value of a rule at the seed, the result and the arguments of its operation; None where its condition fails."""
+def shared_of(e: Equation, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
+    """What the maps of an operation have in common at these values; None where that is nothing."""
+    rule = (_shared if len(args) <= ARGUMENTS_KEPT else shared_rule)(e.op, len(args))
+    return None if rule is None else run(rule, None, out, args, numbers)
+
+
+def run(rule: Rule, seed: Any, out: Any, args: Sequence[Any], numbers: Arithmetic = FLOAT) -> Any:
+    """The value of a rule at the seed, the result and its arguments; None where its condition fails."""
     return outcome(rule, every_number(rule, seed, out, args, numbers), numbers)
 
 
@@ -34,7 +43,7 @@ def outcome(rule: Rule, values: Values, numbers: Arithmetic = FLOAT) -> Any:
     return read(values, rule.value, numbers)
 
 
-def every_number(rule: Rule, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> dict[Var, Any]:
+def every_number(rule: Rule, seed: Any, out: Any, args: Sequence[Any], numbers: Arithmetic = FLOAT) -> dict[Var, Any]:
     """The value of everything in a rule."""
     values: dict[Var, Any] = {rule.t: seed, rule.z: out}
     values.update((a, x) for a, x in zip(rule.args, args, strict=True) if isinstance(a, Var))
@@ -48,12 +57,18 @@ def arguments(e: Equation, values: Values) -> list[Any]:
     return [read(values, a, FLOAT) for a in e.args]
 
 
-def contribution(e: Equation, position: int, values: Values, seed: float) -> float | None:
-    """What the row's map makes of a seed at one argument; None where that is zero by construction."""
+def by_rule(e: Equation, position: int, seed: Any, out: Any, args: list[Any], numbers: Arithmetic = FLOAT) -> Any:
+    """What the row's map makes of a seed at one argument, from the values of the operation; None where that is zero by
+    construction."""
     rule = rule_of(e, position)
     if rule is None:
         return None
-    found: float | None = run(rule, seed, values[e.outs[0]], arguments(e, values))
+    return run(rule, seed, out, read_by(e.op, position, args, lambda: shared_of(e, out, args, numbers)), numbers)
+
+
+def contribution(e: Equation, position: int, values: Values, seed: float) -> float | None:
+    """The same from the values of a program."""
+    found: float | None = by_rule(e, position, seed, values[e.outs[0]], arguments(e, values))
     return found
 
 
@@ -61,5 +76,6 @@ def met(e: Equation, values: Values) -> Iterator[Status]:
     """The entries of the row's `status` that hold at these values."""
     args = arguments(e, values)
     for number, status in enumerate(e.op.status):
-        if run(_status(e.op, number, statics(e), len(e.args)), 0.0, values[e.outs[0]], args):
+        rule = (_status if len(args) <= ARGUMENTS_KEPT else status_rule)(e.op, number, statics(e), len(args))
+        if run(rule, 0.0, values[e.outs[0]], args):
             yield status

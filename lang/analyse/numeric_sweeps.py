@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adcli.lang.analyse.numeric_rules import Values, arguments, every_number, outcome, rule_of
+from adcli.lang.analyse.numeric_rules import Values, arguments, every_number, outcome, rule_of, shared_of
 from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import read_by
 
 DUP = TABLE["dup"]
 ArgumentUse = tuple[Equation, int]
@@ -61,6 +63,7 @@ class Sweep:
         self.numbers: dict[Atom, float] = {}
         self.parts: dict[Atom, list[Contribution]] = {}
         self.blocked: dict[Atom, tuple[ArgumentUse, ...]] = {}
+        self.of_many: dict[Equation, tuple[list[Any], Any]] = {}
         self.lines: list[list[Contribution]] = [[] for _ in range(lines)]
         self.kept: dict[ArgumentUse, Mapping[Var, Any]] | None = {} if keep else None
         self.seeds = list(seeds)
@@ -101,13 +104,24 @@ class Sweep:
         rule = rule_of(e, position)
         if rule is None:
             return None
-        numbers = every_number(rule, given.value, self.values[e.outs[0]], arguments(e, self.values))
+        numbers = every_number(rule, given.value, self.values[e.outs[0]], self.operands(use))
         if self.kept is not None:
             self.kept[use] = numbers
         value = outcome(rule, numbers)
         if value is None:
             return Derivative(0.0, STEP if e.op.pieces == "step" else ARM)
         return Derivative(0.0, given.absent) if given.absent else Derivative(value)
+
+    def operands(self, use: ArgumentUse) -> Sequence[Any]:
+        """The values that a map reads; what the maps of an operation of many arguments have in common is worked out once."""
+        e, position = use
+        if not many(e.op, len(e.args)):
+            return arguments(e, self.values)
+        if e not in self.of_many:
+            args = arguments(e, self.values)
+            self.of_many[e] = args, shared_of(e, self.values[e.outs[0]], args)
+        args, shared = self.of_many[e]
+        return read_by(e.op, position, args, lambda: shared)
 
     def block(self, target: Atom, uses: tuple[ArgumentUse, ...]) -> None:
         known = self.blocked.get(target, ())

@@ -11,6 +11,7 @@ zero alone is left out (`x + 0`, a factor 1; `t * (1 / x)` reads t / x). Numbers
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from adcli.lang.analyse.numeric_rules import outcome, rule_of
@@ -19,6 +20,7 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rule_programs import read_by
 
 ADD, SUB, MUL, DIV, NEG, DUP, SELECT = (TABLE[name] for name in ("add", "sub", "mul", "div", "neg", "dup", "select"))
 
@@ -122,7 +124,10 @@ def formula(part: Contribution, leaf: Leaf, sweep: Sweep) -> Formula | None:
     if value is None or (part.derivative.absent and value != 0):
         return None
     shown: dict[Var, Formula] = {rule.t: leaf, rule.z: Leaf(VALUE, e.outs[0], sweep.values[e.outs[0]])}
-    shown.update((x, Leaf(VALUE, a, numbers[x])) for x, a in zip(rule.args, e.args, strict=True) if isinstance(x, Var))
+    atoms: Sequence[Atom | None] = read_by(e.op, part.position, e.args, lambda: None)
+    for x, a in zip_longest(rule.args, atoms):
+        if isinstance(x, Var):   # what the maps of many arguments have in common is a number here
+            shown[x] = Lit(numbers[x]) if a is None else Leaf(VALUE, a, numbers[x])
     for made in rule.equations:
         operands = tuple([a if isinstance(a, Lit) else shown[a] for a in made.args])
         shown[made.outs[0]] = tidy(made.op, [read(numbers, a, FLOAT) for a in made.args], operands)

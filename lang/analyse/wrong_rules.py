@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adcli.lang.analyse.numeric_rules import run
+from adcli.lang.analyse.numeric_rules import by_rule
 from adcli.lang.analyse.precise_differences import Standing, settled
 from adcli.lang.evaluate import Arithmetic, every_value, mpmath_arithmetic, read
 from adcli.lang.ir import Equation, Program
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import map_rule, statics
 
 RULE_DIGITS = 60
 WRONG_FROM = 1e-11
@@ -65,7 +64,8 @@ def culprits(program: Program, at: Mapping[str, float], wrt: Collection[str]) ->
 
 
 def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit | None:
-    got = by_rule(e, i, args, exact)
+    made = by_rule(e, i, exact.constant(1.0), exact.apply(e.op, args, e.args), args, exact)
+    got = exact.constant(0.0) if made is None else made
     scale = abs(args[i]) or exact.constant(1.0)
     standing = by_differences(e, i, args, scale, exact)
     if "z" not in standing.values:
@@ -74,13 +74,6 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
     if not abs(got - want) > WRONG_FROM * max(abs(got), abs(want)) + apart or float(got) == float(want):   # both may underflow
         return None
     return Culprit(e, i, tuple(float(x) for x in args), float(got), float(want))
-
-
-def by_rule(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Any:
-    """The partial derivative of an operation by its rule at the values of its operands."""
-    rule, nothing = map_rule(e.op, i, statics(e), len(e.args)), exact.constant(0.0)
-    found = None if rule is None else run(rule, exact.constant(1.0), exact.apply(e.op, args, e.args), args, exact)
-    return nothing if found is None else found
 
 
 def by_differences(e: Equation, i: int, args: list[Any], scale: Any, exact: Arithmetic) -> Standing:

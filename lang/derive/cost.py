@@ -11,8 +11,9 @@ from functools import cache
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Primitive, Program
+from adcli.lang.ir.build import many
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Statics, map_rule, statics
+from adcli.lang.ir.rule_programs import Statics, map_rule, shared_rule, statics
 from adcli.lang.passes.seed_masks import union
 
 DUP = TABLE["dup"]
@@ -21,10 +22,11 @@ FUNCTION, DIVISION = 8, 3
 
 
 class Price(NamedTuple):
-    """Weighted operations of a rule: `shared` by all directions, and for `each`."""
+    """Weighted operations of a rule: `shared` by all directions, for `each` of them, and once for `all` arguments."""
 
     shared: int
     each: int
+    all: int = 0
 
 
 def weight(op: Primitive) -> int:
@@ -42,6 +44,8 @@ def operations(program: Program) -> int:
 
 def price(e: Equation, position: int) -> Price | None:
     """What the rule of one argument costs; None where it is zero by construction."""
+    if many(e.op, len(e.args)):
+        position = 0   # the rules of many arguments are alike
     return _price(e.op, position, statics(e), len(e.args))
 
 
@@ -57,11 +61,14 @@ def _price(op: Primitive, position: int, static: Statics, count: int) -> Price |
         if not depends.isdisjoint(e.args):
             depends.update(e.outs)
             each += weight(e.op)
-    return Price(sum(weight(e.op) for e in rule.equations) - each, each + gate)
+    common = shared_rule(op, count)
+    return Price(sum(weight(e.op) for e in rule.equations) - each, each + gate,
+                 sum(weight(e.op) for e in common.equations) if common else 0)
 
 
 Paid = set[tuple[Equation, int]]
-"""Rules whose shared part has been paid for, by equation and argument; both modes share it too."""
+"""Rules whose shared part has been paid for, by equation and argument, −1 for all of them; both modes share it too."""
+ALL = -1
 
 
 def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int:
@@ -87,10 +94,12 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int
 
 
 def shared(rule: Price, key: tuple[Equation, int], paid: Paid) -> int:
-    if key in paid:
-        return 0
-    paid.add(key)
-    return rule.shared
+    cost = 0
+    for part, owed in (key, rule.shared), ((key[0], ALL), rule.all):
+        if owed and part not in paid:
+            paid.add(part)
+            cost += owed
+    return cost
 
 
 def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], active: set[Atom], paid: Paid) -> int:

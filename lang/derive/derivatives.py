@@ -15,8 +15,9 @@ from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.ir.budget import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.sizes import shape_text
@@ -26,6 +27,10 @@ from adcli.lang.passes.simplify import simplify
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
+MOST_GONE_THROUGH = 10 * LIMIT
+"""Operations of programs of all orders together: each order starts from the whole program of the one before."""
+IN_PROPORTION = 20
+"""Weighted operations for each of the program up to which its derivatives are never refused: one gradient takes less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +49,12 @@ class DerivationStep:
 
 @dataclass(slots=True)
 class UnderWay:
-    """A derivative under way: the program, the inputs, and the steps so far."""
+    """A derivative under way: the program, the inputs, the weighted operations that it may come to have, and the steps so far."""
 
     program: Program
     wrt: list[str]
     mode: str
+    most: int
     steps: list[DerivationStep] = field(default_factory=list)
 
 
@@ -61,14 +67,21 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
     What was chosen is appended to `steps`.
     """
     if not isinstance(order, int) or order < 1:
-        raise AdError(f"order must be a whole number of at least 1, not {order!r}", help="order 1 is the gradient")
+        raise AdError(f"order must be a whole number of at least 1, not {said(order)}", help="order 1 is the gradient")
     outputs, chosen = requested(program, of)
     inputs = inputs_to_differentiate(program, wrt, chosen)
+    if not chosen:
+        count = len(outputs) * partial_derivatives(len(inputs), order)
+        what = f"order {quantity(order)} of {plural(len(inputs), 'input')}"
+        allow_derivatives(count, what if len(outputs) == 1 else f"{what} and {plural(len(outputs), 'output')}",
+                          "ask for a lower order, choose inputs with --wrt, or single derivatives with --of v:x,x,y")
     started = start(program, inputs, outputs, mode, steps)
     if not chosen:
-        newest: Sequence[str] = outputs
-        for _ in range(order):
+        newest, sizes = list(outputs), [size(started.program)]
+        for k in range(1, order + 1):
             newest = extend(started, newest, zeros=True)
+            sizes.append(size(started.program))
+            refuse_long(sizes, order - k)
         return started.program
     if order > 1:
         raise AdError("an order and chosen partial derivatives cannot be used together", help="v:x,y is of order 2 by itself")
@@ -135,7 +148,8 @@ def start(program: Program, wrt: list[str], outputs: list[str], mode: str, steps
     """The outputs alone, simplified."""
     if mode not in MODES:
         raise AdError(f"no mode '{mode}'", help=nearest(str(mode), MODES) or f"the modes are {', '.join(MODES)}")
-    return UnderWay(chosen_outputs(program, outputs), wrt, mode, [] if steps is None else steps)
+    primal = chosen_outputs(program, outputs)
+    return UnderWay(primal, wrt, mode, max(LIMIT, IN_PROPORTION * operations(primal)), [] if steps is None else steps)
 
 
 def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
@@ -143,12 +157,40 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     if not d.wrt:
         return []
     entries = Entries.of(d.program, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
+    there, whole = sum(map(len, entries.pattern)), len(rows) * len(d.wrt)
+    full = zeros or (zeros is None and not (whole > MANY_ENTRIES and 2 * there <= whole))
+    allow_derivatives((whole if full else there) // (1 + entries.symmetric), f"a matrix of {len(rows)} by {len(d.wrt)}",
+                      "choose inputs with --wrt and outputs with --of; hvp, jvp and vjp give products with the matrix")
     present = entries.positions()
-    many = len(rows) * len(d.wrt) > MANY_ENTRIES and 2 * sum(map(len, entries.pattern)) <= len(rows) * len(d.wrt)
-    if zeros or (zeros is None and not many):
+    if full:
         n = range(len(d.wrt))
         present = [(i, j) for i in range(len(rows)) for j in n if not entries.symmetric or i <= j]
     return step(d, entries, [(rows[i], d.wrt[j]) for i, j in present])
+
+
+def size(program: Program) -> int:
+    """What one more order has to go through."""
+    return len(program.equations) + len(program.results)
+
+
+def refuse_long(sizes: Sequence[int], left: int) -> None:
+    """AdError where the orders that are left go through too much: where each is longer than the one before by no less than the
+    last ones say."""
+    if len(sizes) < 4 or not left:
+        return
+    _, before, last = sizes[-3:]
+    first = last - before
+    bend = max(first - (before - sizes[-3]), 0)
+    ahead = left * last + first * left * (left + 1) // 2 + bend * left * (left + 1) * (left + 2) // 6
+    if ahead > MOST_GONE_THROUGH:
+        raise too_much(f"order {quantity(len(sizes) - 1 + left)} goes through about", ahead, "operations on its way",
+                       "taylor gives high orders along a direction", MOST_GONE_THROUGH)
+
+
+def allow_derivatives(count: int, what: str, help: str) -> None:
+    """AdError where `what` has more partial derivatives than a program can have results."""
+    if count > MOST_DERIVATIVES:
+        raise too_much(f"{what} gives", count, "derivatives", help, MOST_DERIVATIVES)
 
 
 def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> bool:
@@ -165,6 +207,9 @@ def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> li
     allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
     taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
     before, known = operations(d.program), len(d.program.results)
+    if before + taken.cost > d.most:
+        raise too_much("these derivatives take", before + taken.cost, "operations",
+                       "ask for a lower order, or choose inputs with --wrt and outputs with --of", d.most)
     d.program = run(d.program, [sweeps(taken, wanted, d.wrt), simplify])
     results = d.program.results[known:]
     d.steps.append(DerivationStep(len(results[0].wrt) if results else 1, sum(map(len, entries.pattern)),

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.build import Builder, Expr, When
+from adcli.lang.ir.build import Builder, Expr, When, mapped
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import LONGEST_CHAIN, NAN, TABLE
 from adcli.lang.passes.guards import Guard, Term, restrict, result, total
@@ -24,9 +24,6 @@ from adcli.lang.passes.simplify import CONSTANT, identity
 
 ADD, SUB, NEG, MUL, DIV = (TABLE[name] for name in ("add", "sub", "neg", "mul", "div"))
 SELECT, DUP, POW, POWN, AND, NOT, NE = (TABLE[name] for name in ("select", "dup", "pow", "pown", "and", "not", "ne"))
-
-MOST_EQUATIONS = 3_000_000
-"""Equations beyond which a program of coefficients is refused; they take some gigabytes."""
 
 
 class PowerSeries:
@@ -78,8 +75,8 @@ class SlopeSeries:
 class Expansion:
     """The series of a program's values, equal ones once, and the equations of their coefficients."""
 
-    def __init__(self, b: Builder, order: int) -> None:
-        self.b, self.order = b, order
+    def __init__(self, b: Builder, order: int, most: int) -> None:
+        self.b, self.order, self.most = b, order, most
         self.series: dict[Atom, PowerSeries] = {}
         self.known: dict[tuple[object, ...], PowerSeries] = {}
         self.ratios: dict[tuple[int, int], Term] = {}
@@ -168,25 +165,27 @@ class Expansion:
     def slopes(self, s: PowerSeries) -> list[SlopeSeries]:
         """The right-hand side of the differential equation of s, made once."""
         if s.slopes is None:
-            s.slopes = [slope for i, a in enumerate(s.args) if a.active and (slope := self.slope(s, i)) is not None]
+            s.slopes = list(self.by_rules(s))
         return s.slopes
 
-    def slope(self, s: PowerSeries, position: int) -> SlopeSeries | None:
-        """What the rule of s makes of the derivative of one argument; None where that is zero by construction."""
+    def by_rules(self, s: PowerSeries) -> Iterator[SlopeSeries]:
+        """What the rules of s make of the derivatives of its arguments, where that is not zero by construction."""
         assert s.op is not None
-        rule, scratch, seed = s.op.map(position), Builder(), Var()
-        if rule is None:
-            return None
-        args = [scratch.expr(a.value.atom) for a in s.args]
-        mapped = rule(scratch.expr(seed), scratch.expr(s.value.atom), *([args[position]] if s.op.variadic else []), *args)
-        if mapped is None:
-            return None
-        here = {seed: self.derivative(s.args[position]), s.value.atom: s, **{a.value.atom: a for a in s.args}}
-        for e in scratch.equations:
-            here[e.outs[0]] = self.emitted(s, e.op, [self.in_rule(here, a) for a in e.args])
-        if isinstance(mapped, When):
-            return SlopeSeries(self.in_rule(here, mapped.value.atom), conditions(here[mapped.condition.atom]))
-        return SlopeSeries(self.in_rule(here, mapped.atom), [])
+        e, scratch, read = Equation((s.value.var,), s.op, tuple([a.value.atom for a in s.args])), Builder(), 0
+        here: dict[Atom, PowerSeries] = {s.value.atom: s, **{a.value.atom: a for a in s.args}}
+        for i, a in enumerate(s.args):
+            seed = Var()
+            found = mapped(scratch, e, i, scratch.expr(seed)) if a.active else None
+            if found is None:
+                continue
+            here[seed] = self.derivative(a)
+            for made in scratch.equations[read:]:
+                here[made.outs[0]] = self.emitted(s, made.op, [self.in_rule(here, x) for x in made.args])
+            read = len(scratch.equations)
+            if isinstance(found, When):
+                yield SlopeSeries(self.in_rule(here, found.value.atom), conditions(here[found.condition.atom]))
+            else:
+                yield SlopeSeries(self.in_rule(here, found.atom), [])
 
     def in_rule(self, here: dict[Atom, PowerSeries], atom: Atom) -> PowerSeries:
         """What a rule reads. A NaN there says that the point is outside the domain, where no coefficient is a number."""
@@ -221,8 +220,8 @@ class Expansion:
             if j < len(here.terms):
                 stack.pop()
                 continue
-            if len(self.b.equations) > MOST_EQUATIONS:
-                raise AdError(f"the coefficients up to order {self.order} take more than {MOST_EQUATIONS:,} operations",
+            if len(self.b.equations) > self.most:
+                raise AdError(f"the coefficients up to order {self.order} take more than {self.most:,} operations",
                               help="ask for a lower order")
             missing = [(a, i) for a, i in self.needs(here, j) if i >= len(a.terms) and (a.active or i == 0)]
             if len(here.terms) < j:

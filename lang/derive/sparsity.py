@@ -15,11 +15,12 @@ from functools import cache
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.build import many
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
+from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, shared_rule, statics
 
 Pattern = tuple[tuple[int, ...], ...]
 """For every row its column numbers, in ascending order."""
@@ -178,9 +179,22 @@ def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowL
 def interactions(op: Primitive, static: Statics, count: int) -> tuple[tuple[int, ...], ...]:
     """For every argument of an operation the arguments that its map depends on, found from the rule itself: (0,) for sin,
     (1,) and (0,) for a product, none for a sum. `static` are its constants, `count` is the number of arguments."""
+    if many(op, count):
+        return _of_many(op, count)
     rules = [map_rule(op, i, static, count) for i in range(count)]
     smooth = [i for i, rule in enumerate(rules) if rule is not None]
     return tuple([() if rule is None else tuple(sorted(_read_by(rule, smooth))) for rule in rules])
+
+
+def _of_many(op: Primitive, count: int) -> tuple[tuple[int, ...], ...]:
+    """The same for many arguments, whose maps are alike: each depends on its own argument, on all, or on none."""
+    rule, common = map_rule(op, 0, (), count), shared_rule(op, count)
+    assert rule is not None, "the row has maps"
+    varies = common is not None and bool(_read_by(common, range(count)))
+    read = _read_by(rule, [-1])   # of the argument, of what the maps have in common, of the result
+    if -1 in read or (varies and 1 in read):
+        return (tuple(range(count)),) * count
+    return tuple([(i,) for i in range(count)]) if 0 in read else ((),) * count
 
 
 def _read_by(rule: Rule, smooth: Sequence[int]) -> set[int]:

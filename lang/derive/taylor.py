@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from adcli.lang.derive.power_series import Expansion
 from adcli.lang.ir import Param, Program, Result, Var, substitute
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
+from adcli.lang.ir.budget import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
@@ -25,6 +27,12 @@ from adcli.lang.passes.simplify import simplify
 
 HIGHEST_FACTORIAL = 170
 """170! is the largest factorial that is a double."""
+
+MOST_OPERATIONS = 3_000_000
+"""Operations beyond which a program of coefficients is refused; they stand in few long lines, which takes code generation longer
+than others do."""
+SAMPLE_ORDERS, LOOKED_AHEAD_FROM = (8, 16, 32), 64
+"""Orders at which operations are counted, and the order from which that is worth it."""
 
 
 @paused()
@@ -39,14 +47,16 @@ def taylor(program: Program, wrt: Sequence[str], of: Sequence[str] | None, order
         raise AdError("taylor needs a program of scalars; this one has tensors",
                       help="jvp of jvp gives second derivatives along a direction")
     check_order(order, scaled)
-    return run(chosen_outputs(program, outputs), [lambda p: expanded(p, inputs, Names.of(program), order, scaled), simplify])
+    primal, names = chosen_outputs(program, outputs), Names.of(program)
+    refuse_long(primal, inputs, order)
+    return run(primal, [lambda p: expanded(p, inputs, names, order, scaled), simplify])
 
 
 def expanded(program: Program, inputs: Collection[str], names: Names, order: int, scaled: bool) -> Program:
     """The pass that makes of every value the coefficients of its power series; new inputs and results get their `names`."""
     seeds = tuple(Param(Var(n := names.fresh(f"d{p.name}")), n, seed=p.name) for p in program.params if p.name in inputs)
     b = Builder()
-    expansion = Expansion(b, order)
+    expansion = Expansion(b, order, MOST_OPERATIONS)
     direction = {s.seed: s.var for s in seeds}
     for p in program.params:
         expansion.enter(p.var, direction.get(p.name))
@@ -58,8 +68,30 @@ def expanded(program: Program, inputs: Collection[str], names: Names, order: int
     return substitute(replace(program, params=params, equations=tuple(b.equations), results=tuple(results)), expansion.hints)
 
 
+def refuse_long(program: Program, inputs: Collection[str], order: int) -> None:
+    """AdError where the coefficients would be too many, or take too many operations. These grow as a polynomial of the order, of
+    degree 2 for most rows, so what they will come to is told from three low orders."""
+    help = "ask for a lower order"
+    if (count := (order + 1) * len(program.results)) > MOST_DERIVATIVES:
+        raise too_much(f"order {quantity(order)} gives", count, "coefficients", help, MOST_DERIVATIVES)
+    if order > LOOKED_AHEAD_FROM:
+        low, middle, high = (len(expanded(program, inputs, Names.of(program), n, False).equations) for n in SAMPLE_ORDERS)
+        if (count := extrapolated(low, middle, high, order)) > MOST_OPERATIONS:
+            what = f"the coefficients up to order {quantity(order)} take about"
+            raise too_much(what, count, "operations", help, MOST_OPERATIONS)
+
+
+def extrapolated(low: int, middle: int, high: int, order: int) -> int:
+    """The value at `order` of the polynomial of degree 2 that has these three at `SAMPLE_ORDERS`."""
+    a, b, c = SAMPLE_ORDERS
+    first, second = Fraction(middle - low, b - a), Fraction(high - middle, c - b)
+    bend = (second - first) / (c - a)
+    return math.floor(low + first * (order - a) + bend * (order - a) * (order - b))
+
+
 def check_order(order: int, scaled: bool) -> None:
     if not isinstance(order, int) or order < 0:
-        raise AdError(f"order must be a whole number of at least 0, not {order!r}", help="order 2 gives v_0, v_1 and v_2")
+        raise AdError(f"order must be a whole number of at least 0, not {said(order)}", help="order 2 gives v_0, v_1 and v_2")
     if scaled and order > HIGHEST_FACTORIAL:
-        raise AdError(f"{order}! is too large for a double", help="ask for the coefficients, which are not multiplied by it")
+        raise AdError(f"{said(order)}! is too large for a double",
+                      help="ask for the coefficients, which are not multiplied by it")

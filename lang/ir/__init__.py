@@ -70,7 +70,7 @@ class Primitive:
     name: str
     signature: str
     maps: tuple[Callable[..., Any] | None, ...] = ()
-    variadic: bool = False
+    many: ManyArguments | None = None
     static: tuple[int, ...] = ()
     status: tuple[Status, ...] = ()
     value: Callable[..., Any] | None = None
@@ -112,17 +112,33 @@ class Primitive:
         """'r' or 't': what argument `position` must be."""
         return self.signature[min(position, self.arity - 1)]
 
+    @property
+    def variadic(self) -> bool:
+        """Whether it takes any number of arguments from `arity` on."""
+        return self.many is not None
+
     def map(self, position: int) -> Callable[..., Any] | None:
-        """The linear map of argument `position`, None where it is zero by construction."""
-        if not self.maps:
-            return None
-        return self.maps[0] if self.variadic else self.maps[position]
+        """The linear map of argument `position`, None where it is zero by construction; those of a variadic row beyond its
+        arity are in `many`."""
+        return self.maps[min(position, len(self.maps) - 1)] if self.maps else None
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
     def __reduce__(self) -> str:
         raise TypeError("a Program travels as text")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ManyArguments:
+    """The maps of a variadic row for more arguments than its arity, in time and text linear in their number.
+
+    `map(t, z, u, s)` is the map of an argument u. What it needs of all arguments together is s = `shared(z, *args)`, computed
+    once an operation; without `shared` it is map(t, z, u).
+    """
+
+    map: Callable[..., Any]
+    shared: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine
 from adcli.lang.ir.errors import Span
 
@@ -21,9 +21,10 @@ Operand = Union["Expr", float, int]
 class Builder:
     """A list of equations under construction; `span` and `group` are stamped on each one emitted."""
 
-    __slots__ = ("equations", "group", "span")
+    __slots__ = ("equations", "group", "shared", "span")
 
     def __init__(self) -> None:
+        self.shared: dict[Equation, tuple[Expr, ...]] = {}   # what the maps of an operation have in common, once emitted
         self.equations: list[Equation] = []
         self.span: Span | None = None
         self.group = 0
@@ -130,6 +131,31 @@ def apply(op: Primitive, *args: Operand) -> Expr:
     builder = next(a.builder for a in args if isinstance(a, Expr))
     atoms = [a.atom if isinstance(a, Expr) else Lit(a if isinstance(a, float) else float(a)) for a in args]
     return Expr(builder, builder.emit(op, *atoms))
+
+
+def many(op: Primitive, count: int) -> ManyArguments | None:
+    """The maps of an operation of `count` arguments where it is a variadic one with more than its arity."""
+    return op.many if count > op.arity else None
+
+
+def mapped(b: Builder, e: Equation, position: int, seed: Expr) -> Expr | When | None:
+    """What the map of one argument of `e`, a row of the table, makes of a seed; None where that is zero by construction."""
+    written, out = many(e.op, len(e.args)), b.expr(e.outs[0])
+    if written is not None:
+        made: Expr | When | None = written.map(seed, out, b.expr(e.args[position]), *shared(b, e))
+        return made
+    rule = e.op.map(position)
+    return None if rule is None else rule(seed, out, *[b.expr(a) for a in e.args])
+
+
+def shared(b: Builder, e: Equation) -> tuple[Expr, ...]:
+    """What the maps of an operation of many arguments have in common, emitted once."""
+    written = many(e.op, len(e.args))
+    if written is None or written.shared is None:
+        return ()
+    if e not in b.shared:
+        b.shared[e] = (written.shared(b.expr(e.outs[0]), *[b.expr(a) for a in e.args]),)
+    return b.shared[e]
 
 
 class When:

@@ -11,6 +11,7 @@ points of SEMANTICS.md (a `+ 0` turns −0 into +0, `(1 - x) * (1 + x)` keeps th
 
 Other columns, inert data all of them:
 
+    many        of an operation with any number of arguments, the maps for more of them than the signature has
     status      where the operation is not smooth
     value       a definition by other rows, for operations that no machine has
     llvm, libm  an instruction or intrinsic, or the symbol of a mathematics library, for operations that a machine has
@@ -47,7 +48,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, Primitive, Status
+from adcli.lang.ir import DOMAIN, JUMP, KINK, POLE, SINGULAR, ManyArguments, Primitive, Status
 from adcli.lang.ir.build import OPERATORS, Expr, When, apply
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.polygamma import HIGHEST_ORDER, Operations, polygamma_value
@@ -178,14 +179,8 @@ cbrt = row("cbrt", "r>r", lambda t, z, x: t / (3 * (z * z)), libm="cbrt", domain
            status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True, about="cube root")
 
 
-def hypot_map(t: Expr, z: Expr, u: Expr, *xs: Expr) -> Expr:
-    """t·u/z, and 0 at the origin. Of two arguments as `unit`, whose derivatives lose nothing where one of them is the larger."""
-    if len(xs) == 2:
-        return t * unit(u, xs[0] if u.atom is xs[1].atom else xs[1])
-    return t * select(z == 0, 0, u / z)
-
-
-hypot: Fn = row("hypot", "rr>r", hypot_map, variadic=True, libm="hypot", commutes=True, hides_nan=True,
+hypot: Fn = row("hypot", "rr>r", lambda t, z, x, y: t * unit(x, y), lambda t, z, x, y: t * unit(y, x),
+                many=ManyArguments(lambda t, z, u: t * select(z == 0, 0, u / z)), libm="hypot", commutes=True, hides_nan=True,
                 status=(at(KINK, lambda z, *xs: z == 0),), vanishes=True,
                 about="length of a vector: the root of the sum of squares", args="x, y, …")
 
@@ -282,18 +277,22 @@ def or_nan(t: Expr, one: Expr) -> Expr:
     return t * select(one, 1, NAN)
 
 
-def extremum_map(before: Callable[[Expr, Expr], Expr]) -> Callable[..., When]:
-    """The map of max or min: 1/k for each of k equal extrema, NaN where any argument is NaN."""
-    def share(t: Expr, z: Expr, u: Expr, *xs: Expr) -> When:
-        if len(xs) == 2:
-            other = xs[0] if u.atom is xs[1].atom else xs[1]
-            weight = select(u == other, 0.5, select(before(u, other), 1, NAN))
-            return When(~before(other, u), t * weight)
+Share = Callable[..., When]
+
+
+def extremum_maps(before: Callable[[Expr, Expr], Expr]) -> tuple[tuple[Share, Share], ManyArguments]:
+    """The maps of max or min: 1/k for each of k equal extrema, NaN where any argument is NaN."""
+    def share(t: Expr, u: Expr, other: Expr) -> When:
+        weight = select(u == other, 0.5, select(before(u, other), 1, NAN))
+        return When(~before(other, u), t * weight)
+
+    def weight(z: Expr, *xs: Expr) -> Expr:
         count = select(xs[0] == z, 1, 0)
         for x in xs[1:]:
             count = count + select(x == z, 1, 0)
-        return When(~before(z, u), t * select(z == z, 1 / count, NAN))
-    return share
+        return select(z == z, 1 / count, NAN)
+    many = ManyArguments(lambda t, z, u, weight: When(~before(z, u), t * weight), weight)
+    return (lambda t, z, x, y: share(t, x, y), lambda t, z, x, y: share(t, y, x)), many
 
 
 def tied(z: Expr, *xs: Expr) -> Expr:
@@ -306,10 +305,12 @@ def tied(z: Expr, *xs: Expr) -> Expr:
     return tie
 
 
-max_ = row("max", "rr>r", extremum_map(lambda x, y: x > y), variadic=True, llvm="llvm.maximum", ulps=0.0, commutes=True,
+largest, largest_of_many = extremum_maps(lambda x, y: x > y)
+max_ = row("max", "rr>r", *largest, many=largest_of_many, llvm="llvm.maximum", ulps=0.0, commutes=True,
            status=(at(KINK, tied),), pieces="largest", vanishes=True, latex=r"\max", about="the largest; NaN where one is NaN",
            args="x, y, …")
-min_ = row("min", "rr>r", extremum_map(lambda x, y: x < y), variadic=True, llvm="llvm.minimum", ulps=0.0, commutes=True,
+smallest, smallest_of_many = extremum_maps(lambda x, y: x < y)
+min_ = row("min", "rr>r", *smallest, many=smallest_of_many, llvm="llvm.minimum", ulps=0.0, commutes=True,
            status=(at(KINK, tied),), pieces="smallest", vanishes=True, latex=r"\min", about="the smallest; NaN where one is NaN",
            args="x, y, …")
 

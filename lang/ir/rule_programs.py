@@ -3,23 +3,29 @@
 For whoever looks at a single operation: runs its rule on numbers (`adcli.lang.analyse.numeric_rules`), counts it
 (`adcli.lang.derive.cost`), or asks which arguments it depends on (`adcli.lang.derive.sparsity`). No rule is written a second
 time, so what is said of an operation is what both modes of differentiation do with it. A rule is that of an operation with a
-number of arguments (rows such as `max` take any) and with constants where the row wants them; everything else is a variable.
-It takes time and memory in proportion to its equations; whoever asks often keeps what he needs of it.
+number of arguments and with constants where the row wants them; everything else is a variable. It takes time and memory in
+proportion to its equations; whoever asks often keeps what he needs of it.
+
+Rows such as `max` take any number of arguments. The map of one of many reads that argument and what the maps have in common,
+whatever the number: see `read_by` and `shared_rule`.
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.build import Builder, Expr, When
+from adcli.lang.ir.build import Builder, Expr, When, many
+
+T = TypeVar("T")
 
 Statics = tuple[tuple[int, float], ...]
 """The positions and values of the arguments that a row wants as constants."""
 
 
 class Rule(NamedTuple):
-    """A map or a status condition: `value` in terms of the seed `t`, the result `z` and the arguments. A map contributes
-    nothing where `condition` fails; None always holds."""
+    """A map or a status condition: `value` in terms of the seed `t`, the result `z` and `args`, which are those of the operation
+    or, for a map, what `read_by` says. A map contributes nothing where `condition` fails; None always holds."""
 
     t: Var
     z: Var
@@ -39,14 +45,32 @@ def map_rule(op: Primitive, position: int, static: Statics, count: int) -> Rule 
     written = op.map(position)
     if written is None:
         return None
-    b, t, z, args = _start(op, static, count)
-    exprs = [b.expr(a) for a in args]
-    mapped = written(b.expr(t), b.expr(z), *([exprs[position]] if op.variadic else []), *exprs)
+    several = many(op, count)
+    b, t, z, args = _start(op, static, count if several is None else 1 if several.shared is None else 2)
+    mapped = (several.map if several else written)(b.expr(t), b.expr(z), *[b.expr(a) for a in args])
     if mapped is None:
         return None
     if isinstance(mapped, When):
         return Rule(t, z, args, tuple(b.equations), mapped.value.atom, mapped.condition.atom)
     return Rule(t, z, args, tuple(b.equations), mapped.atom)
+
+
+def shared_rule(op: Primitive, count: int) -> Rule | None:
+    """What the maps of an operation have in common that is computed once; None where there is nothing."""
+    several = many(op, count)
+    if several is None or several.shared is None:
+        return None
+    b, t, z, args = _start(op, (), count)
+    value: Expr = several.shared(b.expr(z), *[b.expr(a) for a in args])
+    return Rule(t, z, args, tuple(b.equations), value.atom)
+
+
+def read_by(op: Primitive, position: int, args: Sequence[T], shared: Callable[[], T | None]) -> Sequence[T]:
+    """What stands for the `args` of a map's rule: all arguments of the operation, or of many the one with what is `shared`."""
+    if many(op, len(args)) is None:
+        return args
+    common = shared()
+    return (args[position],) if common is None else (args[position], common)
 
 
 def status_rule(op: Primitive, number: int, static: Statics, count: int) -> Rule:

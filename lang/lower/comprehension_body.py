@@ -12,7 +12,7 @@ from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
 from adcli.lang.lower.assignments import check_name
-from adcli.lang.lower.scope import POISON, Context, EquationScope, Scope
+from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
 from adcli.lang.syntax.constants import number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
@@ -69,8 +69,8 @@ def rewritten(root: Node, change: Callable[[Node], Node | None], after: Callable
 class Elements(EquationScope):
     """The body of one comprehension: reads of tensors, indices and sizes are its inputs."""
 
-    def __init__(self, scope: Scope, tensors: Tensors, statement: TensorAssign) -> None:
-        super().__init__(scope.context)
+    def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
+        super().__init__(scope.context, scope.budget)
         self.scope, self.tensors, self.statement = scope, tensors, statement
         self.indices: dict[str, Index] = {}
         self.lets: dict[str, Node] = {}

@@ -2,7 +2,8 @@
 
 A template keeps the calls inside it as calls, so a function costs what its text costs however deep functions call
 functions; a call in the program unfolds them with a stack of frames. Repeated doubling (`f2(x) = f1(f1(x))`) makes
-programs exponentially long: the size is known before anything is copied, and above `LIMIT` the call is refused.
+programs exponentially long: the size is known before anything is copied, and beyond the budget of the program the call is
+refused.
 """
 from __future__ import annotations
 
@@ -13,9 +14,6 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError, Source, Span
 from adcli.lang.ir.polygamma import HIGHEST_ORDER
 from adcli.lang.ir.primitives import TABLE
-
-LIMIT = 10_000_000
-"""Most equations that inlining may make of one program (some 3 GB)."""
 
 POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
 

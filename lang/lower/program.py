@@ -19,7 +19,7 @@ from adcli.lang.lower.assignments import assignment, check_name, check_signature
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
 from adcli.lang.lower.scope import POISON, Context, FunctionScope
-from adcli.lang.lower.tensor_scope import TensorFunction, TensorScope, declared
+from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
 from adcli.lang.syntax.tree import (
@@ -332,8 +332,8 @@ class MainScope(TensorScope):
             raise context.fault(f"'{name}' is an input and cannot be a function too", token, "choose another name")
         if definition.tensors:
             check_signature(context, definition)
-            TensorFunction(context, definition, [], {}).program()
-            context.tensors[name] = definition
+            TensorDefinition(context, definition, [], {}, context.checks).program()
+            context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
             return
         template = lower_function(context, definition)
         if name in TABLE and name != "pown":

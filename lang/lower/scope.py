@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.budget import LIMIT, Budget, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.lower.inline import LIMIT, POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
+from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
 
@@ -42,6 +43,10 @@ class Context:
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
     remarked: set[tuple[str, Span | None]] = field(default_factory=set)
+    budget: Budget = field(default_factory=Budget)       # of the program
+    checks: Budget = field(default_factory=Budget)       # of definitions, which are checked whether they are called or not
+    sizes: dict[str, int] = field(default_factory=dict)  # of functions of tensors, unfolded
+    checked: dict[tuple[object, ...], list[Atom]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fresh = temporaries(self.tree)
@@ -55,6 +60,13 @@ class Context:
 
     def fault(self, message: str, at: Node, help: str | None = None, fix: Fix | None = None) -> AdError:
         return AdError(message, (at.start, at.end), help, self.source, fix=fix)
+
+    def too_long(self, operations: int, node: Call) -> AdError:
+        """What is said of a call that the budget does not allow; `operations` are those of the function unfolded."""
+        what = f"'{node.name}' makes" if operations > LIMIT else "the functions called up to here make"
+        count = operations + (0 if operations > LIMIT else self.budget.spent)
+        return self.fault(f"unfolded, {what} {quantity(count)} operations; the limit of a program is {LIMIT:,}", node,
+                          "every call copies the function: give its result a name and use that instead of calling again")
 
     def note(self, message: str, at: Token) -> None:
         self.notes.append(Note(message, (at.start, at.end), self.source))
@@ -342,11 +354,12 @@ class FunctionScope(Scope):
 
 
 class EquationScope(Scope):
-    """The program itself, as far as its expressions go: equations with names, calls unfolded."""
+    """The program itself, as far as its expressions go: equations with names, calls unfolded at the cost of a budget."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, budget: Budget | None = None) -> None:
         super().__init__(context)
         self.equations: list[Equation] = []
+        self.budget = budget or context.budget
 
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         fresh = self.context.fresh
@@ -354,9 +367,14 @@ class EquationScope(Scope):
         self.equations.append(Equation(outs, op, args, span))
         return outs
 
+    def unfold(self, operations: int, node: Call) -> None:
+        """Take the operations of a call from the budget. AdError where they are too many."""
+        if not self.budget.allows(operations):
+            raise self.context.too_long(operations, node)
+        self.budget.spend(operations)
+
     def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
-        if len(self.equations) + template.size > LIMIT:
-            raise self.context.fault(f"the functions called here make more than {LIMIT:,} operations", node)
+        self.unfold(template.size, node)
         wanted: list[Name] = [None if n is None else (n, False) for n in names]
         return expand(template, args, wanted, (node.start, node.end), self.equations, self.context.fresh,
                       self.context.source)

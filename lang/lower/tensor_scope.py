@@ -6,26 +6,26 @@ its size names become the extents they have there.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import text
+from adcli.lang.ir.budget import OF_A_STATEMENT, Budget
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
-from adcli.lang.lower.inline import LIMIT
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
-from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Def, Node, TensorAssign, Token, Typed, bare
+from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Def, Node, TensorAssign, Token, Typed, bare, postorder
 
 
 class TensorScope(EquationScope):
     """The program's own statements, or a function of tensors: a scope that may hold tensors."""
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
+    def __init__(self, context: Context, budget: Budget | None = None) -> None:
+        super().__init__(context, budget)
         self.tensors = Tensors()
         self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
 
@@ -141,13 +141,17 @@ class TensorScope(EquationScope):
         definition = self.context.tensors[node.name]
         self.check_count(node, len(definition.params), len(definition.params))
         self.check_results(node, len(definition.results), len(names))
-        if len(self.equations) > LIMIT:
-            raise self.context.fault(f"the functions called here make more than {LIMIT:,} operations", node)
         args = [self.argument(a) for a in node.args]
-        named = {t.text: n for t, n in zip(definition.results, names, strict=True)}
-        function = TensorFunction(self.context, definition, self.equations, named)
         if any(a is POISON for a in args):
             return [POISON] * len(names)
+        return self.called_with(definition, node, args, names)
+
+    def called_with(self, definition: Def, node: Call, args: list[Atom], names: Sequence[str | None]) -> list[Atom]:
+        """The results of a call: the function is lowered with the shapes of the arguments. Its size is known before."""
+        if not self.budget.allows(operations := self.context.sizes[definition.name.text]):
+            raise self.context.too_long(operations, node)
+        named = {t.text: n for t, n in zip(definition.results, names, strict=True)}
+        function = TensorFunction(self.context, definition, self.equations, named)
         function.lower_call(node, args)
         return function.results()
 
@@ -169,9 +173,11 @@ class TensorScope(EquationScope):
 class TensorFunction(TensorScope):
     """A function of tensors being lowered, as the program or for one call; `named` are the names its results get there."""
 
-    def __init__(self, context: Context, definition: Def, equations: list[Equation], named: dict[str, str | None]) -> None:
-        super().__init__(context)
+    def __init__(self, context: Context, definition: Def, equations: list[Equation], named: dict[str, str | None],
+                 budget: Budget | None = None) -> None:
+        super().__init__(context, budget)
         self.definition, self.equations, self.named, self.shaped = definition, equations, named, True
+        self.start = len(equations)
 
     def unbound(self, token: Token) -> Atom:
         if token.text in self.context.broken:
@@ -259,6 +265,7 @@ class TensorFunction(TensorScope):
                 if token.text in inputs or token.text in self.tensors.sizes:
                     what = "an input" if token.text in inputs else "a size"
                     raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
+            self.budget.spend(OF_A_STATEMENT)
             if isinstance(s, TensorAssign):
                 self.env[s.target.text] = self.compute(s)
                 continue
@@ -276,7 +283,7 @@ class TensorFunction(TensorScope):
     def results(self) -> list[Atom]:
         """The results, under the names they have where the function is called."""
         atoms = [self.env[t.text] for t in self.definition.results]
-        made = {e.outs[0]: i for i, e in enumerate(self.equations) if e.outs[0] in atoms}
+        made = self.places({a for a in atoms if isinstance(a, Var)})
         for i, (token, atom) in enumerate(zip(self.definition.results, atoms, strict=True)):
             name = self.named.get(token.text)
             if name is not None and isinstance(atom, Var) and atom in made and atoms.index(atom) == i:
@@ -286,6 +293,65 @@ class TensorFunction(TensorScope):
                     renamed(self.equations, made[atom], atom, out)
                     atoms = [out if a is atom else a for a in atoms]
         return atoms
+
+
+    def places(self, wanted: set[Var]) -> dict[Atom, int]:
+        """Where the equations of this call define values, the last ones first: a result seldom stands far before the end."""
+        found: dict[Atom, int] = {}
+        for i in range(len(self.equations) - 1, self.start - 1, -1):
+            if len(found) == len(wanted):
+                break
+            if (out := self.equations[i].outs[0]) in wanted:
+                found[out] = i
+        return found
+
+
+class TensorDefinition(TensorFunction):
+    """A function of tensors whose definition is checked, with sizes for extents; nothing is kept of it.
+
+    A call of another one gives values of the right shapes. They are found once for each shape of arguments, so checking costs
+    what the text costs, however deep functions call functions.
+    """
+
+    def called_with(self, definition: Def, node: Call, args: list[Atom], names: Sequence[str | None]) -> list[Atom]:
+        key = (definition.name.text, tuple(map(kind, args)))
+        known = self.context.checked.get(key)
+        if known is None:
+            if not self.budget.allows(OF_A_STATEMENT * len(definition.body)):
+                raise self.context.too_long(OF_A_STATEMENT * len(definition.body), node)
+            function = TensorDefinition(self.context, definition, [], {}, self.budget)
+            function.lower_call(node, args)
+            known = self.context.checked[key] = function.results()
+        return [Var(n, True, a.truth, a.shape, a.integer) if isinstance(a, Var) else a
+                for a, n in zip(known, names, strict=True)]
+
+
+def kind(atom: Atom) -> tuple[object, ...]:
+    """What of an argument decides how a function is lowered: its shape, and what an integer or a constant is."""
+    if isinstance(atom, Lit):
+        return (atom.bits,)
+    return (atom.shape, atom.truth, atom.integer and not atom.shape and atom)
+
+
+def unfolded(context: Context, definition: Def) -> int:
+    """The operations that a call of a function of tensors makes, counted on its text."""
+    count = 0
+    for statement in definition.body:
+        assert isinstance(statement, Assign | TensorAssign)
+        count += OF_A_STATEMENT
+        for node in calls(statement):
+            template = context.functions.get(node.name)
+            count += template.size if template else context.sizes.get(node.name, 0)
+    return count
+
+
+def calls(statement: Assign | TensorAssign) -> Iterator[Call]:
+    """Every call in a statement."""
+    if isinstance(statement, Assign):
+        roots = [*statement.values]
+    else:
+        roots = [statement.value, *(statement.subscripts or ()), *[n for c in statement.clauses for n in c.nodes]]
+    return (n for root in roots for n in postorder(root) if type(n) is Call)
 
 
 def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:

@@ -5,7 +5,7 @@ it belongs to, so a value and its tangent can be dropped together.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
@@ -55,16 +55,32 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
         mask = union(reach, e.args)
         if mask and not e.op.truth:
             reach.update(dict.fromkeys(e.outs, mask))
+            long = active_arguments(e, reach) if len(e.args) > LONG else {}
             for i in positions(mask):
                 b.group += 1
-                push_forward(b, e, tangents[i], names[i])
+                push_forward(b, e, tangents[i], names[i], long.get(i))
     return {(r.name, i): tangent(b, r.atom, tangents[i])
             for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
 
 
-def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str) -> None:
-    """Emit the tangent line of one equation and enter the tangent of what it defines."""
-    active = [i for i, a in enumerate(equation.args) if a in tangents]
+LONG = 3
+"""Arguments of one operation beyond which each sweep is told which of them it comes through, instead of looking at all."""
+
+
+def active_arguments(e: Equation, reach: Mapping[Atom, int]) -> dict[int, list[int]]:
+    """For each sweep the positions of the arguments that it reaches."""
+    found: dict[int, list[int]] = {}
+    for position, a in enumerate(e.args):
+        for i in positions(reach.get(a, 0)):
+            found.setdefault(i, []).append(position)
+    return found
+
+
+def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, reached: Sequence[int] | None = None) -> None:
+    """Emit the tangent line of one equation and enter the tangent of what it defines; `reached` are the positions of the only
+    arguments that can have a tangent, where that is known."""
+    among = range(len(equation.args)) if reached is None else reached
+    active = [i for i in among if equation.args[i] in tangents]
     if not active or equation.op.truth:
         return
     b.span = equation.span

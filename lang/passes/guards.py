@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Var
-from adcli.lang.ir.build import Builder, Expr, When, apply
+from adcli.lang.ir.build import Builder, Expr, When, apply, mapped, shared
 from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
 
@@ -39,19 +39,18 @@ class Term:
 def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
     construction."""
-    rule = equation.op.map(position)
-    if rule is None:
+    if equation.op.map(position) is None:
         return None
-    args, out = [b.expr(a) for a in equation.args], b.expr(equation.outs[0])
+    shared(b, equation)   # not among the equations below that a condition may dissolve
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
     start = len(b.equations)
-    mapped = rule(seed.value, out, *([args[position]] if equation.op.variadic else []), *args)
-    if isinstance(mapped, When):
-        guard = None if guard is None else restrict(b, guard, literals(b, mapped.condition, start))
-        return None if guard is None else Term(mapped.value, guard, seed.exists)
-    return None if mapped is None or guard is None else Term(mapped, guard, seed.exists)
+    found = mapped(b, equation, position, seed.value)
+    if isinstance(found, When):
+        guard = None if guard is None else restrict(b, guard, literals(b, found.condition, start))
+        return None if guard is None else Term(found.value, guard, seed.exists)
+    return None if found is None or guard is None else Term(found, guard, seed.exists)
 
 
 def can_be_infinite(e: Equation) -> bool:

@@ -1,0 +1,162 @@
+"""Nothing that a short text or a small number multiplies is made before it is counted: programs of n lines or arguments, for
+growing n, either come to a number of operations in proportion to n, or are refused with the number that is too large.
+
+Counts are looked at and never clocks; a refusal that came after the work would show as a test that does not end.
+"""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.derive.derivatives import gradient, hessian, jacobian
+from adcli.lang.derive.taylor import taylor
+from adcli.lang.ir.budget import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.passes.status import with_status
+from adcli.lang.syntax.printer import print_program
+
+SIZES = (40, 80, 160)
+VARIADIC = [name for name, op in TABLE.items() if op.variadic]
+
+
+def in_proportion(count, text, sizes=SIZES):
+    """Whether what is counted of the programs grows in proportion to their text, with a tenth to spare."""
+    few, some, many = (count(parse(text(n))) for n in sizes)
+    return few and 0 <= many - some <= 1.1 * 2 * (some - few)
+
+
+def lines(program):
+    return len(program.equations)
+
+
+def chars(program):
+    return len(print_program(program))
+
+
+# ---------------------------------------------------------------- operations of many arguments
+
+WAYS = {
+    "tangents": tangent_program,
+    "adjoints": adjoint_program,
+    "gradient, forward": lambda p: gradient(p, mode="forward"),
+    "gradient, reverse": lambda p: gradient(p, mode="reverse"),
+    "a second derivative": lambda p: gradient(p, of=["v:x0,x1"]),
+    "coefficients": lambda p: taylor(p, [q.name for q in p.params], None, 3),
+    "status": lambda p: with_status(p, p, [q.name for q in p.params]),
+}
+
+
+def of_many(name, wrap="{}"):
+    return lambda n: f"v = {wrap.format(name + '(' + ', '.join(f'x{i}' for i in range(n)) + ')')}"
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("name", VARIADIC)
+def test_an_operation_of_many_arguments(name, way):
+    assert in_proportion(lambda p: lines(way(p)), of_many(name, "exp({})"))
+    assert in_proportion(lambda p: chars(way(p)), of_many(name), (20, 40, 80))
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_hessian_of_an_extremum_is_zero_by_construction(name):
+    assert in_proportion(lambda p: lines(hessian(p)), of_many(name))
+
+
+# ---------------------------------------------------------------- functions that call functions
+
+def scalars(n, body):
+    return "def f0(x) = sin(x)*x\n" + "".join(f"def f{k}(x) = {body.format(f=f'f{k - 1}')}\n" for k in range(1, n))
+
+
+def tensors(n, body):
+    return ("def f0(float(N) x) -> (y) { y(i) = sin(x(i)) }\n"
+            + "".join(f"def f{k}(float(N) x) -> (y) {{ {body.format(f=f'f{k - 1}')} }}\n" for k in range(1, n)))
+
+
+TWICE = {
+    "a function of a function": lambda n: scalars(n, "{f}({f}(x))") + f"v = f{n - 1}(x)",
+    "a sum of two calls": lambda n: scalars(n, "{f}(x) + {f}(-x)") + f"v = f{n - 1}(x)",
+    "in an arm": lambda n: scalars(n, "x > 0 ? {f}(x) : {f}(-x)") + f"v = f{n - 1}(x)",
+    "in a condition": lambda n: scalars(n, "{f}(x) > {f}(-x) ? x : 1") + f"v = f{n - 1}(x)",
+    "in a statement on tensors": lambda n: f"input x(N)\n{scalars(n, '{f}({f}(x))')}v +=! f{n - 1}(x(i))",
+    "in where": lambda n: f"input x(N)\n{scalars(n, '{f}({f}(x))')}v +=! u where u = f{n - 1}(x(i))",
+    "in a function of tensors": lambda n: f"input x(N)\n{scalars(n, '{f}({f}(x))')}"
+                                          f"def g(float(N) x) -> (y) {{ y(i) = f{n - 1}(x(i)) }}\nz = g(x)",
+    "of tensors": lambda n: f"input x(N)\n{tensors(n, 'a = {f}(x); y = {f}(a)')}z = f{n - 1}(x)",
+    "of tensors, nested": lambda n: f"input x(N)\n{tensors(n, 'y = {f}({f}(x))')}z = f{n - 1}(x)",
+    "of tensors, for an element": lambda n: f"input x(N)\n{tensors(n, 'a = {f}(x); b = {f}(x); y(i) = a(i) + b(i)')}"
+                                            f"z = f{n - 1}(x)",
+}
+
+
+@pytest.mark.parametrize("text", TWICE.values(), ids=TWICE)
+def test_functions_that_call_functions_twice(text):
+    for n in (30, 200):
+        with pytest.raises(AdError, match=r"unfolded, '\w+' makes [\d.e+,]+ operations; the limit of a program is 10,000,000"):
+            parse(text(n))
+    short = parse(text(4))
+    assert short.equations
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_functions_that_are_not_called_cost_what_their_text_costs(n):
+    for functions in (scalars(n, "{f}({f}(x))"), tensors(n, "a = {f}(x); y = {f}(a)"), tensors(n, "y = {f}({f}({f}(x)))")):
+        assert lines(parse(f"input x(N)\n{functions}z(i) = x(i)")) == 1
+
+
+def test_many_calls_share_one_budget(monkeypatch):
+    for module in ("ir.budget", "lower.scope"):
+        monkeypatch.setattr(f"adcli.lang.{module}.LIMIT", 1000)
+    functions = scalars(9, "{f}({f}(x))")
+    assert lines(parse(functions + "v = f8(x)")) == 512
+    with pytest.raises(AdError, match="the functions called up to here make 1,024 operations; the limit of a program is 1,000"):
+        parse(functions + "u = f8(x)\nv = f8(u)")
+    with pytest.raises(AdError, match="the functions called up to here make 1,024 operations"):
+        parse(f"input x(N)\n{functions}y(i) = f8(x(i))\nz(i) = f8(y(i))")
+
+
+# ---------------------------------------------------------------- orders and matrices
+
+FIFTY = "v = " + " + ".join(f"x{i}*x{i + 1}" for i in range(49))
+TOO_MANY = {
+    "order 10 of 50 inputs": (lambda: gradient(parse(FIFTY), order=10),
+                              r"order 10 of 50 inputs gives 7.5e\+10 derivatives; the limit is 2,000,000"),
+    "order 10**9": (lambda: gradient(parse("v = exp(x)"), order=10**9), r"order 1.0e\+9 of 1 input gives 1.0e\+9 derivatives"),
+    "order 10**5000": (lambda: gradient(parse("v = x*y"), order=10**5000), r"order 1.0e\+5000 of 2 inputs gives"),
+    "order 400": (lambda: gradient(parse("v = exp(sin(x)*x)"), order=400), "order 400 goes through about .* operations on its"),
+    "coefficients 10**6": (lambda: taylor(parse("v = sin(x)"), ["x"], None, 10**6), "take about .* operations"),
+    "coefficients 10**9": (lambda: taylor(parse("v = sin(x)"), ["x"], None, 10**9),
+                           r"order 1.0e\+9 gives 1.0e\+9 coefficients"),
+    "a dense Hessian": (lambda: hessian(parse(f"v = exp({' + '.join(f'x{i}' for i in range(2100))})")),
+                        "a matrix of 2100 by 2100 gives 2,205,000 derivatives"),
+    "a dense Jacobian": (lambda: jacobian(parse("s = " + " + ".join(f"x{i}" for i in range(1500)) + "\n"
+                                                + "\n".join(f"v{i} = s*{i + 2}" for i in range(1500)))),
+                         "a matrix of 1500 by 1500 gives 2,250,000 derivatives"),
+}
+
+
+@pytest.mark.parametrize("make, message", TOO_MANY.values(), ids=TOO_MANY)
+def test_what_is_too_much_is_named_before_it_is_made(make, message):
+    with pytest.raises(AdError, match=message) as refused:
+        make()
+    assert refused.value.help
+
+
+def test_a_matrix_of_few_entries_is_not_refused_for_its_size():
+    chain = parse("\n".join(f"v{i} = x{i}*x{i + 1}" for i in range(2000)))
+    assert len(jacobian(chain).results) == 3 * 2000
+
+
+# ---------------------------------------------------------------- numbers in messages
+
+def test_quantities():
+    assert [quantity(n) for n in (0, 1234567, 10**9, 75394027565)] == ["0", "1,234,567", "1.0e+9", "7.5e+10"]
+    assert quantity(10**5000) == "1.0e+5000"
+    assert quantity(9_999_999_999) == "1.0e+10"
+    assert [said(x) for x in (-1, 1.5, "2", True, -10**5000)] == ["-1", "1.5", "'2'", "True", "-1.0e+5000"]
+
+
+def test_partial_derivatives():
+    assert [partial_derivatives(n, k) for n, k in ((0, 3), (1, 5), (2, 2), (50, 10))] == [0, 5, 5, 75394027565]
+    assert partial_derivatives(10**6, 10**6) > MOST_DERIVATIVES < LIMIT
