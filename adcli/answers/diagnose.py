@@ -125,7 +125,7 @@ def letter(position: int) -> str:
 
 def described(e: Equation, prime: str) -> str:
     """The operation on u, v, …, as a user would write it: log'(u), (u / v)'."""
-    names = [(letter(i), ATOM) for i in range(len(e.args))]
+    names = [(name, ATOM) for name in some([letter(i) for i in few(e.args)], e.args)]
     text, level = infix(e.op.spelled or e.op.name, names)
     if level == ATOM:
         return text.replace("(", f"{prime}(", 1)
@@ -133,7 +133,21 @@ def described(e: Equation, prime: str) -> str:
 
 
 def operands(e: Equation, values: Mapping[Var, Any]) -> str:
-    return ", ".join(f"{letter(i)} = {shown(read(values, a, FLOAT))}" for i, a in enumerate(e.args))
+    return ", ".join(some([f"{letter(i)} = {shown(read(values, e.args[i], FLOAT))}" for i in few(e.args)], e.args))
+
+
+MOST_NAMED, NAMED_OF_MANY = 8, 3
+"""Operands up to which a message names them all, and how many it names of more."""
+
+
+def few(operands: Sequence[Any]) -> range:
+    """The positions of the operands that a message names."""
+    return range(len(operands) if len(operands) <= MOST_NAMED else NAMED_OF_MANY)
+
+
+def some(texts: list[str], operands: Sequence[Any]) -> list[str]:
+    """What is said of these few, with a sign that there are more."""
+    return texts if len(operands) <= MOST_NAMED else [*texts, "…"]
 
 
 def named(operands: Sequence[Any]) -> dict[str, Any]:

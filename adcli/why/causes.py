@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from adcli.answers.diagnose import described, letter, shown
+from adcli.answers.diagnose import described, few, letter, shown, some
 from adcli.lang.analyse.explain import Cause, Explainer
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.errors import Source
@@ -56,7 +56,7 @@ class Words:
         return f"{letter(i)} = {name} = {x}" if name else f"{letter(i)} = {x}"
 
     def at(self, e: Equation) -> str:
-        return "at " + ", ".join(self.operand(e, i) for i in range(len(e.args)))
+        return "at " + ", ".join(some([self.operand(e, i) for i in few(e.args)], e.args))
 
     def partial(self, e: Equation, i: int) -> str:
         """sqrt'(u), or ∂(u / v)/∂v."""

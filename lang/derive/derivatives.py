@@ -15,7 +15,7 @@ from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result
 from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_to_differentiate, with_outputs
-from adcli.lang.ir.budget import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
+from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.gc import paused
@@ -159,7 +159,8 @@ def extend(d: UnderWay, rows: Sequence[str], zeros: bool | None) -> list[str]:
     entries = Entries.of(d.program, rows, d.wrt, is_symmetric(d.program, rows, d.wrt))
     there, whole = sum(map(len, entries.pattern)), len(rows) * len(d.wrt)
     full = zeros or (zeros is None and not (whole > MANY_ENTRIES and 2 * there <= whole))
-    allow_derivatives((whole if full else there) // (1 + entries.symmetric), f"a matrix of {len(rows)} by {len(d.wrt)}",
+    count = whole if full else there
+    allow_derivatives((count + len(rows)) // 2 if entries.symmetric else count, f"a matrix of {len(rows)} by {len(d.wrt)}",
                       "choose inputs with --wrt and outputs with --of; hvp, jvp and vjp give products with the matrix")
     present = entries.positions()
     if full:

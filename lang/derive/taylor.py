@@ -15,7 +15,7 @@ from fractions import Fraction
 from adcli.lang.derive.power_series import Expansion
 from adcli.lang.ir import Param, Program, Result, Var, substitute
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
-from adcli.lang.ir.budget import MOST_DERIVATIVES, quantity, said, too_much
+from adcli.lang.ir.allowance import MOST_DERIVATIVES, quantity, said, too_much
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError

@@ -70,7 +70,7 @@ class Elements(EquationScope):
     """The body of one comprehension: reads of tensors, indices and sizes are its inputs."""
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
-        super().__init__(scope.context, scope.budget)
+        super().__init__(scope.context, scope.allowance)
         self.scope, self.tensors, self.statement = scope, tensors, statement
         self.indices: dict[str, Index] = {}
         self.lets: dict[str, Node] = {}

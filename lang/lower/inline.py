@@ -2,7 +2,7 @@
 
 A template keeps the calls inside it as calls, so a function costs what its text costs however deep functions call
 functions; a call in the program unfolds them with a stack of frames. Repeated doubling (`f2(x) = f1(f1(x))`) makes
-programs exponentially long: the size is known before anything is copied, and beyond the budget of the program the call is
+programs exponentially long: the size is known before anything is copied, and beyond the allowance of the program the call is
 refused.
 """
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.budget import LIMIT, Budget, quantity
+from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
@@ -43,8 +43,8 @@ class Context:
     broken: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
     remarked: set[tuple[str, Span | None]] = field(default_factory=set)
-    budget: Budget = field(default_factory=Budget)       # of the program
-    checks: Budget = field(default_factory=Budget)       # of definitions, which are checked whether they are called or not
+    allowance: Allowance = field(default_factory=Allowance)   # of the program
+    checks: Allowance = field(default_factory=Allowance)      # of definitions, which are checked whether they are called or not
     sizes: dict[str, int] = field(default_factory=dict)  # of functions of tensors, unfolded
     checked: dict[tuple[object, ...], list[Atom]] = field(default_factory=dict)
 
@@ -61,10 +61,11 @@ class Context:
     def fault(self, message: str, at: Node, help: str | None = None, fix: Fix | None = None) -> AdError:
         return AdError(message, (at.start, at.end), help, self.source, fix=fix)
 
-    def too_long(self, operations: int, node: Call) -> AdError:
-        """What is said of a call that the budget does not allow; `operations` are those of the function unfolded."""
+    def too_long(self, operations: int, node: Call, spent: int) -> AdError:
+        """What is said of a call for which too little is left; `operations` are those of the function unfolded, and as many are
+        `spent`."""
         what = f"'{node.name}' makes" if operations > LIMIT else "the functions called up to here make"
-        count = operations + (0 if operations > LIMIT else self.budget.spent)
+        count = operations + (0 if operations > LIMIT else spent)
         return self.fault(f"unfolded, {what} {quantity(count)} operations; the limit of a program is {LIMIT:,}", node,
                           "every call copies the function: give its result a name and use that instead of calling again")
 
@@ -354,12 +355,12 @@ class FunctionScope(Scope):
 
 
 class EquationScope(Scope):
-    """The program itself, as far as its expressions go: equations with names, calls unfolded at the cost of a budget."""
+    """The program itself, as far as its expressions go: equations with names, calls unfolded at the cost of an allowance."""
 
-    def __init__(self, context: Context, budget: Budget | None = None) -> None:
+    def __init__(self, context: Context, allowance: Allowance | None = None) -> None:
         super().__init__(context)
         self.equations: list[Equation] = []
-        self.budget = budget or context.budget
+        self.allowance = allowance or context.allowance
 
     def emit(self, op: Primitive, args: tuple[Atom, ...], span: Span, names: tuple[str | None, ...]) -> tuple[Var, ...]:
         fresh = self.context.fresh
@@ -368,10 +369,10 @@ class EquationScope(Scope):
         return outs
 
     def unfold(self, operations: int, node: Call) -> None:
-        """Take the operations of a call from the budget. AdError where they are too many."""
-        if not self.budget.allows(operations):
-            raise self.context.too_long(operations, node)
-        self.budget.spend(operations)
+        """Take the operations of a call from the allowance. AdError where they are too many."""
+        if not self.allowance.allows(operations):
+            raise self.context.too_long(operations, node, self.allowance.spent)
+        self.allowance.spend(operations)
 
     def inline(self, template: Template, args: list[Atom], node: Call, names: list[str | None]) -> list[Atom]:
         self.unfold(template.size, node)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import text
-from adcli.lang.ir.budget import OF_A_STATEMENT, Budget
+from adcli.lang.ir.allowance import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
@@ -24,8 +24,8 @@ from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Def, Node, TensorAssi
 class TensorScope(EquationScope):
     """The program's own statements, or a function of tensors: a scope that may hold tensors."""
 
-    def __init__(self, context: Context, budget: Budget | None = None) -> None:
-        super().__init__(context, budget)
+    def __init__(self, context: Context, allowance: Allowance | None = None) -> None:
+        super().__init__(context, allowance)
         self.tensors = Tensors()
         self.shaped = False   # whether any name is a tensor or a size: until then all is scalar
 
@@ -148,8 +148,8 @@ class TensorScope(EquationScope):
 
     def called_with(self, definition: Def, node: Call, args: list[Atom], names: Sequence[str | None]) -> list[Atom]:
         """The results of a call: the function is lowered with the shapes of the arguments. Its size is known before."""
-        if not self.budget.allows(operations := self.context.sizes[definition.name.text]):
-            raise self.context.too_long(operations, node)
+        if not self.allowance.allows(operations := self.context.sizes[definition.name.text]):
+            raise self.context.too_long(operations, node, self.allowance.spent)
         named = {t.text: n for t, n in zip(definition.results, names, strict=True)}
         function = TensorFunction(self.context, definition, self.equations, named)
         function.lower_call(node, args)
@@ -174,8 +174,8 @@ class TensorFunction(TensorScope):
     """A function of tensors being lowered, as the program or for one call; `named` are the names its results get there."""
 
     def __init__(self, context: Context, definition: Def, equations: list[Equation], named: dict[str, str | None],
-                 budget: Budget | None = None) -> None:
-        super().__init__(context, budget)
+                 allowance: Allowance | None = None) -> None:
+        super().__init__(context, allowance)
         self.definition, self.equations, self.named, self.shaped = definition, equations, named, True
         self.start = len(equations)
 
@@ -265,7 +265,7 @@ class TensorFunction(TensorScope):
                 if token.text in inputs or token.text in self.tensors.sizes:
                     what = "an input" if token.text in inputs else "a size"
                     raise context.fault(f"'{token.text}' is {what} and cannot be assigned", token, "choose another name")
-            self.budget.spend(OF_A_STATEMENT)
+            self.allowance.spend(OF_A_STATEMENT)
             if isinstance(s, TensorAssign):
                 self.env[s.target.text] = self.compute(s)
                 continue
@@ -317,9 +317,9 @@ class TensorDefinition(TensorFunction):
         key = (definition.name.text, tuple(map(kind, args)))
         known = self.context.checked.get(key)
         if known is None:
-            if not self.budget.allows(OF_A_STATEMENT * len(definition.body)):
-                raise self.context.too_long(OF_A_STATEMENT * len(definition.body), node)
-            function = TensorDefinition(self.context, definition, [], {}, self.budget)
+            if not self.allowance.allows(OF_A_STATEMENT * len(definition.body)):
+                raise self.context.too_long(OF_A_STATEMENT * len(definition.body), node, self.allowance.spent)
+            function = TensorDefinition(self.context, definition, [], {}, self.allowance)
             function.lower_call(node, args)
             known = self.context.checked[key] = function.results()
         return [Var(n, True, a.truth, a.shape, a.integer) if isinstance(a, Var) else a

@@ -92,7 +92,7 @@ CHANGES = {"one part in a million": lambda m: m * (1 + 1e-6), "sign": lambda m: 
 def program_of(name: str) -> Program:
     """A program in which every argument of an operation counts, at the point `HERE` away from anything awkward."""
     texts = {"mul": "x*y", "div": "x/y", "sub": "x - y", "select": "(c > 0 ? x : y) + (c < 0 ? x : y)", "pown": "x**3",
-             "max": "max(x, y) + max(y, x)", "min": "min(x, y) + min(y, x)"}
+             "max": "max(x, y) + max(c, x)"}
     call = f"{name}({', '.join(('x', 'y', 'c')[:TABLE[name].arity])})"
     return parse(f"input x, y, c\nv = exp({texts.get(name, call)})*x")
 

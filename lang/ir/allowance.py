@@ -25,7 +25,7 @@ BEYOND = 10**1000
 
 
 @dataclass(slots=True)
-class Budget:
+class Allowance:
     """The operations that unfolding functions has made so far."""
 
     spent: int = 0
