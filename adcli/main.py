@@ -19,8 +19,11 @@ from typing import Any
 
 import click
 
-from adcli.command.usage import NobodyReads, Unfit, is_formula, no_verb, quoted, said
-from adcli.lang.ir.errors import AdError
+from adcli.codegen.machine.memory import watch_loading
+from adcli.command.usage import Unfit, is_formula, no_verb, quoted, said
+from adcli.lang.ir.errors import AdError, one_line
+from adcli.output import standard
+from adcli.output.standard import NobodyReads
 from adcli.output.streams import discard_unfinished, say
 from adcli.output.version import __version__
 from adcli.task.verbs import VERBS as ROWS
@@ -44,7 +47,8 @@ SHORT_HELP = {r.name: r.short for r in ROWS.values()} | {name: short for name, (
 VERBS = (*(name for name in ROWS if name not in MODULES), *MODULES)
 """All verbs in the order of the help."""
 
-STACK_BYTES = 256 << 20
+STACK_BYTES = 16 << 20
+"""Bytes of the stack that the work has: nothing here or in LLVM goes deeper with a program than a fraction of this."""
 COLLECT = (100_000, 20, 50)
 """When cycles are looked for: a short run makes none worth it, a long one still does."""
 
@@ -100,7 +104,9 @@ def cli() -> None:
 def run(args: list[str]) -> int:
     """Run one command; returns its exit code. Everything that can go wrong is reported here."""
     try:
-        return _exit_code(args)
+        code = _exit_code(args)
+        sys.stdout.flush()
+        return code
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -119,8 +125,8 @@ def run(args: list[str]) -> int:
         where = f"{_name(error.filename)}: " if error.filename else ""
         say(f"adcli: error: {where}{error.strerror or error}")
         return 2
-    except MemoryError:
-        say("adcli: error: not enough memory for this program")
+    except MemoryError as error:
+        say(f"adcli: error: {str(error) or 'not enough memory for this program'}")
         return 2
     except ImportError as error:
         say(f"adcli: error: the installation cannot be read: {error}")
@@ -140,10 +146,7 @@ def _exit_code(args: list[str]) -> int:
         with cli.make_context("adcli", ["--help"], resilient_parsing=True) as context:
             say(cli.get_help(context))
         return 2
-    if sys.stdout is None:
-        raise AdError("standard output is closed", help="write to a file with -o FILE")
     code = cli.main(args, prog_name="adcli", standalone_mode=False)
-    sys.stdout.flush()
     return code if isinstance(code, int) else 0
 
 
@@ -159,12 +162,12 @@ def _defect(error: BaseException) -> int:
 
 
 def _name(filename: object) -> str:
-    return os.fsdecode(filename) if isinstance(filename, str | bytes) else str(filename)
+    return one_line(os.fsdecode(filename) if isinstance(filename, str | bytes) else str(filename))
 
 
 def _abandon_stdout() -> None:
     """Nobody reads any more, or nothing more fits: what is still buffered goes nowhere, quietly."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, NobodyReads):
         sys.stdout.flush()
         return
     with contextlib.suppress(OSError, ValueError):
@@ -194,11 +197,10 @@ def main() -> None:
 
 
 def set_up() -> None:
-    """Streams in UTF-8 whatever the locale, few looks for cycles, and an end where a thread dies that others may wait for."""
+    """Three streams, room for the libraries, few looks for cycles, and an end where a thread dies that others may wait for."""
     threading.excepthook = _lost
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace")
+    standard.set_up()
+    watch_loading()
     gc.set_threshold(*COLLECT)
 
 
@@ -215,7 +217,7 @@ def _lost(died: threading.ExceptHookArgs) -> None:
 def leave(code: int) -> None:
     """End the process at once: taking the interpreter apart takes as long as the work of a short run."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
+        with contextlib.suppress(OSError, ValueError, NobodyReads):
             stream.flush()
     os._exit(code)
 

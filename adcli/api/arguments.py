@@ -72,6 +72,9 @@ def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]
 
 def real_array(what: str, value: Any) -> np.ndarray:
     """The value as an array of float64, `what` it is in messages. AdError where it is not real numbers."""
+    if type(value) not in (float, int, np.ndarray):
+        from adcli.input.arrays import refuse_missing
+        refuse_missing(what, value)
     try:
         array = np.asarray(value)
     except Exception as error:   # an object says in its own way that it is no array

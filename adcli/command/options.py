@@ -29,7 +29,7 @@ from adcli.command.usage import (
     no_file,
     quoted,
 )
-from adcli.input.standard import standard_input
+from adcli.input.standard import opened, standard_input
 from adcli.lang.ir.errors import AdError
 from adcli.output.suffixes import form_of
 from adcli.output.version import __version__
@@ -358,7 +358,7 @@ def read_source(program: str | None, expressions: tuple[str, ...]) -> Source:
     if TABLE.search(program):
         raise AdError(f"{program}: a table of rows, not a program", help=f"write -e 'v = x*y' --data {quoted(program)}")
     try:
-        with open(program, "rb") as file:
+        with opened(program) as file:
             return decode(file.read(), program)
     except FileNotFoundError:
         raise no_file(program) from None

@@ -17,10 +17,6 @@ import click
 from adcli.lang.ir.errors import AdError, alike, nearest
 
 
-class NobodyReads(Exception):
-    """The pipe that results go to is closed. click would make an exit code of its own out of the plain error."""
-
-
 class Unfit(AdError):
     """Values do not fit a program: a fault of the point, although it has a place in the program."""
 
@@ -74,12 +70,6 @@ class Command(click.Command):
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise NobodyReads from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:   # for the shell, as far as it goes

@@ -127,8 +127,42 @@ def element(name: str, position: int, shape: tuple[int, ...]) -> str:
 
 # ---------------------------------------------------------------- what an input needs
 
+WITHOUT_MISSING = {"numpy": ".astype(float).filled(float('nan'))", "pandas": ".to_numpy(float, na_value=float('nan'))",
+                   "polars": ".fill_null(float('nan'))", "pyarrow": ".cast('float64').fill_null(float('nan'))"}
+"""How libraries make NaN of what is missing."""
+
+
+def refuse_missing(what: str, given: Any) -> None:
+    """AdError where entries are marked as missing: by a mask of NumPy, beneath which is anything, as NA or as null. NaN is not
+    missing, it is a value."""
+    if isinstance(given, list | tuple):
+        for x in given:
+            if type(x) is not float:
+                refuse_missing(what, x)
+        return
+    if count := missing(given):
+        library, name = type(given).__module__.partition(".")[0], what.partition("'")[2].rstrip("'") or "x"
+        raise AdError(f"{what} has {count:,} missing {'entry' if count == 1 else 'entries'}",
+                      help=f"to compute with NaN there, give {name}{WITHOUT_MISSING.get(library, ' without them')}")
+
+
+def missing(given: Any) -> int:
+    """How many entries are marked as missing."""
+    if isinstance(given, np.ma.MaskedArray):
+        return int(np.ma.count_masked(given))
+    if (nulls := getattr(given, "null_count", None)) is not None:   # of polars and Arrow
+        return int(np.sum(np.asarray(nulls() if callable(nulls) else nulls)))
+    if not hasattr(given, "isna"):
+        return 0
+    types = getattr(given, "dtypes", getattr(given, "dtype", None))   # of pandas, whose own have NA
+    if all(isinstance(t, np.dtype) for t in np.atleast_1d(np.asarray(types, object))):
+        return 0
+    return int(np.sum(np.asarray(given.isna())))
+
+
 def conformed(p: Param, given: Any, where: str = "") -> Array:
     """The value of an input as an array of its kind of elements; its shape is checked where sizes are bound."""
+    refuse_missing(f"{where}input '{p.name}'", given)
     try:
         array = np.asarray(given)
     except Exception as error:   # an object says in its own way that it is no array

@@ -4,6 +4,8 @@ from __future__ import annotations
 import math
 import re
 
+from adcli.lang.ir.errors import one_line
+
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][+-]?[0-9]+)?"
                     rb"|(?:inf(?:inity)?|nan))", re.IGNORECASE)
 """A number in a field: as in the language, and inf, infinity, nan in any case. Spaces and tabs around it do not count."""
@@ -19,7 +21,7 @@ class Fault(Exception):
 
     def __init__(self, reason: str, help: str | None = None) -> None:
         super().__init__(reason)
-        self.reason, self.help = reason, help
+        self.reason, self.help = one_line(reason), help and one_line(help)
 
 
 def field_number(text: bytes, comma: bool = False) -> float:

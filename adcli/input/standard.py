@@ -6,6 +6,7 @@ import sys
 from typing import Any, BinaryIO
 
 from adcli.lang.ir.errors import AdError
+from adcli.output.standard import NamedFile
 
 _readers: list[tuple[object, str]] = []
 """The stream that is read, and what reads it."""
@@ -27,4 +28,4 @@ def opened(path: str) -> Any:
     """A file that a point names, or standard input for -, as a stream of bytes that can be looked into and moved about in."""
     if path == "-":
         return io.BufferedReader(io.BytesIO(standard_input("--at @-").read()))
-    return open(path, "rb")
+    return io.BufferedReader(NamedFile(path, "r", path))

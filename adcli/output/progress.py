@@ -23,13 +23,19 @@ class Progress:
         now = time.monotonic()
         if self.shown and now - self.start >= SHOWN_AFTER and now - self.last >= EVERY:
             self.last, self.written = now, True
-            self.stream.write(f"\r\x1b[K{line(rows, taken, self.size, now - self.start)}")
-            self.stream.flush()
+            self._write(line(rows, taken, self.size, now - self.start))
 
     def clear(self) -> None:
         if self.written:
-            self.stream.write("\r\x1b[K")
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        """Rewrite the line. A terminal that has gone is no reason to stop."""
+        try:
+            self.stream.write(f"\r\x1b[K{text}")
             self.stream.flush()
+        except OSError:
+            self.shown = self.written = False
 
 
 def line(rows: int, taken: int, size: int | None, seconds: float) -> str:

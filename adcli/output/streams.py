@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import os
 import stat
 import sys
-import threading
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from adcli.lang.ir.errors import AdError
-from adcli.output import suffixes
+from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible
+from adcli.output import standard, suffixes
+from adcli.output.replacing import UNFINISHED, WRITING, created, remove_unfinished, replaced
+from adcli.output.standard import BYTES_AT_ONCE, NamedFile
 
 ATOMIC = 4096
 """Bytes that a pipe takes whole or not at all (PIPE_BUF)."""
-BYTES_AT_ONCE = 1 << 20
-"""Bytes that a file is given at a time."""
-STANDARD = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
-_unfinished: set[str] = set()
-"""Temporary files and folders that a sudden end must remove."""
-_writing = threading.Lock()
-"""Held while a piece that must not be cut is being written."""
-_numbers = itertools.count(1)
+LONGEST_LINE = 2 * LONGEST_PART
+"""Characters of a line of a message."""
+STDOUT = 1
+LINKS = 40
+"""Links that are followed, as many as the system does."""
 
 
 @contextlib.contextmanager
@@ -46,7 +42,7 @@ def require_parquet(path: str | None) -> None:
     if find_spec("polars") is None:
         from adcli.lang.ir.extras import missing
         raise missing("Parquet", "polars")
-    if path in (None, *STANDARD) and sys.stdout.isatty():
+    if descriptor(path) == STDOUT and sys.stdout.isatty():
         raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
 
 
@@ -60,17 +56,22 @@ class Unnumbered(io.BufferedWriter):
 @contextlib.contextmanager
 def destination(path: str | None) -> Iterator[BinaryIO]:
     """A binary stream to write results to. A file appears only when all of it has been written; a failure leaves the old
-    one as it was. What is not a regular file (a device, a pipe) is written directly."""
-    if path is None or path in STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    elif path == "":
+    one as it was. What is not a regular file (a device, a pipe, an open file by its number) is written directly, and a terminal
+    is shown what it would obey."""
+    if path == "":
         raise AdError("-o needs a file name", help="write -o FILE")
-    elif not regular(path):
-        with open(path, "wb") as stream:
-            yield stream
+    number = descriptor(path)
+    if path is None or number == STDOUT:
+        yield shown(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    elif number is not None:
+        with standard.opened(number, path) as stream:
+            yield shown(stream)
+    elif path.endswith(os.sep) or not regular(path):
+        with created(path, path) as stream:
+            yield shown(stream)
     else:
-        with _renamed(os.path.realpath(path), path) as stream:
+        with replaced(path) as stream:
             yield stream
 
 
@@ -81,6 +82,45 @@ def regular(path: str) -> bool:
         return stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:
         return True
+
+
+def shown(stream: BinaryIO) -> BinaryIO:
+    """The stream, made visible where it is a terminal."""
+    return VisibleOutput(stream) if stream.isatty() else stream
+
+
+class VisibleOutput(io.BufferedIOBase, BinaryIO):
+    """A terminal that is given whole lines of text, of which it obeys nothing."""
+
+    def __init__(self, terminal: BinaryIO) -> None:
+        self.terminal = terminal
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.terminal.write(visible(bytes(data).decode("utf-8", "surrogateescape")).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        self.terminal.flush()
+
+
+def descriptor(path: str | None) -> int | None:
+    """The number of the open file that a path names, such as /dev/stderr or a link to it, None where it names none of them. The
+    file behind is not what is meant: it may be open at some place, shared, or gone."""
+    if path is None or path == "-":
+        return STDOUT
+    for _ in range(LINKS):
+        folder, name = os.path.split(os.path.abspath(path))
+        folder = os.path.realpath(folder)
+        if name.isdecimal() and folder in ("/dev/fd", f"/proc/{os.getpid()}/fd"):
+            return int(name)
+        try:
+            path = os.path.join(folder, os.readlink(os.path.join(folder, name)))
+        except OSError:
+            return None
+    return None
 
 
 def write_points(stream: BinaryIO, points: Iterable[str]) -> None:
@@ -106,19 +146,20 @@ def write_rows(stream: BinaryIO, data: bytes) -> None:
     many as it takes in one step, which holds even where its reader has stopped; anything else gets pieces that
     `discard_unfinished` waits for."""
     stream.flush()
-    try:
-        target = stream.fileno()
-    except OSError:   # a stream in memory
+    raw = getattr(stream, "raw", None)
+    if not isinstance(raw, NamedFile):   # a stream in memory, or a terminal
         stream.write(data)
+        stream.flush()
         return
+    target = raw.fileno()
     pipe = stat.S_ISFIFO(os.fstat(target).st_mode)
     view, at = memoryview(data), 0
     while at < len(data):
         step = room(target) if pipe else BYTES_AT_ONCE
         end = data.rfind(b"\n", at, at + step) + 1 or data.find(b"\n", at + step) + 1 or len(data)
-        with _writing:
+        with WRITING:
             while at < end:
-                at += os.write(target, view[at:end])
+                at += raw.write(view[at:end])
 
 
 def room(pipe: int) -> int:
@@ -132,90 +173,27 @@ def room(pipe: int) -> int:
 
 
 @contextlib.contextmanager
-def _renamed(path: str, shown: str) -> Iterator[BinaryIO]:
-    """A temporary file in the folder of `path` that takes its place; faults speak of the file as `shown`."""
-    if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise PermissionError(13, "Permission denied", shown)
-    base = os.path.basename(path).encode("utf-8", "surrogateescape")[:80].decode("utf-8", "ignore")
-    temporary = os.path.join(os.path.dirname(path), f".{base}.{os.getpid()}-{next(_numbers)}.part")
-    _unfinished.add(temporary)
-    try:
-        with _nameless(os.path.dirname(path)) or _created(temporary, shown) as stream:
-            yield stream
-            stream.flush()
-            if os.fstat(stream.fileno()).st_nlink == 0:
-                _name(stream, temporary)
-        with contextlib.suppress(OSError):
-            os.chmod(temporary, os.stat(path).st_mode & 0o777)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    finally:
-        _unfinished.discard(temporary)
-
-
-def _nameless(folder: str) -> BinaryIO | None:
-    """A file in `folder` that has no name yet, so that a process that is killed leaves nothing; None where the system or
-    the file system has no such files."""
-    try:
-        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
-    except (AttributeError, OSError):
-        return None
-    if os.path.exists(f"/proc/self/fd/{file}"):
-        return os.fdopen(file, "wb")
-    os.close(file)
-    return None
-
-
-def _name(stream: BinaryIO, path: str) -> None:
-    """Give a nameless file its name. A directory is named for os.link to take linkat, which follows the link in /proc."""
-    with contextlib.suppress(FileNotFoundError):   # left behind by a process of the same number
-        os.unlink(path)
-    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.link(f"/proc/self/fd/{stream.fileno()}", path, src_dir_fd=folder)
-    finally:
-        os.close(folder)
-
-
-def _created(temporary: str, shown: str) -> BinaryIO:
-    with contextlib.suppress(FileNotFoundError):   # left behind by a process of the same number
-        os.unlink(temporary)
-    try:
-        return open(temporary, "xb")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, shown) from None
-
-
-@contextlib.contextmanager
 def temporary_folder() -> Iterator[str]:
     """A folder that only this user can look into, as long as it is needed."""
     from tempfile import TemporaryDirectory
     with TemporaryDirectory(prefix="adcli-") as folder:
-        _unfinished.add(folder)
+        UNFINISHED.add(folder)
         try:
             yield folder
         finally:
-            _unfinished.discard(folder)
+            UNFINISHED.discard(folder)
 
 
 def say(message: object) -> None:
-    """A message on standard error, as long as there is one."""
+    """A message on standard error, as long as there is one. Nothing in it is obeyed by a terminal, and no line is endless."""
     if sys.stderr is not None:
+        lines = [shortened(visible(line), LONGEST_LINE) for line in str(message).split("\n")]
         with contextlib.suppress(OSError):
-            print(message, file=sys.stderr, flush=True)
+            print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def discard_unfinished() -> None:
     """Remove the temporary files and folders of a run that ends now, after the piece that is being written, if that is soon.
     Nothing is written in one piece afterwards."""
-    _writing.acquire(timeout=0.5)
-    for temporary in list(_unfinished):
-        with contextlib.suppress(OSError):
-            if os.path.isdir(temporary):
-                from shutil import rmtree
-                rmtree(temporary, ignore_errors=True)
-            else:
-                os.unlink(temporary)
+    WRITING.acquire(timeout=0.5)
+    remove_unfinished()

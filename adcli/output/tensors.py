@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -162,7 +163,8 @@ def together(name: str, values: Sequence[Any]) -> Array:
 
 
 def write_npy(file: Any, array: Array) -> None:
-    np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
+    """An array as a file. NumPy is not told which: by its number it would write around the stream, and lose what went wrong."""
+    np.lib.format.write_array(SimpleNamespace(write=file.write), np.asarray(array, order="C"), allow_pickle=False)
 
 
 def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:

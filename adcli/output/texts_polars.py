@@ -4,9 +4,12 @@ Numbers are written by polars only in the range where it writes what `repr` writ
 """
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -58,4 +61,37 @@ def words(values: Sequence[str]) -> pl.Series:
 
 def write_frame(out: BinaryIO, columns: Mapping[str, np.ndarray | list[str]]) -> None:
     """Columns as a Parquet file."""
-    pl.DataFrame(columns).write_parquet(out)
+    with faults_kept(out) as stream:
+        pl.DataFrame(columns).write_parquet(stream)
+
+
+class FaultKeeper(io.RawIOBase):
+    """A stream that keeps what went wrong, of which polars makes a text. It has no number, by which polars would go around it."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out = out
+        self.fault: Exception | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            return self.out.write(data)
+        except Exception as fault:
+            self.fault = fault
+            raise
+
+
+@contextlib.contextmanager
+def faults_kept(out: BinaryIO, folder: str | None = None) -> Iterator[BinaryIO]:
+    """A stream to `out` for polars, whose faults are those of `out`, or of the `folder` it works in."""
+    keeper = FaultKeeper(out)
+    try:
+        yield keeper  # type: ignore[misc]  # all that polars needs of one
+    except Exception as error:
+        if keeper.fault is not None:
+            raise keeper.fault from None
+        if number := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1])), folder) from None
+        raise

@@ -8,7 +8,6 @@ expression that later splits them. Lines end with LF or CRLF.
 from __future__ import annotations
 
 import codecs
-import io
 import json
 import os
 import re
@@ -21,7 +20,8 @@ from itertools import chain
 from typing import BinaryIO
 
 from adcli.input.standard import standard_input
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, one_line
+from adcli.output.standard import NamedFile
 
 PIECE = 2 << 20
 """Bytes asked for at a time."""
@@ -56,9 +56,9 @@ class Input:
     who reads standard input `reader`."""
 
     def __init__(self, path: str, reader: str = "--data") -> None:
-        self.name = "<stdin>" if path == "-" else path
+        self.name = "<stdin>" if path == "-" else one_line(path)
         self.path, self.taken = path, 0
-        self.file: BinaryIO = unbuffered_input(reader) if path == "-" else io.FileIO(path)
+        self.file: BinaryIO = unbuffered_input(reader) if path == "-" else NamedFile(path, "r", path)
         self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
         self.head = self._first()
 

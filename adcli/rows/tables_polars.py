@@ -18,7 +18,7 @@ from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import non_finite
 from adcli.output.streams import temporary_folder
-from adcli.output.texts_polars import filled, number_texts, separated, texts
+from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
 from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table, is_text
@@ -223,7 +223,8 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
     if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
         schema = {n: known.get(n, pl.Float64 if n in results else pl.String) for n in names}
-        pl.DataFrame(schema=schema).write_parquet(out)
+        with faults_kept(out) as stream:
+            pl.DataFrame(schema=schema).write_parquet(stream)
         return
     frame = pl.scan_csv(rows, infer_schema=False)
     others = [n for n in names if n not in results and n not in known]
@@ -245,7 +246,8 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
             columns.append(column)
     with temporary_folder() as folder:
         path = os.path.join(folder, "rows.parquet")
-        frame.select(columns).sink_parquet(path)
+        with faults_kept(out, folder):
+            frame.select(columns).sink_parquet(path)
         with open(path, "rb") as made:
             shutil.copyfileobj(made, out)
 

@@ -5,7 +5,7 @@ import click
 
 from adcli.codegen.machine import cache
 from adcli.command.usage import Command, OneOf
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, one_line
 
 
 @click.command("cache", cls=Command, examples=("adcli cache info", "adcli cache clear"))
@@ -25,7 +25,8 @@ def command(action: str) -> int:
         click.echo(f"removed {removed} {'entry' if removed == 1 else 'entries'}")
         return 0
     info = store.info()
-    click.echo(f"folder: {info.folder or 'none'}\nentries: {info.entries}\nsize: {info.size} of {cache.BYTES_KEPT} bytes")
+    click.echo(f"folder: {one_line(info.folder or 'none')}\nentries: {info.entries}\n"
+               f"size: {info.size} of {cache.BYTES_KEPT} bytes")
     if info.reason:
-        click.echo(f"not used: {info.reason}")
+        click.echo(f"not used: {one_line(info.reason)}")
     return 0

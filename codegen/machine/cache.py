@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import adcli.codegen
 import adcli.lang
 from adcli.codegen.machine import veclib
+from adcli.lang.ir.errors import one_line
 
 SCHEMA = 1
 """Counted up when the content of entries changes its meaning."""
@@ -342,5 +343,6 @@ def remove(folder: int, name: str) -> None:
 
 
 def to_stderr(message: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        print(f"adcli: warning: {message}", file=sys.stderr)
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(f"adcli: warning: {one_line(message)}", file=sys.stderr)

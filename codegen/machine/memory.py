@@ -1,17 +1,65 @@
-"""How much memory there is, asked before much of it is taken."""
+"""How much memory there is, asked before much of it is taken: by data, and by the large libraries, which crash, or end the
+process with words of their own, where there is too little."""
 from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
 
 UNASKED_BYTES = 1 << 26
 """Bytes that are taken without asking how many there are."""
+LIBRARY_BYTES = {"numpy": 88 << 20, "llvmlite": 192 << 20, "polars": 512 << 20}
+"""Address space that loading a library and a little work with it take, as measured on Linux for x86-64."""
+UNKNOWN = 1 << 62
 
 
 def available() -> int:
-    """Bytes of memory that the system has left; very many where it does not say."""
+    """Bytes of memory that the system has left, or that a limit on this process leaves it; very many where neither is known."""
+    return min(left(), kibibytes("/proc/meminfo", "MemAvailable:"))
+
+
+def left() -> int:
+    """Bytes of address space that the limit on this process (`ulimit -v`) leaves it; very many without a limit."""
+    limit = kibibytes("/proc/self/limits", "Max address space")   # which are bytes
+    return limit if limit == UNKNOWN else limit // 1024 - kibibytes("/proc/self/status", "VmSize:")
+
+
+def kibibytes(path: str, name: str) -> int:
+    """The number behind a name in a file of the system, taken as KiB."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+        with open(path, encoding="ascii") as lines:
+            return next(int(line.removeprefix(name).split()[0]) * 1024 for line in lines if line.startswith(name))
     except (OSError, StopIteration, ValueError):
-        return 1 << 62
+        return UNKNOWN
+
+
+def too_little(what: str, needed: int, free: int) -> MemoryError:
+    """The error where a limit leaves less than is needed."""
+    return MemoryError(f"{what} needs {amount(needed)} of address space, but the limit leaves {amount(free)}"
+                       "\nhelp: raise it: ulimit -v unlimited")
+
+
+class RoomToLoad:
+    """Refuses to load a library that the limit on this process leaves no room for: a finder that finds nothing. It looks when the
+    first part of the library is imported, as whether there is a library may always be asked."""
+
+    def __init__(self) -> None:
+        self.needed = dict(LIBRARY_BYTES)
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        library, inner, _ = name.partition(".")
+        if inner and self.needed.get(library, 0) > (free := left()):
+            raise too_little(library, self.needed[library], free)
+        if inner:
+            self.needed.pop(library, None)
+
+
+def watch_loading() -> None:
+    """Look at every import of a large library where this process has a limit. OpenBLAS takes memory for each thread, and nothing
+    here multiplies matrices by it."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if left() != UNKNOWN:
+        sys.meta_path.insert(0, RoomToLoad())
 
 
 def amount(size: int) -> str:

@@ -29,6 +29,8 @@ ONE_PART = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
 BLOCKS, BLOCKS_BEYOND = 4, 20_000
 """How many blocks go through each part together in a program of more than BLOCKS_BEYOND equations."""
+LONGEST_NAME = 200
+"""Characters of a name that LLVM is given. It cuts names itself, at 1024 bytes, and then two may be one."""
 PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 
@@ -208,7 +210,7 @@ class KernelWriter:
             self.temporaries += 1
             z = f"%i.{self.temporaries}"
         else:
-            z = f"%{quoted(self.unique(hint.replace('.', '_')))}"
+            z = f"%{quoted(self.unique(hint.replace('.', '_')[:LONGEST_NAME]))}"
         self.operands[var] = z
         return z
 

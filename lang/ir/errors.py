@@ -6,6 +6,7 @@ Several faults of one file travel as one error whose `more` holds the others.
 """
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,12 @@ MOST_FAULTS = 20
 
 EXCERPT_WIDTH = 100
 """Characters of a source line that a diagnostic shows; a longer line is cut around the carets."""
+LONGEST_WORD, LONGEST_PART = 1000, 4000
+"""Characters without a blank, and characters of a message or a help, that a diagnostic shows; what is longer is cut."""
+
+UNSEEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
+"""What a terminal obeys instead of showing it: control characters, changes of the direction of writing, line separators, and
+what is no character. Line ends and tabs are none of these."""
 
 
 class Fix(NamedTuple):
@@ -113,20 +120,47 @@ class Note:
 
 
 def diagnostic(kind: str, message: str, span: Span | None, source: Source | None, help: str | None = None) -> str:
-    """One diagnostic: place, kind and message, the source line with carets, help. The only shape there is."""
+    """One diagnostic: place, kind and message, the source line with carets, help. The only shape there is. Whatever names and
+    numbers are in it, it is as many lines as it seems, it can be shown, and it can be read."""
     lines = []
+    name = source and one_line(source.name)
     if source is None:
-        lines.append(f"{kind}: {message}")
+        lines.append(f"{kind}: {one_line(message)}")
     elif span is None:
-        lines.append(f"{source.name}: {kind}: {message}")
+        lines.append(f"{name}: {kind}: {one_line(message)}")
     else:
         line, column = source.place(span[0])
-        lines.append(f"{source.name}:{line}:{column}: {kind}: {message}")
+        lines.append(f"{name}:{line}:{column}: {kind}: {one_line(message)}")
         if kind == "error":
             lines += excerpt(source.line(line), column - 1, span[1] - span[0])
     if help:
-        lines.append(f"help: {help}")
+        lines.append(f"help: {one_line(help, LONGEST_PART)}")
     return "\n".join(lines)
+
+
+def one_line(text: str, longest_word: int = LONGEST_WORD) -> str:
+    """A part of a diagnostic, on one line."""
+    if len(text) > longest_word:
+        text = re.sub(rf"\S{{{longest_word},}}", lambda m: shortened(m[0], longest_word), text)
+    return visible(shortened(text, LONGEST_PART)).replace("\n", r"\n")
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text, or where it is too long its head and its tail."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest // 2]} … {text[-longest // 4:]} ({len(text):,} characters)"
+
+
+def visible(text: str) -> str:
+    """A text for a terminal: what it would obey is shown, as \\x1b."""
+    return text if text.isprintable() else UNSEEN.sub(lambda m: escape(m[0]), text)
+
+
+def escape(c: str) -> str:
+    """A character, or a byte that is not one, as Python spells it."""
+    code = ord(c) - 0xdc00 if "\udc80" <= c <= "\udcff" else ord(c)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def excerpt(line: str, start: int, length: int) -> list[str]:

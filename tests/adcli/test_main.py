@@ -36,15 +36,16 @@ def test_a_closed_pipe_ends_quietly(tmp_path, form):
 
 
 def test_a_full_disk_is_told_once(tmp_path):
-    for line in ("adcli eval -e 1 > /dev/full", "adcli eval -e 1 -o /dev/full", "adcli eval -e x --at x=0:1:10000 > /dev/full"):
+    for line, name in (("adcli eval -e 1 > /dev/full", "standard output"), ("adcli eval -e 1 -o /dev/full", "/dev/full"),
+                       ("adcli eval -e x --at x=0:1:10000 > /dev/full", "standard output")):
         ended = shell(line, tmp_path)
-        assert (ended.returncode, ended.stderr) == (2, b"adcli: error: No space left on device\n")
+        assert (ended.returncode, ended.stderr) == (2, f"adcli: error: {name}: No space left on device\n".encode())
 
 
 def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path):
     (tmp_path / "r").write_text("old")
     ended = shell("ulimit -f 8; adcli eval -e x --at x=0:1:100000 -o r", tmp_path)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"adcli: error: File too large\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"adcli: error: r: File too large\n")
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
 
 
@@ -58,7 +59,7 @@ def test_closed_streams(tmp_path):
 
 
 def test_streams_by_name(tmp_path):
-    ended = shell("adcli eval -e 1 -o /dev/stdout; adcli eval -e 2 -o >(cat); adcli eval -e 3 -o /dev/stdout >> r; cat r; "
+    ended = shell("adcli eval -e 1 -o /dev/fd/1; adcli eval -e 2 -o >(cat); adcli eval -e 3 -o /proc/self/fd/1 >> r; cat r; "
                   "adcli eval -e 4 -o /dev/null", tmp_path)
     assert sorted(ended.stdout.splitlines()) == [b"f = 1.0", b"f = 2.0", b"f = 3.0"]
     assert ended.stderr == b""

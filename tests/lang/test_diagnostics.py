@@ -1,6 +1,6 @@
 """What is said about a wrong program: the exact text, for every kind of fault."""
 import pytest
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.source import decode
 
@@ -720,3 +720,26 @@ def test_functions_that_double_without_end_are_refused() -> None:
     doubling = "".join(f"def f{i + 1}(x) = f{i}(f{i}(x))\n" for i in range(60))
     text = "def f0(x) = x * 2\n" + doubling + "v = f60(x)"
     assert "unfolded, 'f60' makes 1.2e+18 operations; the limit of a program is 10,000,000" in said(text)
+
+
+# ---------------------------------------------------------------- what is in a message
+
+HOSTILE = "a\x1b[31m\x07\x9b1m\u202eb\nfake.ad:1:1: error: c\udcff"
+
+
+@pytest.mark.parametrize("error", [
+    AdError(HOSTILE), AdError("m", help=HOSTILE), AdError("m", source=Source(HOSTILE, "x")),
+    AdError(HOSTILE, (0, 1), HOSTILE, Source(HOSTILE, HOSTILE))])
+def test_nothing_in_a_diagnostic_is_obeyed_by_a_terminal_or_makes_a_line(error):
+    text = str(error)
+    assert all(line.isprintable() for line in text.split("\n")), text
+    assert not any(line.startswith("fake") for line in text.split("\n"))
+    text.encode()
+
+
+def test_a_diagnostic_is_never_long():
+    word, words = "a" * 1_000_000, "a b " * 250_000
+    for error in (AdError(word), AdError(words), AdError("m", help=word), AdError(words, (0, 9), words, Source(word, words))):
+        assert len(str(error)) < 15_000
+        assert "1,000,000 characters)" in str(error)
+    assert str(AdError("a" * 900, help="b" * 3_000)) == f"error: {'a' * 900}\nhelp: {'b' * 3_000}"

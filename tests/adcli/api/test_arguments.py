@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import threading
 
 import numpy as np
+import polars as pl
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
@@ -197,3 +199,20 @@ def test_arrays_for_results_do_not_overlap() -> None:
         with pytest.raises(AdError, match="the array for 'y' overlaps the array for another result"):
             f(x=np.ones(4), out={"y": y, "z": z})
     assert f(x=np.ones(2), out={"y": there[:2], "z": there[2:4]})["z"] is not None and there.tolist() == [2, 2, 3, 3, 0]
+
+
+MASKED = np.ma.array([1.0, 5.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("value", [MASKED, [MASKED, MASKED], np.ma.masked, [1.0, np.ma.masked], pl.Series([1.0, None])])
+def test_what_is_missing_is_not_computed_with(value):
+    for f, given in ((adcli.compile("v = 2*x"), {"x": value}), (adcli.compile("input x(N)\ns +=! x(i)"), {"x": value})):
+        with pytest.raises(adcli.AdError, match=r"input 'x' has . missing entr"):
+            f(given)
+
+
+def test_nan_is_a_value_and_a_mask_may_be_empty():
+    f = adcli.compile("v = 2*x")
+    assert np.isnan(f(x=pl.Series([math.nan]))["v"]).all()
+    assert f(x=np.ma.array([1.0, 2.0]))["v"].tolist() == [2.0, 4.0]
+    assert np.isnan(f(x=MASKED.filled(math.nan))["v"]).tolist() == [False, True]

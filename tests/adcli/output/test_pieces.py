@@ -14,10 +14,12 @@ import pytest
 from adcli.lang.ir.errors import AdError
 
 from adcli.output import streams
+from adcli.output.replacing import UNFINISHED, WRITING
+from adcli.output.standard import NamedFile
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
-WRITING, UNFINISHED = streams._writing, streams._unfinished
+
 
 
 class Watched(io.BytesIO):
@@ -72,24 +74,25 @@ def test_rows_are_written_in_whole_lines(data, monkeypatch):
     """To a file, to a pipe, to memory; a step ends with a line, and is no longer than it has to be."""
     monkeypatch.setattr(streams, "BYTES_AT_ONCE", 10_000)
     steps = []
-    write = os.write
 
-    def watched(target, view):
-        steps.append((WRITING.locked(), bytes(view)))
-        return write(target, view)
-    monkeypatch.setattr(os, "write", watched)
+    class WatchedFile(NamedFile):
+        def write(self, view):
+            steps.append((WRITING.locked(), bytes(view)))
+            return super().write(view)
     memory = io.BytesIO()
     streams.write_rows(memory, data)
     assert memory.getvalue() == data and not steps
-    with open("rows", "wb") as file:
+    with io.BufferedWriter(WatchedFile("rows", "w", "rows")) as file:
         file.write(b"before\n")   # what the stream holds goes first
+        file.flush()
+        steps.clear()
         streams.write_rows(file, data)
     assert Path("rows").read_bytes() == b"before\n" + data
     check(steps, data, 10_000)
     steps.clear()
     out, into = os.pipe()
     found, reader = drained(out)
-    with os.fdopen(into, "wb") as pipe:
+    with io.BufferedWriter(WatchedFile(into, "w", "pipe")) as pipe:
         streams.write_rows(pipe, data)
     reader.join()
     os.close(out)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import pathlib
 import threading
@@ -11,6 +12,7 @@ from command import adcli, succeeds
 from places import WORKED
 
 from adcli.output import streams
+from adcli.output.streams import shown, write_rows
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -57,7 +59,7 @@ def test_a_link_that_the_system_does_not_follow_is_not_followed(monkeypatch):
 
 
 def test_a_sudden_end_removes_temporary_folders(monkeypatch):
-    monkeypatch.setattr(streams, "_writing", threading.Lock())   # which is not let go again
+    monkeypatch.setattr(streams, "WRITING", threading.Lock())   # which is not let go again
     with streams.temporary_folder() as folder:
         assert os.stat(folder).st_mode & 0o777 == 0o700
         pathlib.Path(folder, "rows").write_text("x")
@@ -72,3 +74,28 @@ def test_a_new_file_has_the_usual_permissions():
     finally:
         os.umask(before)
     assert pathlib.Path("new").stat().st_mode & 0o777 == 0o640
+
+
+class Terminal(io.BytesIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_is_shown_what_it_would_obey_and_a_pipe_gets_the_bytes():
+    hostile = "c,é\x1b[31m\x9b1m\u202e\t\r\n".encode() + b"\xff\n"
+    for stream, wanted in ((io.BytesIO(), hostile), (Terminal(), "c,é\\x1b[31m\\x9b1m\\u202e\t\r\n\\xff\n".encode())):
+        write_rows(shown(stream), hostile)
+        assert stream.getvalue() == wanted
+
+
+@pytest.mark.parametrize("line", [
+    ["eval", "-e", "x", "--at", "\x1b[1m=1"], ["\x1b[1m"], ["eval", "no\x1b[1m"], ["eval", "-e", "x", "--data", "no\x1b[1m.csv"],
+    ["eval", "-e", "x", "--data", "t.csv"], ["eval", "-e", "x", "--at", "@t.json"],
+    ["eval", "-e", "x", "--at", "x=1", "-o", "\x1b[1m/r"],
+    ["eval", "-e", "x", "--at", "x=1", "--fmt", "\x1b[1m"], ["help", "\x1b[1m"], ["eval", "-e", "x", "--\x1b[1m"]])
+def test_messages_are_visible(line):
+    pathlib.Path("t.csv").write_text("y\x1b[1m\n1\n")
+    pathlib.Path("t.json").write_text('{"x\\u001b[1m": 1}')
+    ended = adcli(*line)
+    assert ended.code in (2, 5)
+    assert "[1m" in ended.err and "\x1b" not in ended.err

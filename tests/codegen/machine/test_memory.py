@@ -2,10 +2,14 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
-from adcli.codegen.machine.memory import amount, available
+from adcli.codegen.machine.memory import LIBRARY_BYTES, amount, available, left
+from places import ROOT
 
 
 def test_amounts_in_the_largest_unit_that_has_digits_enough() -> None:
@@ -22,3 +26,34 @@ def test_a_system_that_does_not_say_has_enough(monkeypatch: pytest.MonkeyPatch) 
     found = available()
     monkeypatch.undo()
     assert found == 1 << 62
+
+
+LADDER = """
+import os, resource, sys
+from adcli.codegen.machine import memory
+from adcli.main import run
+lines = {"grad": ["grad", "-e", "x*sin(x)", "--at", "x=2", "--no-cache"],
+         "tensors": ["eval", "-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=[1,2]", "--no-cache"]}
+for kib in (30_000, 100_000, 250_000, 2_000_000):
+    for line in lines.values():
+        child = os.fork()
+        if not child:
+            resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10))
+            memory.watch_loading()
+            os._exit(run(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_with_too_little_memory_there_is_an_answer_or_a_message() -> None:
+    assert left() == 1 << 62
+    assert set(LIBRARY_BYTES) == {"numpy", "llvmlite", "polars"}
+    ended = subprocess.run([sys.executable, "-c", LADDER], capture_output=True, text=True, check=True,
+                           env={**os.environ, "PYTHONPATH": str(ROOT)})
+    codes = [line for line in ended.stdout.splitlines() if line in ("0", "2")]
+    others = [line for line in ended.stdout.splitlines() if line not in ("0", "2")]
+    assert len(codes) == 8 and codes[-2:] == ["0", "0"] and "2" in codes
+    assert all(" = " in line for line in others)   # results
+    said = ended.stderr.splitlines()
+    assert all(line.startswith(("adcli: error: ", "help: raise it: ulimit")) for line in said), said
+    assert sum(line.startswith("adcli: error: ") for line in said) == codes.count("2")

@@ -14,6 +14,8 @@ from adcli.lang.ir.primitives import TABLE
 from back_ends import bits
 from native_programs import WIDTHS, long_program, native
 
+import adcli
+
 
 def test_results_that_are_no_equation() -> None:
     x, y = Var("x"), Var("y")
@@ -149,3 +151,7 @@ def test_an_object_file_says_what_made_it() -> None:
     code = jit.object_code(llvm.emit(product()).text + text)
     for line in lines[:2]:
         assert line.encode() in code
+def test_names_longer_than_llvm_keeps_stay_apart():
+    long = "a" * 1500
+    f = adcli.compile(f"{long}1 = x + 1\n{long}2 = {long}1*x\nv = {long}1 + {long}2*y{long}*z{long}")
+    assert f({"x": 2.0, f"y{long}": 1.0, f"z{long}": 10.0})["v"] == 63.0
