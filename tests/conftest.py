@@ -46,8 +46,8 @@ def say_seed(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave so many rows of each test as are asked for, evenly spread over its table. Property tests draw from the seed of the run
-    too, each in its own way."""
+    """Leave so many rows of each test as are asked for, evenly spread over its table. Property tests draw from the seed of the
+    run too, each in its own way."""
     most, tables = config.getoption("--rows"), defaultdict(list)
     for item in items:
         tables[item.nodeid.partition("[")[0]].append(item)
