@@ -20,6 +20,7 @@ from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 
@@ -244,9 +245,6 @@ MOST_EXPONENT_BITS = 64
 MOST_ANGLE_BITS = 1 << 14
 """Bits before the point beyond which an angle is not reduced: no double needs so many."""
 
-FARTHEST_LEFT = -1000
-"""From here on mpmath has no polygamma in a reasonable time: it goes to the right of 0 by steps of 1."""
-
 
 @cache
 def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
@@ -324,6 +322,15 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         """Where gamma's relatives can be computed: to the right of 0, and not far to the left."""
         return bool(near(x[-1], bits=MOST_ANGLE_BITS if x[-1] > 0 else MOST_EXPONENT_BITS) and x[-1] != -mp.inf)
 
+    def polygamma(order: Any, x: Any) -> Any:
+        n = int(order)
+        if x > 0:
+            return mp.psi(n, x)
+        if mp.floor(x) == x:
+            return mp.nan
+        turns = x - mp.nint(x)                                   # exact: mpmath itself goes to the right of 0 by steps of 1
+        return reflected(n, mp.psi(n, 1 - x), mp.cospi(turns) / mp.sinpi(turns), +mp.pi)
+
     def complement(x: Any) -> Any:
         return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
 
@@ -345,7 +352,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
         "copysign": lambda x, y: abs(x) if y >= 0 else -abs(x), "select": _select, "erfc": complement,
         "gamma": real(lambda x: mp.inf if not x or (x > 0 and not near(x)) else mp.gamma(x), lambda x: x > 0 or near(x)),
         "lgamma": real(log_gamma, known), "digamma": real(mp.digamma, known),
-        "polygamma": real(lambda n, x: mp.psi(int(n), x), lambda n, x: known(x) and x > FARTHEST_LEFT),
+        "polygamma": real(polygamma, known),
         "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x}
     functions = {**COMPARISONS, **RING, **functions}
     return Arithmetic(functions, lambda x: meant(x, functions, mp.mpf))

@@ -53,6 +53,7 @@ from adcli.lang.evaluate.intervals import (
     sub,
 )
 from adcli.lang.ir import Lit
+from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import meant
 from flint import acb, arb
@@ -289,6 +290,8 @@ def polygamma(n: Interval, x: Interval) -> Interval:
         return EMPTY
 
     def f(t: Any) -> Any:
+        if t < 0:
+            return reflected(order, f(1 - t), t.cot_pi(), arb.pi())
         return acb(t).polygamma(acb(order)).real
 
     if x.lo >= 0 and x.hi > 0:

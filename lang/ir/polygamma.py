@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.lang.ir.build import Expr
 
@@ -48,11 +48,11 @@ def bernoulli(n: int) -> Fraction:
 
 def polygamma_value(n: int, x: Expr, op: Operations) -> Expr:
     """ψ⁽ⁿ⁾(x); NaN at the poles 0, −1, −2, … and at −inf."""
-    reflected = x < 0
-    positive = op.select(reflected, 1 - x, x)
+    left = x < 0
+    positive = op.select(left, 1 - x, x)
     right = right_polygamma(n, positive, op) if n else right_digamma(positive, op)
     mirrored = (right if n % 2 == 0 else -right) - math.pi * cotangent_derivative(n, x, op)
-    value = op.select(reflected, mirrored, right)
+    value = op.select(left, mirrored, right)
     return op.select((x <= 0) & (op.floor(x) == x), math.nan, value)
 
 
@@ -99,11 +99,26 @@ def cotangent_derivative(n: int, x: Expr, op: Operations) -> Expr:
     """The n-th derivative of cot(πx), a polynomial in cot(πx); x is first reduced to [−½, ½], exactly."""
     r = math.pi * (x - op.round(x))
     c = op.cos(r) / op.sin(r)
+    return horner(cotangent_polynomial(n), c, c * 0.0) * math.pi ** n
+
+
+def cotangent_polynomial(n: int) -> list[int]:
+    """The coefficients, of rising powers of c = cot(x), of the n-th derivative of cot. Those that are not 0 have one sign and
+    powers two apart, so nothing cancels in their sum."""
     coefficients = [0, 1]                                        # P₀(c) = c;  P′ = −(1 + c²) dP/dc
     for _ in range(n):
         slope = [k * a for k, a in enumerate(coefficients)][1:]
         coefficients = [-(a + b) for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
-    value = c * 0.0
+    return coefficients
+
+
+def horner(coefficients: list[int], x: Any, value: Any = 0) -> Any:
+    """A polynomial at x; `value` is the 0 to begin with."""
     for a in reversed(coefficients):
-        value = value * c + a
-    return value * math.pi ** n
+        value = value * x + a
+    return value
+
+
+def reflected(n: int, right: Any, cotangent: Any, pi: Any) -> Any:
+    """ψ⁽ⁿ⁾(x) for x < 0, from ψ⁽ⁿ⁾(1 − x) on the `right` and cot(πx), in any arithmetic (DLMF 5.15.6): no steps of 1."""
+    return (right if n % 2 == 0 else -right) - pi ** (n + 1) * horner(cotangent_polynomial(n), cotangent)

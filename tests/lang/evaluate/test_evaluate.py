@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 import sys
 
+import mpmath
 import numpy as np
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
@@ -60,3 +61,25 @@ def test_multiple_precision_follows_doubles_at_special_points(op):
             x = float(found)
             assert x == expected or (x != x and expected != expected) or abs(x - expected) <= 1e-13 * abs(expected), at
     assert compared >= 8
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60, 140])
+@pytest.mark.parametrize("x", [-0.5, -5e-324, -3.25, -999.75, -1e5 - 0.25, -1e8 - 0.25, -1e15 - 0.25])
+def test_polygamma_takes_no_steps_from_far_on_the_left(n: int, x: float) -> None:
+    """It is computed by reflection, at any precision; steps of 1 take minutes at −1e8. The reference steps once: the cotangent
+    has the same derivatives at x and at x₀ in (−1, 0)."""
+    from adcli.lang.analyse.enclosure import precision
+    from adcli.lang.evaluate.interval_arithmetic import interval_arithmetic
+    from flint import arb
+    mp = mpmath.mp.clone()
+    mp.dps = 200
+    first = mp.mpf(math.fmod(x, 1))
+    want = mp.psi(n, first) + (-1) ** n * (mp.psi(n, 1 - mp.mpf(x)) - mp.psi(n, 1 - first))
+    numbers = mpmath_arithmetic(50)
+    assert abs(mp.mpf(numbers.functions["polygamma"](n, numbers.constant(x))) / want - 1) < 1e-45
+    intervals = interval_arithmetic()
+    for bits in (128, 1300):
+        with precision(bits):
+            found = intervals.functions["polygamma"](intervals.constant(float(n)), intervals.constant(x))
+            assert found.hi - found.lo < abs(found.lo) * arb(2) ** (20 - bits)
+            assert abs(found.lo - arb(mp.nstr(want, 60))) < abs(found.lo) * arb(10) ** -30
