@@ -8,9 +8,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from adcli.answers.evaluation import points_at_once
 from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
 from adcli.input.points import Axis, GridRange, Grids, combined, complete, first_outside, out_of_range, shapes
 from adcli.lang.ir import LEVELS, Param
@@ -20,7 +22,11 @@ from adcli.output.numbers import Number
 from adcli.task.tasks import Task
 
 BLOCK = 1 << 15
-"""Points of a block."""
+"""Points of a block, at most."""
+
+WORD = 8
+"""Bytes that the status of a point takes, a word that all share."""
+STREAMS = "write CSV or JSON, which takes any number of points: -o FILE.csv"
 
 Columns = dict[str, np.ndarray]
 
@@ -47,7 +53,8 @@ def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed]
         return found._replace(text=write(found))
 
     bounded = [(p, p.low, p.high) for p in task.free if p.low is not None and p.high is not None]
-    for found in overlapped(work, blocks(task.free, points), threads(None)):
+    size = points_at_once(len(order) + len(task.signature.results), BLOCK)
+    for found in overlapped(work, blocks(task.free, points, size), threads(None)):
         for each in list(bounded):
             p, low, high = each
             if (x := first_outside(found.at[p.name], low, high)) is not None:
@@ -57,23 +64,23 @@ def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed]
         watch.over_block(found.at, found.results, found.levels)
 
 
-def blocks(params: Sequence[Param], points: Grids) -> Iterator[Columns]:
-    """The columns of all inputs, block by block."""
+def blocks(params: Sequence[Param], points: Grids, size: int) -> Iterator[Columns]:
+    """The columns of all inputs, in blocks of `size` points."""
     for grid in points.grids:
-        for columns in columns_of(grid):
+        for columns in columns_of(grid, size):
             rows = len(next(iter(columns.values()))) if columns else 1
             whole = complete(params, {name: c for name, c in columns.items() if name not in points.spare})
             yield {name: x if isinstance(x, np.ndarray) else np.full(rows, x) for name, x in whole.items()}
 
 
-def columns_of(grid: Sequence[Axis]) -> Iterator[Columns]:
+def columns_of(grid: Sequence[Axis], size: int) -> Iterator[Columns]:
     """The points of a grid, those of a file that do not all name the same inputs one by one."""
     total = math.prod(map(len, grid))
     if any(len(shapes(axis)) > 1 for axis in grid):
         yield from ({name: np.array([x]) for name, x in point.items()} for point in combined(grid))
         return
-    for start in range(0, total, BLOCK):
-        number, columns = np.arange(start, min(total, start + BLOCK)), {}
+    for start in range(0, total, size):
+        number, columns = np.arange(start, min(total, start + size)), {}
         for axis in reversed(grid):
             number, index = np.divmod(number, len(axis))
             columns.update(values(axis, index))
@@ -105,15 +112,21 @@ def piece(shape: PointTemplate, block: Computed) -> bytes:
 
 
 def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:
-    """All inputs and results by name, and the words of the status where it is shown."""
-    found = list(computed(task, points, watch, lambda block: b""))
-    layout = task.layout(options.status)
+    """All inputs and results by name, and the words of the status where it is shown. AdError where memory does not hold them."""
+    layout, count = task.layout(options.status), points.points
     names = [*layout.inputs, *layout.seeds, *layout.results]
-    columns = [[*block.at.values(), *block.results] for block in found]
-    whole = {name: np.concatenate(parts) for name, parts in zip(names, zip(*columns, strict=True), strict=True)} if found else \
-        {name: np.empty(0) for name in names}
-    words = [LEVELS[i] for block in found for i in block.levels.tolist()] if options.status else None
-    return whole, words
+    size = 8 * len(names) + WORD * options.status
+    require_room(f"a file of {len(names):,} × {count:,} numbers",
+                 size * count * (2 if options.form == "parquet" else 1), STREAMS)
+    whole, words = {name: np.empty(count) for name in names}, list[str]()
+    done = 0
+    for block in computed(task, points, watch, lambda block: b""):
+        end = done + len(block.levels)
+        for column, part in zip(whole.values(), [*block.at.values(), *block.results], strict=True):
+            column[done:end] = part
+        words += [LEVELS[i] for i in block.levels.tolist()] if options.status else []
+        done = end
+    return whole, words if options.status else None
 
 
 def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, Any], words: list[str] | None, one: bool) -> None:

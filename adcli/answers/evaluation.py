@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from adcli.answers.sweeps import Evaluator
 
 POINTS_AT_ONCE = 4096
-"""Points that are computed and written at a time."""
+"""Points that are computed and written at a time, at most."""
+NUMBERS_AT_ONCE = 1 << 19
+"""Numbers of these points: programs with many results have fewer points at a time, so that memory depends on neither."""
+
+
+def points_at_once(numbers: int, most: int) -> int:
+    """How many points, or rows, of so many numbers each are computed and written at a time."""
+    return max(1, min(most, NUMBERS_AT_ONCE // max(1, numbers)))
 
 
 def evaluate(task: Task, at: Iterable[dict[str, Any]], jobs: int | None = None) -> Iterator[Row]:
@@ -27,14 +34,15 @@ def evaluate(task: Task, at: Iterable[dict[str, Any]], jobs: int | None = None) 
 def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
     """Points of scalars, block by block; the first blocks are small, so that results come soon."""
     kernel, inputs = task.kernel, [p.name for p in task.signature.inputs]
-    at, size = iter(at), 64
+    at, most = iter(at), points_at_once(len(inputs) + len(task.signature.results), POINTS_AT_ONCE)
+    size = min(64, most)
     while block := list(islice(at, size)):
         full = [{**point, **task.seeds} for point in block] if task.seeds else block
         columns = [[point[name] for point in full] for name in inputs]
         *results, levels = run(kernel, columns, rows=len(block))
         for point, level, *values in zip(full, levels, *results, strict=True):
             yield Row(point, values, int(level))
-        size = min(2 * size, POINTS_AT_ONCE)
+        size = min(2 * size, most)
 
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> Iterator[Row]:

@@ -37,7 +37,7 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     with packed_destination(options.output) as out:
         if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
-            write_arrays(out, options.form, task.layout(False), list(rows))
+            write_arrays(out, options.form, task.layout(False), rows, at.points)
         else:
             write_points(out, written(task, options, rows, watch))
     return watch.conclude(options.strict)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.pipeline import adjoint_program, tangent_program
 from adcli.lang.passes.simplify import simplify
-from adcli.output.tensors import require_room
 from adcli.task.tasks import Task
 
 MOST_ENTRIES = 1 << 27

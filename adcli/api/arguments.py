@@ -9,6 +9,7 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
 from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, nearest
 
@@ -24,6 +25,9 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
     arrays = real_arrays(inputs, values)
     shape = common_shape(inputs, arrays)
     rows, flat = math.prod(shape), len(shape) == 1
+    spread = sum(a.shape != shape for a in arrays)
+    if (size := 8 * rows * (spread + (len(outputs) if out is None else 0))) > UNASKED_BYTES:
+        require_room(f"a result of {len(outputs):,} × {rows:,} numbers", size)
     if out is None:
         columns = empty_columns(len(outputs), rows)
         targets = columns if flat else [c.reshape(shape) for c in columns]

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,11 +78,13 @@ def command(options: CheckOptions) -> int:
 
 def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
     """The points of --at at which something can be looked at: inputs are numbers, and so is a value."""
-    from adcli.input.points import located
+    from adcli.input.points import checked, points_of, within
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
-    at = list(islice(located(primal.params, options.at, remark, primal.source), MOST_POINTS + 1))
-    if len(at) > MOST_POINTS:
-        raise AdError(f"more than {MOST_POINTS} points", help="give fewer points, or draw them: --samples 1000")
+    found = checked(primal.params, options.at, remark)
+    if found.points > MOST_POINTS:
+        raise AdError(f"--at gives {found.points:,} points; the limit is {MOST_POINTS:,}",
+                      help="give fewer points, or draw them: --samples 1000")
+    at = list(within(primal.params, points_of(primal.params, found), remark, primal.source))
     outputs = len(check.chosen.results)
     good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
     return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import Fault, field_number
 from adcli.input.standard import opened
 from adcli.input.values import json_number, malformed, one_text, value
@@ -28,7 +29,7 @@ from adcli.lang.ir.errors import AdError, nearest, plural
 from adcli.lang.ir.names import composed
 from adcli.lang.ir.sizes import bind
 from adcli.lang.ir.sizes import number as extent
-from adcli.output.tensors import Array, require_room
+from adcli.output.tensors import Array
 
 InputValue = float | Array
 MOST_DIMENSIONS = 32

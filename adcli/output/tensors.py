@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from adcli.codegen.machine.memory import UNASKED_BYTES, amount, available
+from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, shortest
@@ -138,11 +138,22 @@ def require_text_room(values: Iterable[Any]) -> None:
 
 # ---------------------------------------------------------------- arrays
 
-def write_arrays(out: BinaryIO, kind: str, layout: Layout, rows: Sequence[Row]) -> None:
-    """All results in an .npz, or the only one in an .npy; several points lie along a first dimension."""
-    if kind == "npy":
-        for row in rows[:1]:
-            one(layout, row, "an .npy file")
+HELD, HELD_POINT = 16, 1000
+"""Bytes that a number takes on its way to a file, once by itself and once among those of all points; and a point beside them."""
+
+
+def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row], points: int) -> None:
+    """All results in an .npz, or the only one in an .npy; several points lie along a first dimension. AdError where memory does
+    not hold what the first of so many `points` shows."""
+    rows: list[Row] = []
+    for row in found:
+        if not rows:
+            if kind == "npy":
+                require_one(layout, "an .npy file")
+            numbers = sum(map(np.size, row.results))
+            require_room(f"a file of {numbers:,} × {points:,} numbers", (HELD * numbers + HELD_POINT) * points,
+                         "take fewer points, or write --format json, which takes any number")
+        rows.append(row)
     arrays = {name: together(name, [row.results[k] for row in rows]) for k, name in enumerate(layout.names)}
     if kind == "npy":
         write_npy(out, next(iter(arrays.values())))
@@ -173,9 +184,3 @@ def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 write_npy(entry, array)
-
-
-def require_room(what: str, size: int) -> None:
-    """AdError where so many bytes are more than the memory that is free."""
-    if size > UNASKED_BYTES and size > (free := available()):
-        raise AdError(f"{what} needs {amount(size)} of memory, but only {amount(free)} is free")

@@ -22,10 +22,13 @@ from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
+from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading polars."""
+FEW_RESULTS = 16
+"""Programs with more results have blocks of fewer rows, so that memory does not depend on their number either."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,8 @@ class Work:
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
         self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
         self.kernel = task.kernel
+        self.results = max(1, len(task.signature.results) // FEW_RESULTS)
+        self.block = max(1, PIECE // self.results)
         self.policy, self.strict = options.on_error, options.strict
         self.words = options.status or self.policy == "mark"
         number = number_format(options.fmt, options.hexadecimal)
@@ -62,7 +67,7 @@ class Work:
 
     def fast(self, size: int) -> Any:
         """polars' way of reading and writing, where it is installed and the work is worth loading it."""
-        return self._fast if size >= LARGE or "_fast" in self.__dict__ else None
+        return self._fast if self.results * size >= LARGE or "_fast" in self.__dict__ else None
 
     def texts(self, column: Sequence[float]) -> list[str]:
         fast = self.fast(8 * len(column)) if self.shortest else None

@@ -183,7 +183,7 @@ class TableRun:
             fast.write_parquet(path, out, self.work.form, fast.parquet_types(self.source.path) if self.parquet else {})
 
     def _write(self, put: Callable[[bytes], object]) -> None:
-        found = blocks(self.pieces, self.table.separator, self.source.name)
+        found = blocks(self.pieces, self.table.separator, self.source.name, self.work.block)
         if self.table.separator is not None:
             found = self._first_row(found)
         elif self.work.form.closed:

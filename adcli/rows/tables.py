@@ -198,8 +198,9 @@ def end_of_rows(text: bytes, separator: bytes | None) -> int:
     return whole.end() if whole else 0
 
 
-def blocks(pieces: Pieces, separator: bytes | None, name: str) -> Iterator[bytes | None]:
-    """Blocks of whole rows, each ending in LF; None where the input has to be waited for. The last row may lack its line end."""
+def blocks(pieces: Pieces, separator: bytes | None, name: str, most: int = PIECE) -> Iterator[bytes | None]:
+    """Blocks of whole rows, each ending in LF, of `most` bytes or a row; None where the input has to be waited for. The last
+    row may lack its line end."""
     held: list[bytes] = []
     size = 0
     wanted = BLOCK
@@ -218,12 +219,23 @@ def blocks(pieces: Pieces, separator: bytes | None, name: str) -> Iterator[bytes
         if size > LONGEST_ROW:
             raise BadTable(f"{name}: a row longer than {LONGEST_ROW >> 20} MiB", "is a quote not closed?")
         if end:
-            yield text[:end]
+            yield from cut(text[:end], separator, most)
         if piece is None:
             yield None
     text = b"".join(held)
     if text:
-        yield text if text.endswith(b"\n") else text + b"\n"
+        yield from cut(text if text.endswith(b"\n") else text + b"\n", separator, most)
+
+
+def cut(rows: bytes, separator: bytes | None, most: int) -> Iterator[bytes]:
+    """The same rows in blocks of `most` bytes, or of one row that is longer; as they are where `most` is what is read at a time."""
+    at, size = 0, most
+    while most < PIECE and len(rows) - at > size:
+        end = end_of_rows(rows[at:at + size], separator)
+        if end:
+            yield rows[at:at + end]
+        at, size = at + end, most if end else 2 * size
+    yield rows[at:] if at else rows
 
 
 def without_mark(pieces: Pieces, name: str) -> Pieces:

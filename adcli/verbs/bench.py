@@ -19,7 +19,7 @@ import click
 
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command, WholeNumber
-from adcli.lang.ir.errors import plural
+from adcli.lang.ir.errors import AdError, plural
 from adcli.output.streams import packed_destination
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def command(options: BenchOptions) -> int:
 
     Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
     """
+    if options.seconds != options.seconds:
+        raise AdError("--seconds nan is no length of time", help="write --seconds 0.5")
     figures = measured(options.source, options.inputs, options.outputs, options.rows, options.seconds)
     with packed_destination(options.output) as out:
         out.write((json.dumps(figures) + "\n" if options.form == "json" else table(figures)).encode())
@@ -69,6 +71,7 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     """All figures: times in nanoseconds a row, phases and start-up in milliseconds."""
     from adcli.api.function import Function
     from adcli.codegen.machine.kernel import processors
+    from adcli.codegen.machine.memory import require_room
     from adcli.lang.lower.frontend import parse_source
     from adcli.task.shapes import refuse_tensors
     f = Function(parse_source(source))
@@ -76,6 +79,8 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     timed = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows
+    widest = max(len(g.inputs) + len(g.outputs) for g in timed.values())
+    require_room(f"a batch of {BATCH} × {rows:,} rows", 8 * widest * many, "time fewer --rows")
     per_row = {name: best(call(g, rows, 1), seconds) / rows * 1e9 for name, g in timed.items()}
     batches = {name: {str(jobs): best(call(g, many, jobs), seconds) / many * 1e9 for jobs in sorted({1, threads})}
                for name, g in timed.items()}

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+
+from adcli.lang.ir.errors import AdError
 
 UNASKED_BYTES = 1 << 26
 """Bytes that are taken without asking how many there are."""
@@ -13,9 +16,41 @@ LIBRARY_BYTES = {"numpy": 88 << 20, "llvmlite": 192 << 20, "polars": 512 << 20}
 UNKNOWN = 1 << 62
 
 
+def require_room(what: str, size: int, help: str | None = None, limit: int | None = None) -> None:
+    """AdError where `what` takes more bytes than are free, or than `limit`: what is large asks this before it is made."""
+    if limit is None and size <= UNASKED_BYTES:
+        return
+    free = available() if limit is None else limit
+    if size > free:
+        raise AdError(f"{what} needs {amount(size)} of memory, but only {amount(free)} is free", help=help)
+
+
 def available() -> int:
-    """Bytes of memory that the system has left, or that a limit on this process leaves it; very many where neither is known."""
-    return min(left(), kibibytes("/proc/meminfo", "MemAvailable:"))
+    """Bytes of memory that the system has left, or that a limit on this process or on its control group (a container, a service)
+    leaves it; very many where none is known."""
+    free = min(left(), kibibytes("/proc/meminfo", "MemAvailable:"))
+    with suppress(OSError, ValueError):
+        return min(free, of_group(_text("/proc/self/cgroup"), "/sys/fs/cgroup"))
+    return free
+
+
+def of_group(groups: str, root: str) -> int:
+    """What the control group of version 2 that `groups` names may still take, and every one above it; the memory of files read
+    lately is given up where there is too little."""
+    path, free = next((line[3:].rstrip("/") for line in groups.splitlines() if line.startswith("0::")), ""), UNKNOWN
+    while True:
+        with suppress(OSError, ValueError):
+            most, used = int(_text(f"{root}{path}/memory.max")), int(_text(f"{root}{path}/memory.current"))
+            files = kibibytes(f"{root}{path}/memory.stat", "inactive_file ")   # which are bytes
+            free = min(free, max(0, most - used + (0 if files == UNKNOWN else files // 1024)))
+        if not path:
+            return free
+        path = path.rpartition("/")[0]
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read()
 
 
 def left() -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.arrays import byte
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
-from adcli.codegen.machine.memory import UNASKED_BYTES, amount, available
+from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
 from adcli.codegen.rows.compiled import linked
@@ -212,14 +212,7 @@ class TensorKernel:
         return placed, end
 
     def refuse_much(self, needed: int) -> None:
-        limit = self.limit
-        if limit is None:
-            if needed <= UNASKED_BYTES:
-                return
-            limit = available()
-        if needed > limit:
-            raise AdError(f"this needs {amount(needed)} of memory, but only {amount(limit)} is free",
-                          help="use smaller tensors")
+        require_room("this", needed, "use smaller tensors", self.limit)
 
     def refuse_empty(self, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> None:
         """AdError where a gather has nothing to choose from."""

@@ -216,3 +216,10 @@ def test_nan_is_a_value_and_a_mask_may_be_empty():
     assert np.isnan(f(x=pl.Series([math.nan]))["v"]).all()
     assert f(x=np.ma.array([1.0, 2.0]))["v"].tolist() == [2.0, 4.0]
     assert np.isnan(f(x=MASKED.filled(math.nan))["v"]).tolist() == [False, True]
+
+
+def test_a_result_that_memory_does_not_hold_is_refused_before_it_is_made() -> None:
+    """NumPy broadcasts 800 kB and 8 MB to 800 GB."""
+    f = adcli.compile("v = x*y; w = x + y")
+    with pytest.raises(AdError, match="a result of 2 × 100,000,000,000 numbers needs 2980 GiB of memory"):
+        f(x=np.zeros((100_000, 1)), y=np.zeros(1_000_000))

@@ -115,7 +115,7 @@ def test_without_mpmath_the_rest_runs_and_its_installation_is_named(monkeypatch)
 
 def test_too_many_points_are_refused_before_they_are_made():
     ended = adcli("check", "-e", "x*y", "--at", "x=0:1:1000000000,y=1")
-    assert ended.code == 2 and "more than 100000 points" in ended.err
+    assert ended.code == 2 and "points; the limit is 100,000" in ended.err
 
 
 def test_where_nothing_can_be_compared_the_answer_is_negative_and_says_so():

@@ -179,7 +179,7 @@ def test_memory_is_computed_before_it_is_taken(folder, monkeypatch):
     outer = ["-e", "input x(N)", "-e", "y(i, j) = x(i) * x(j)", "--at", "x=@long.npy"]
     assert "adcli: error: this needs 7450 GiB of memory, but only " in adcli("eval", *outer).err
     assert "adcli: error: 'd_dy' needs 7450 GiB of memory, but only " in adcli("vjp", *outer, "--cotangent", "y=1").err
-    monkeypatch.setattr("adcli.output.tensors.available", lambda: 90_000_000)
+    monkeypatch.setattr("adcli.codegen.machine.memory.available", lambda: 90_000_000)
     assert adcli("eval", *copy).err == \
         "adcli: error: the text of 1,000,000 numbers needs 95 MiB of memory, but only 85 MiB is free\n"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+from unittest import mock
 
 import pytest
 from command import adcli
@@ -16,10 +17,10 @@ from hypothesis import strategies as st
 from readers import READERS, outcomes, reader, same
 
 from adcli.input.fields import Fault, field_number
-from adcli.rows import tables_polars
+from adcli.rows import blocks, tables_polars
 from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table
-from adcli.rows.tables import end_of_rows
+from adcli.rows.tables import cut, end_of_rows
 
 PROGRAM = "v = x*y + sqrt(x)"
 ODD = ["", " ", "1_000", "1__0", "_1", "0x1p3", "0x1.8", "1e999", "-1e999", "1e-999", "0x1p9999", "nan", "NaN", "-nan", "inf",
@@ -157,3 +158,30 @@ def test_rows_end_where_they_are_split(text):
     whole = [row for row, _ in table.split(data)]
     parts = [row for part in (data[:end], data[end:]) if part for row, _ in table.split(part)]
     assert parts == whole
+
+
+@given(st.lists(st.sampled_from([b"1", b"12,3", b'"a\nb",4', b"x" * 50, b""]), min_size=1), st.integers(1, 60), st.booleans())
+def test_blocks_are_cut_at_the_ends_of_rows_and_lose_nothing(rows, most, lines):
+    text, separator = b"".join(row + b"\n" for row in rows), None if lines else b","
+    found = list(cut(text, separator, most))
+    assert b"".join(found) == text and all(found)
+    assert all(end_of_rows(block, separator) == len(block) for block in found)
+    assert max(map(len, found)) <= 2 * max(most, 51)
+
+
+def test_programs_of_many_results_have_blocks_of_fewer_rows(tmp_path):
+    """The bytes are those of one row at a time, and no block has more results than memory should hold."""
+    program, table = "\n".join(f"v{i} = x*{i}.5" for i in range(2000)), tmp_path / "t.csv"
+    table.write_text("x\n" + "".join(f"{i}\n" for i in range(1500)))
+    run, seen = blocks.run, []
+
+    def counted(kernel, columns, rows):
+        seen.append(rows)
+        return run(kernel, columns, rows)
+    with mock.patch.object(blocks, "fast_tables", lambda: None), mock.patch.object(blocks, "run", counted):
+        ended = adcli("eval", "-e", program, "--data", str(table), "--of", "v0,v1999", "--only")
+        whole = adcli("eval", "-e", program, "--data", str(table), "-o", str(tmp_path / "o.csv"))
+    assert ended.code == whole.code == 0 and seen[0] == 1500
+    assert sum(seen[1:]) == 1500 and 2000 * max(seen[1:]) < blocks.PIECE * blocks.FEW_RESULTS < 2000 * 1500 * 16
+    last = [line.split(",") for line in (tmp_path / "o.csv").read_text().splitlines()]
+    assert [f"{row[1]},{row[2000]}" for row in last] == ended.out.splitlines()

@@ -49,3 +49,10 @@ def test_faults(args, code):
     ended = adcli("bench", *args)
     assert ended.code == code
     assert json.dumps(ended.err)
+
+
+def test_more_rows_than_memory_holds_and_no_length_of_time_are_refused(monkeypatch):
+    monkeypatch.setattr("adcli.codegen.machine.memory.available", lambda: 1 << 30)
+    ended = adcli("bench", "-e", "x*y", "--rows", "1e8")
+    assert ended.code == 2 and "a batch of 16 × 100,000,000 rows needs 71 GiB of memory" in ended.err
+    assert adcli("bench", "-e", "x*y", "--seconds", "nan").code == 2

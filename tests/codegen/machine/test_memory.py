@@ -5,10 +5,12 @@ import builtins
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from adcli.codegen.machine.memory import LIBRARY_BYTES, amount, available, left
+from adcli.codegen.machine.memory import LIBRARY_BYTES, UNASKED_BYTES, UNKNOWN, amount, available, left, of_group, require_room
+from adcli.lang.ir.errors import AdError
 from places import ROOT
 
 
@@ -57,3 +59,26 @@ def test_with_too_little_memory_there_is_an_answer_or_a_message() -> None:
     said = ended.stderr.splitlines()
     assert all(line.startswith(("adcli: error: ", "help: raise it: ulimit")) for line in said), said
     assert sum(line.startswith("adcli: error: ") for line in said) == codes.count("2")
+
+
+def test_a_control_group_has_what_it_and_those_above_it_leave(tmp_path: Path) -> None:
+    """A container with 2 GiB on a machine with 64, of which 1 GiB is used, half of that for files that can be read again."""
+    def group(path: str, most: str, used: int) -> None:
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / path / "memory.max").write_text(most + "\n")
+        (tmp_path / path / "memory.current").write_text(f"{used}\n")
+        (tmp_path / path / "memory.stat").write_text(f"anon {used // 2}\ninactive_file {used // 2}\n")
+    group("a/b", "max", 1 << 30)
+    assert of_group("12:cpu:/x\n0::/a/b\n", str(tmp_path)) == UNKNOWN
+    group("a", str(2 << 30), 1 << 30)
+    assert of_group("0::/a/b\n", str(tmp_path)) == of_group("0::/a\n", str(tmp_path)) == 3 << 29
+    group("a/b", str(1 << 30), 1 << 30)
+    assert of_group("0::/a/b\n", str(tmp_path)) == 1 << 29
+    assert of_group("0::/\n", str(tmp_path)) == UNKNOWN
+
+
+def test_what_is_small_is_taken_without_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adcli.codegen.machine.memory.available", lambda: 0)
+    require_room("it", UNASKED_BYTES)
+    with pytest.raises(AdError, match="it needs 64 MiB of memory, but only 0 bytes is free"):
+        require_room("it", UNASKED_BYTES + 1)
