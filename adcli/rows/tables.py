@@ -228,7 +228,7 @@ def blocks(pieces: Pieces, separator: bytes | None, name: str, most: int = PIECE
 
 
 def cut(rows: bytes, separator: bytes | None, most: int) -> Iterator[bytes]:
-    """The same rows in blocks of `most` bytes, or of one row that is longer; as they are where `most` is what is read at a time."""
+    """The same rows in blocks of `most` bytes, or of a longer row; as they are where `most` is what is read at a time."""
     at, size = 0, most
     while most < PIECE and len(rows) - at > size:
         end = end_of_rows(rows[at:at + size], separator)
