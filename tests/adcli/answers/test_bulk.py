@@ -67,7 +67,7 @@ def test_a_range_is_the_same_at_once(first, last, count, places):
 def test_an_endless_grid_begins_at_once():
     ended = adcli("eval", "-e", "x*y", "--at", "x=0:1:9007199254740992,y=0:1:9007199254740992", "--format", "nonsense")
     assert ended.code == 2
-    columns = next(bulk.columns_of([span("x", "0:1:9007199254740992"), span("y", "0:pi:9007199254740992")]))
+    columns = next(bulk.columns_of([span("x", "0:1:9007199254740992"), span("y", "0:pi:9007199254740992")], bulk.BLOCK))
     assert len(columns["x"]) == bulk.BLOCK
 
 
