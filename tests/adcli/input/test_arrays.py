@@ -313,6 +313,13 @@ def test_every_kind_of_real_array_is_taken_and_read_from_files(array: np.ndarray
         assert tensors.read_tensor("A", "x", 2).tolist() == array.tolist()
 
 
+@pytest.mark.parametrize("x", [2.0, np.float64(2), np.array(2.0), np.int8(2), True])
+def test_a_scalar_beside_tensors_is_a_float(x: object) -> None:
+    _, s = parse("input x(N), s\nv +=! x(i)*s\n").params
+    assert isinstance(tensors.given(s, x), float) and tensors.given(s, x) == float(x)
+    assert tensors.given(REAL, [1, 2]).tolist() == [1.0, 2.0] and tensors.given(INTEGER, np.array(3)).dtype == np.int64
+
+
 def test_the_memory_a_file_takes_is_what_its_numbers_take(folder, monkeypatch) -> None:
     """Asked for before it is taken: the data of an array, 16 bytes for each character of text."""
     asked: list[tuple[str, int]] = []

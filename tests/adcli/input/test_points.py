@@ -232,6 +232,7 @@ def test_an_input_that_leaves_its_range_is_remarked_upon_once() -> None:
     ("x", ["x=1,x=2"], "'x' is given twice in 'x=1,x=2'"),
     ("x", ["@"], "'@' needs a file name\nhelp: write --at @points.json"),
     ("x", ["@f.npz"], "f.npz: an array needs the name of an input\nhelp: write A=@f.npz"),
+    ("x", ["x=@empty.txt"], "x=@empty.txt: 'x' is one number, and there are 0 words"),
     ("x", ["@none.json"], "none.json: No such file or directory"),
     ("x", ["@bytes.json"], "bytes.json: not UTF-8: a stray byte at byte offset 2"),
     ("x", ["@list.json"], 'list.json: item 2 is not an object\nhelp: write {"x": 2, "y": 5}'),
@@ -256,6 +257,7 @@ def test_a_point_that_is_none_is_answered_in_full(program, at, said):
     for name, text in (("list", b'[{"x": 1}, 2]'), ("lines", b'{"x": 1}\n\n{"x": }\n'), ("half", b'{"x": 1 '),
                        ("bytes", b"{}\xff"), ("two", b'{"x": 1}\n{x: 1}\n'), ("true", b'{"at": {"x": true}}')):
         pathlib.Path(f"{name}.json").write_bytes(text)
+    pathlib.Path("empty.txt").write_text("\n")
     ended = adcli("eval", *[word for line in program.split("\n") for word in ("-e", line)],
                   *[word for spec in at for word in ("--at", spec)])
     assert (ended.code, ended.err) == (2, f"adcli: error: {said}\n")
