@@ -242,7 +242,7 @@ def made_executable(size: int, content: Placed) -> tuple[mmap.mmap, int]:
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     memory[:] = content(base)
     if c_function("mprotect")(base, size, mmap.PROT_READ | mmap.PROT_EXEC):
-        raise OSError(ctypes.get_errno(), "mprotect")
+        raise OSError("mprotect")
     return memory, base
 
 

@@ -432,31 +432,32 @@ def test_steps_without_threads_are_run_as_one() -> None:
         assert not any(a.share is None and b.share is None for a, b in pairwise(found))
 
 
-def test_values_that_are_needed_at_once_lie_apart() -> None:
+@pytest.mark.parametrize("large", [1, 9, 100, 1000])
+@pytest.mark.parametrize("small", [0, 1, 17])
+def test_values_that_are_needed_at_once_lie_apart(large: int, small: int) -> None:
     """Each on its own cache lines, in no more memory than is said, from the step that makes it to the last that reads it."""
-    r = random.Random(6)
-    for _ in range(30):
-        lengths, t = {"N": r.choice((1, 8, 9, 100)), "M": r.choice((0, 1, 17))}, Tensors(x0="N", y0="M")
-        names = {"N": ["x0"], "M": ["y0"]}
-        for k in range(1, 9):
-            size = r.choice("NM")
-            from_ = r.choice(names[size])
-            t.make(f"t{k}", "i", "+", f"i:{size} j:{size}", [f"{from_} j", "=i"], lambda x, i: x + i, shape=size)
-            names[size].append(f"t{k}")
-        program = t.program("t8")
-        kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
-        steps = kernel.module.steps
-        found = shapes(program, lengths)
-        places, end = kernel.offsets(found)
-        at = {v: next(o for cell, o in places if cell == kernel.module.env.tensors[v]) for v in kernel.own}
-        made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
-        last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
-        size = {v: 8 * max(1, prod(found[v])) for v in at}
-        for v in at:
-            assert at[v] % CACHE_LINE == 0 and at[v] + size[v] <= end
-            for w in at:
-                if v is not w and made[v] <= made[w] <= last[v]:
-                    assert at[v] + size[v] <= at[w] or at[w] + size[w] <= at[v], (v, w)
+    t, lengths = Tensors(x="N", y="M"), {"N": large, "M": small}
+    for name, before in pairwise(("x", "a", "b", "c")):   # large ones, which make room for small ones that stay
+        t.make(before, "i", "+", "i:N j:N", [f"{name} j", "=i"], lambda x, i: x + i, shape="N")
+    t.make("s", "", "+", "i:N", ["c i"], lambda x: x)
+    for name, before in pairwise(("y", "p", "q", "r", "w")):
+        t.make(before, "i", "+", "i:M j:M", [f"{name} j", "=i", "s"], lambda x, i, s: x + i * s, shape="M")
+    t.make("e", "i", "+", "i:N j:N", ["x j", "=i", "s"], lambda x, i, s: x + i * s, shape="N")
+    program = t.make("f", "", "+", "i:M j:N", ["p i", "q i", "r i", "w i", "e j"], lambda *x: sum(x[1:], x[0])).program("f")
+    kernel = TensorKernel(tensors.emit(program, 4, veclib.host()), None)
+    steps, found = kernel.module.steps, shapes(program, lengths)
+    places, end = kernel.offsets(found)
+    at = {v: next(o for cell, o in places if cell == kernel.module.env.tensors[v]) for v in kernel.own}
+    made = {v: k for k, s in enumerate(steps) for e in s.equations for v in e.outs}
+    last = {v: max([k for k, s in enumerate(steps) for e in s.equations if v in e.args], default=made[v]) for v in at}
+    size = {v: 8 * max(1, prod(found[v])) for v in at}
+    assert {v.name for v in at} >= {"a", "b", "c", "p", "q", "r", "w", "e"}
+    assert end < sum(-(-n // CACHE_LINE) * CACHE_LINE for n in size.values()), "some share a place"
+    for v in at:
+        assert at[v] % CACHE_LINE == 0 and at[v] >= 0 and at[v] + size[v] <= end
+        for w in at:
+            if v is not w and made[v] <= made[w] <= last[v]:
+                assert at[v] + size[v] <= at[w] or at[w] + size[w] <= at[v], (v, w)
 
 
 def test_plans_of_the_last_shapes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
