@@ -641,6 +641,7 @@ def test_where_it_lies(monkeypatch, env, where):
 
 def test_the_longest_unused_go_first(store, folder, monkeypatch):
     monkeypatch.setattr(cache, "BYTES_KEPT", 80_000)
+    monkeypatch.setattr(cache, "LARGEST_ENTRY", 10_000)
     names = [f"{i:064x}" for i in range(30)]
     for i, name in enumerate(names):
         store.put(name, bytes(4000))
@@ -685,7 +686,8 @@ def test_a_use_is_noted_once_an_hour(store, folder, age, noted):
 
 
 def test_an_entry_takes_an_eighth_at_most(store, monkeypatch):
-    monkeypatch.setattr(cache, "BYTES_KEPT", 8000)
+    assert 8 * cache.LARGEST_ENTRY == cache.BYTES_KEPT
+    monkeypatch.setattr(cache, "LARGEST_ENTRY", 1000)
     for size, kept in ((1000, True), (1001, False)):
         store.clear()
         store.put(NAME, bytes(size))
@@ -792,5 +794,5 @@ def test_an_entry_holds_no_more_than_an_evaluation_needs(folder):
     file = make_entry(folder)
     data = cache.content(file.read_bytes(), file.name.removesuffix(cache.SUFFIX))
     head, _, code = data.partition(b"\n")
-    assert set(json.loads(head)) == {"entry", "wrt", "inputs", "outputs", "results", "notes"}
+    assert set(json.loads(head)) == {"key", "entry", "wrt", "inputs", "outputs", "results", "notes"}
     assert code.startswith(b"\x7fELF") or sys.platform != "linux"

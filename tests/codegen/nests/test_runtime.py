@@ -13,7 +13,7 @@ from typing import Any
 import guarded_arrays
 import numpy as np
 import pytest
-from adcli.codegen.machine import veclib
+from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
@@ -483,10 +483,10 @@ def test_a_call_keeps_its_memory_for_the_next_if_it_is_not_much(monkeypatch: pyt
 
 def test_memory_is_asked_for_beyond_what_every_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = TensorKernel(tensors.emit(chain(1), 4, veclib.host()), None)
-    monkeypatch.setattr(tensors, "available", lambda: 0)
-    kernel.refuse_much(tensors.UNASKED_BYTES)
+    monkeypatch.setattr(memory, "available", lambda: 0)
+    kernel.refuse_much(memory.UNASKED_BYTES)
     with pytest.raises(AdError, match=r"of memory, but only .* is free\nhelp: use smaller tensors"):
-        kernel.refuse_much(tensors.UNASKED_BYTES + 1)
+        kernel.refuse_much(memory.UNASKED_BYTES + 1)
     kernel.limit = 1000
     kernel.refuse_much(1000)
     with pytest.raises(AdError, match="help: use smaller tensors"):
