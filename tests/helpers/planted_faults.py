@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from adcli.lang.analyse import numeric_rules
+from adcli.lang.ir import Primitive
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
 
@@ -19,32 +21,43 @@ def caught() -> Iterator[None]:
 
 
 @contextmanager
+def planted(op: Primitive, column: str, value: Any) -> Iterator[None]:
+    """A row of the table with another value in a column; rows are frozen, so this goes around the class."""
+    right = getattr(op, column)
+    object.__setattr__(op, column, value)
+    forget()
+    try:
+        yield
+    finally:
+        object.__setattr__(op, column, right)
+        forget()
+
+
+def forget() -> None:
+    """What is kept of rules of the table."""
+    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status):
+        kept.cache_clear()
+
+
+@contextmanager
 def wrong_rule(name: str, position: int, change: Callable[[Any], Any]) -> Iterator[None]:
-    """One map of a row of the table replaced by a changed one; rows are frozen, so this goes around the class."""
+    """One map of a row of the table replaced by a changed one."""
     op = TABLE[name]
-    right = op.maps
-    rule = right[position]
+    rule = op.maps[position]
     assert rule is not None
 
     def wrong(t: Any, *rest: Any) -> Any:
         mapped = rule(t, *rest)
         return When(mapped.condition, change(mapped.value)) if isinstance(mapped, When) else change(mapped)
 
-    object.__setattr__(op, "maps", (*right[:position], wrong, *right[position + 1:]))
-    try:
+    with planted(op, "maps", (*op.maps[:position], wrong, *op.maps[position + 1:])):
         yield
-    finally:
-        object.__setattr__(op, "maps", right)
 
 
 @contextmanager
 def wrong_status(name: str, entry: int, level: int | None) -> Iterator[None]:
     """One status condition of a row at another level, or gone (None)."""
     op = TABLE[name]
-    right = op.status
-    changed = () if level is None else (replace(right[entry], level=level),)
-    object.__setattr__(op, "status", (*right[:entry], *changed, *right[entry + 1:]))
-    try:
+    changed = () if level is None else (replace(op.status[entry], level=level),)
+    with planted(op, "status", (*op.status[:entry], *changed, *op.status[entry + 1:])):
         yield
-    finally:
-        object.__setattr__(op, "status", right)

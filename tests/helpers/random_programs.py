@@ -333,7 +333,7 @@ class Author:
         declared = inputs[:self.r.randint(0, len(inputs))] if self.r.randrange(2) else []
         if declared:
             self.declare(declared)
-        s.kinds.update((n, "r") for n in inputs if n != "pi" or n in declared)   # undeclared, pi is the constant
+        s.kinds.update((n, "r") for n in inputs if n not in ("pi", "π") or n in declared)   # undeclared, the constant
         free = [n for n in names if n not in declared]
         overwritten = declared[-1] if declared and self.r.randrange(6) == 0 else None
         for _ in range(self.r.randint(1, 6)):

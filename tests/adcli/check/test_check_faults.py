@@ -12,7 +12,7 @@ from adcli.lang.ir.primitives import TABLE, cos
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import forward, reverse
 from command import adcli, succeeds
-from planted_faults import wrong_rule, wrong_status
+from planted_faults import planted, wrong_rule, wrong_status
 
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
@@ -64,13 +64,9 @@ def test_a_wrong_rule_is_caught_without_multiple_precision(name, position, monke
 @contextmanager
 def rules(name, *maps):
     """A row of the table with other maps."""
-    op = TABLE[name]
-    right = op.maps
-    object.__setattr__(op, "maps", maps)
-    try:
+    right = TABLE[name].maps
+    with planted(TABLE[name], "maps", maps):
         yield right
-    finally:
-        object.__setattr__(op, "maps", right)
 
 
 def test_a_rule_with_its_arguments_swapped():

@@ -8,6 +8,8 @@ import re
 
 import numpy as np
 import pytest
+from adcli.codegen.machine import memory
+from adcli.codegen.machine.memory import amount
 from adcli.lang.ir.errors import AdError
 
 from adcli.output import tensors
@@ -133,7 +135,7 @@ def test_csv_is_a_matrix(x, want):
      "--format csv writes matrices, but 'y' has 3 dimensions", "write -o FILE.npy"),
     (lambda: list(tensors.csv_matrix(layout("y", "z"), Row({}, [1.0, 2.0], 0), shortest)),
      "--format csv holds one tensor, but the results are y, z", "use -o FILE.npz or --format json"),
-    (lambda: tensors.write_arrays(io.BytesIO(), "npy", layout("y", "z"), [Row({}, [1.0, 2.0], 0)]),
+    (lambda: tensors.write_arrays(io.BytesIO(), "npy", layout("y", "z"), [Row({}, [1.0, 2.0], 0)], 1),
      "an .npy file holds one tensor, but the results are y, z", "use -o FILE.npz or --format json"),
     (lambda: tensors.together("y", [np.zeros(2), np.zeros(2), np.zeros(3)]),
      "'y' has shape (2,) at one point and (3,) at another; an array file needs one shape",
@@ -152,7 +154,7 @@ def test_arrays_read_back_and_are_the_same_bytes_again():
     rows = [Row({}, [a, b, 1.5], 0)]
     files = [io.BytesIO(), io.BytesIO()]
     for file in files:
-        tensors.write_arrays(file, "npz", layout("a", "b", "c"), rows)
+        tensors.write_arrays(file, "npz", layout("a", "b", "c"), rows, 1)
     assert files[0].getvalue() == files[1].getvalue()
     with np.load(io.BytesIO(files[0].getvalue())) as found:
         assert list(found) == ["a", "b", "c"]
@@ -160,7 +162,7 @@ def test_arrays_read_back_and_are_the_same_bytes_again():
             assert np.array_equal(found[name], want, equal_nan=True) and found[name].flags.c_contiguous
             assert not np.lib.format.isfileobj(found[name])
     single = io.BytesIO()
-    tensors.write_arrays(single, "npy", layout("b"), [Row({}, [b], 0), Row({}, [2*b], 0)])
+    tensors.write_arrays(single, "npy", layout("b"), [Row({}, [b], 0), Row({}, [2*b], 0)], 2)
     assert np.array_equal(np.load(io.BytesIO(single.getvalue())), np.stack([b, 2*b]), equal_nan=True)
     assert b"'fortran_order': False" in single.getvalue()
 
@@ -170,20 +172,19 @@ def test_arrays_read_back_and_are_the_same_bytes_again():
 def test_what_has_no_room_is_refused_before_it_is_made(monkeypatch):
     """The memory that is free is asked for only where the size is worth asking."""
     asked = []
-    monkeypatch.setattr(tensors, "UNASKED_BYTES", 1000)
-    monkeypatch.setattr(tensors, "available", lambda: asked.append(1) or 5000)
-    for size, questions in ((1000, 0), (1001, 1), (5000, 1)):
+    monkeypatch.setattr(memory, "UNASKED_BYTES", 1000)
+    monkeypatch.setattr(memory, "available", lambda: asked.append(1) or 5000)
+    for count, questions in ((5, 0), (6, 1), (25, 1)):   # of 25 numbers of 8 bytes: 1000, 1200 and 5000
         asked.clear()
-        tensors.require_room("it", size)
+        tensors.together("y", [np.zeros(25)] * count)
         assert len(asked) == questions
     with pytest.raises(AdError) as found:
-        tensors.require_room("it", 5001)
-    assert str(found.value.message) == f"it needs {tensors.amount(5001)} of memory, but only {tensors.amount(5000)} is free"
-    tensors.together("y", [np.zeros(25)] * 25)   # 25 · 25 · 8 = 5000
-    with pytest.raises(AdError, match="'y' at 26 points needs"):
         tensors.together("y", [np.zeros(25)] * 26)
+    assert str(found.value.message) == f"'y' at 26 points needs {amount(5200)} of memory, but only {amount(5000)} is free"
+    with pytest.raises(AdError, match="a file of 1 × 10 numbers needs"):
+        tensors.write_arrays(io.BytesIO(), "npz", layout("y"), [Row({}, [1.0], 0)], 10)
     many = MANY
     tensors.require_text_room([np.zeros(many - 1), 1.0])
     with pytest.raises(AdError,
-                       match=f"the text of {many + 1:,} numbers needs {re.escape(tensors.amount(100 * (many + 1)))} of memory"):
+                       match=f"the text of {many + 1:,} numbers needs {re.escape(amount(100 * (many + 1)))} of memory"):
         tensors.require_text_room([np.zeros(many), 1.0])

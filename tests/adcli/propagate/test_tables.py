@@ -160,7 +160,7 @@ def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
     for _ in range(150):
         formula = r.choice(["x*y", "x/y", "x + y", "sqrt(x) - y", "3"])
         spec = [r.choice(NUMBERS) + r.choice(WIDTHS if r.random() < 0.5 else WIDTHS[:2]) + r.choice(KINDS) for _ in "xy"]
-        words = " ".join(r.sample(OPTIONS, k=3)).split(" ")
+        words = " ".join(r.sample(OPTIONS, k=r.randint(0, 3))).split()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ended = adcli("propagate", "-e", formula, "--at", f"x={spec[0]},y={spec[1]}", *words)
@@ -168,4 +168,4 @@ def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
         assert ended.code in (0, 2, 4), (formula, spec, words, ended)
         assert "Traceback" not in ended.err
         assert ended.code != 2 or not ended.out
-    assert {0, 2} <= codes
+    assert {0, 2} <= codes, "a table of which nothing is done, or nothing refused, tries nothing"

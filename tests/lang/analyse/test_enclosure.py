@@ -275,12 +275,14 @@ def test_an_inner_range_is_never_the_wrong_way_round():
 ])
 def test_values_and_derivatives_hold_over_boxes(source):
     program, r, held = gradient(parse(source)), drawn("test_values_and_derivatives_hold_over_boxes", source), 0
-    for _ in range(4):
+    for n in range(40):
+        if n >= 4 and held > 20:
+            return
         x, y = r.uniform(-3, 3), r.uniform(-3, 3)
         missed, found = misses(program, {"x": (x, x + r.choice((0.1, 1.0, 3.0))), "y": (y, y + r.choice((0.0, 0.2, 2.0)))}, r)
         assert not missed, missed[0]
         held += found
-    assert held > 20
+    raise AssertionError("hardly anything was defined")
 
 
 @law(25)

@@ -9,7 +9,7 @@ import pytest
 from adcli.lang.analyse.wrong_status import GROWTH, NOTHING, NUMBER, Operation, judge, special_operands, tendency, ties
 from adcli.lang.ir import DOMAIN, JUMP, KINK, LEVELS, SINGULAR, SMOOTH, Primitive, Status
 from adcli.lang.ir.primitives import TABLE
-from planted_faults import wrong_status
+from planted_faults import planted, wrong_status
 
 CONSTANTS = {"pown": (-2.0, -1.0, 0.0, 1.0, 3.0), "polygamma": (1.0,)}
 OPERATIONS = [Operation(op, tuple((i, n) for i in op.static), count)
@@ -72,12 +72,9 @@ def test_a_condition_of_another_level_is_found(operation, entry):
 @pytest.mark.parametrize("level", [KINK, JUMP, SINGULAR], ids=LEVELS.__getitem__)
 def test_a_condition_that_holds_where_the_operation_is_smooth_is_found(name, level):
     op = TABLE[name]
-    operation, right = Operation(op, (), op.arity), op.status
-    object.__setattr__(op, "status", (*right, Status(level, lambda z, x, *rest: x == 0.25)))
-    try:
+    operation = Operation(op, (), op.arity)
+    with planted(op, "status", (*op.status, Status(level, lambda z, x, *rest: x == 0.25))):
         found = wrong(operation, special_operands(operation, operation.rules()))
-    finally:
-        object.__setattr__(op, "status", right)
     assert found and {(x[0], claimed, shown) for x, claimed, shown in found} == {(0.25, LEVELS[level], LEVELS[SMOOTH])}
 
 

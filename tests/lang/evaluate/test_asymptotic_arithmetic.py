@@ -25,7 +25,9 @@ def test_every_primitive_expands_as_multiple_precision_has_it(name):
     arithmetic, r, compared = mpmath_arithmetic(400), drawn("test_every_primitive_expands_as_multiple_precision_has_it", name), 0
     op = TABLE[name]
     arguments = ["x", "x + 1", "x - 1", "2*x + 0.5", "y", "x*x"]
-    for _ in range(4):
+    for n in range(40):
+        if n >= 4 and compared >= 4:
+            return
         call = f"{name}({', '.join(r.choice(arguments) if i else r.choice(arguments[:4]) for i in range(op.arity))})"
         text = r.choice(TEMPLATES).format(f=call)
         program = gradient(parse(f"input x, y\nv = {text}\n"), ["x"], None, "reverse")
@@ -43,7 +45,7 @@ def test_every_primitive_expands_as_multiple_precision_has_it(name):
                 else:
                     assert abs(near) > 1.5 * abs(far) and (near > 0) == (side.value > 0), (text, at, result, word)
                 compared += 1
-    assert compared >= 4
+    raise AssertionError("hardly any limit was found")
 
 
 def test_every_primitive_has_an_expansion_and_constants_come_out_as_floats():
