@@ -207,9 +207,10 @@ def true_claim(x, d, truth, turned):
 
 
 def agrees(written, truth):
+    """To 16 digits: the 17th is written where the bounds agree on it, and zeros at the end never."""
     with mpmath.workdps(60):
         exact = quotient(truth)
-        return abs(mpmath.mpf(written) - exact) <= mpmath.mpf("5.01e-17") * abs(exact)
+        return abs(mpmath.mpf(written) - exact) <= mpmath.mpf("5.01e-16") * abs(exact)
 
 
 def true_digits(x, truth, count):
