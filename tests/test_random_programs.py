@@ -9,7 +9,7 @@ from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from hypothesis import given
 from random_programs import Sample, choices, extreme, law, mixed_points, point, samples
-from session_seed import drawn
+from session_seed import fixed
 
 programs = samples(24)
 
@@ -27,7 +27,7 @@ def test_differences_look_at_most_programs_that_have_a_finite_value() -> None:
     from random_programs import sample
     compared = 0
     for seed in range(60):
-        r = drawn("test_differences_look_at_most_programs_that_have_a_finite_value", seed)
+        r = fixed("test_differences_look_at_most_programs_that_have_a_finite_value", seed)
         program = parse(sample(r, 24).text)
         compared += laws.check_differences(program, point(r, program), "reverse") > 0
     assert compared >= 20

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 from command import adcli, numbers, succeeds
-from session_seed import drawn
+from session_seed import fixed
 
 from adcli.propagate.budgets import concise
 
@@ -156,7 +156,7 @@ def test_no_spread_is_a_defect(seed, tmp_path, monkeypatch):
     """Whatever stands on the command line, it is done or refused, and never with a traceback or a warning."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v.csv").write_text("x,y\n1,2\n2,1.5\n3,0.5\n", encoding="utf-8")
-    r, codes = drawn("test_no_spread_is_a_defect", seed), set()
+    r, codes = fixed("test_no_spread_is_a_defect", seed), set()
     for _ in range(150):
         formula = r.choice(["x*y", "x/y", "x + y", "sqrt(x) - y", "3"])
         spec = [r.choice(NUMBERS) + r.choice(WIDTHS if r.random() < 0.5 else WIDTHS[:2]) + r.choice(KINDS) for _ in "xy"]

@@ -25,7 +25,7 @@ from one_operation import REAL, special_points
 from one_operation import program as program_of
 from places import DATA
 from random_programs import Sample, law, samples
-from session_seed import drawn
+from session_seed import fixed
 
 CASES = [*cases(DATA), *cases(DATA / "cancellation")]
 
@@ -154,7 +154,7 @@ def boxes(names, r):
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 def test_every_primitive_holds_its_values_over_boxes(op):
     """By its own interval function, before any bisection; and what its decoration says is true."""
-    program, r, held = program_of(op), drawn("test_every_primitive_holds_its_values_over_boxes", op.name), 0
+    program, r, held = program_of(op), fixed("test_every_primitive_holds_its_values_over_boxes", op.name), 0
     for _ in range(60):
         box = boxes([p.name for p in program.params], r)
         found = own_interval(program, box)
@@ -274,7 +274,7 @@ def test_an_inner_range_is_never_the_wrong_way_round():
     "v = erf(x)*erfc(y) + sigmoid(x*y)", "v = x**3 - 3*x*y**2", "v = cbrt(x) + logaddexp(x, y)", "v = xlogy(x, abs(y))",
 ])
 def test_values_and_derivatives_hold_over_boxes(source):
-    program, r, held = gradient(parse(source)), drawn("test_values_and_derivatives_hold_over_boxes", source), 0
+    program, r, held = gradient(parse(source)), fixed("test_values_and_derivatives_hold_over_boxes", source), 0
     for n in range(40):
         if n >= 4 and held > 20:
             return

@@ -12,7 +12,7 @@ from adcli.lang.ir.rounded import Rounded, meant
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.simplify import simplify
 from exact_values import exact_values
-from session_seed import drawn
+from session_seed import fixed
 
 X = mpmath.mpf(1.3)
 TRUE = {
@@ -55,7 +55,7 @@ def constant_expression(r, depth):
 
 
 def test_folded_constants_keep_what_they_stand_for():
-    r, rounded = drawn("test_folded_constants_keep_what_they_stand_for"), 0
+    r, rounded = fixed("test_folded_constants_keep_what_they_stand_for"), 0
     for _ in range(300):
         text, exact = constant_expression(r, 4)
         program = simplify(parse(f"v = {text} * x"))

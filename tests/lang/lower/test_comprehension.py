@@ -14,7 +14,7 @@ from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from command import adcli
-from session_seed import drawn
+from session_seed import fixed
 from tensor_laws import NUMPY
 from tensor_texts import ACCEPTED, DEFINITIONS, NAMED, REFUSED, Outside, looped, random_text
 
@@ -419,7 +419,7 @@ def test_faults_name_index_tensor_and_extents(case: str) -> None:
 
 def test_random_programs_compute_what_plain_loops_compute():
     """Values equal, and a subscript outside of its tensor is an error before anything is computed."""
-    r, same, refused = drawn("test_random_programs_compute_what_plain_loops_compute"), 0, 0
+    r, same, refused = fixed("test_random_programs_compute_what_plain_loops_compute"), 0, 0
     while same < 120:
         text = random_text(r)
         sizes = {name: r.randint(2, 6) for name in "MNPQRS"}
@@ -455,7 +455,7 @@ def test_texts_with_errors_in_them_are_refused_by_nothing_but_an_error():
     word = re.compile(r"\s+|\w+|[^\w\s]")
     texts = [word.findall(t) for t in (*NAMED.values(), *(d["text"] for d in ACCEPTED[::4]))]
     pieces = [w for t in texts for w in t]
-    r, programs, refused = drawn("test_texts_with_errors_in_them_are_refused_by_nothing_but_an_error"), 0, 0
+    r, programs, refused = fixed("test_texts_with_errors_in_them_are_refused_by_nothing_but_an_error"), 0, 0
     for _ in range(400):
         words = list(r.choice(texts))
         for _ in range(r.choice([1, 1, 2, 3])):
