@@ -13,7 +13,7 @@ from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.errors import AdError, plural
-from adcli.lang.ir.names import Names
+from adcli.lang.ir.names import Names, repeated
 from adcli.task.derive import chosen
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.signature import columns
@@ -73,9 +73,8 @@ def vector_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[
     known = inputs_to_differentiate(program, [*(order or ()), *fixed])
     if order is None:
         return [p.name for p in program.params if p.active and p.name not in fixed]
-    twice = [x for x in order if x in fixed] or [x for x in order if list(order).count(x) > 1]
-    if twice:
-        raise AdError(f"input '{twice[0]}' is given twice")
+    if (twice := repeated([*fixed, *order])) is not None:
+        raise AdError(f"input '{twice}' is given twice")
     return known[:len(order)]
 
 

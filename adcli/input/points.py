@@ -18,7 +18,7 @@ from adcli.input.standard import opened
 from adcli.input.values import DECIMAL, json_number, malformed, one_text, value
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import AdError, Note, Source, nearest
-from adcli.lang.ir.names import composed
+from adcli.lang.ir.names import composed, repeated
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -102,9 +102,8 @@ def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str
     for spec, grid in zip(specs, grids, strict=True):
         for each in product(*[shapes(axis) for axis in grid]):
             names = [name for kind in each for name in kind]
-            repeated = [n for n in names if names.count(n) > 1]
-            if repeated:
-                raise AdError(f"'{repeated[0]}' is given twice in '{spec}'")
+            if (twice := repeated(names)) is not None:
+                raise AdError(f"'{twice}' is given twice in '{spec}'")
             spare |= components(params, names)
             try:
                 complete(params, dict.fromkeys((n for n in names if n not in spare), 0.0))

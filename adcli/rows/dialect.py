@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from adcli.command.options import ResultOptions, names
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import composed
+from adcli.lang.ir.names import composed, repeated
 from adcli.rows.tables import SEPARATORS
 
 SPELLINGS = {r"\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -56,9 +56,8 @@ def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect
     other = given or (b";" if comma else b",")
     separator = given if given and kind != "ndjson" else other if kind == "csv" else SEPARATORS.get(kind)
     columns = tuple(names(options.columns, "--columns") or ()) if options.no_header else None
-    for name in columns or ():
-        if columns is not None and columns.count(name) > 1:
-            raise AdError(f"--columns names '{name}' twice")
+    if (twice := repeated(columns or ())) is not None:
+        raise AdError(f"--columns names '{twice}' twice")
     empty = frozenset(word.strip().encode() for word in (options.na or "").split(",") if word.strip())
     if options.na is not None and not empty:
         raise AdError("--na names nothing", help="write --na NA,-999")

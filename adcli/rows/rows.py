@@ -16,7 +16,7 @@ from adcli.input.fields import COMMA, Fault, field_number, shown
 from adcli.input.values import DECIMAL
 from adcli.lang.ir import Param
 from adcli.lang.ir.errors import nearest, plural
-from adcli.lang.ir.names import composed
+from adcli.lang.ir.names import composed, repeated
 from adcli.output.numbers import NON_FINITE
 from adcli.rows.dialect import Dialect
 from adcli.rows.tables import field_pattern, row_pattern
@@ -313,8 +313,8 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
-    if len(found) < len(pairs):
-        raise Fault(f"{shown(next(n for i, (n, _) in enumerate(pairs) if n in dict(pairs[:i])))} is given twice")
+    if len(found) < len(pairs) and (twice := repeated(name for name, _ in pairs)) is not None:
+        raise Fault(f"{shown(twice)} is given twice")
     return found
 
 

@@ -117,10 +117,10 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
             given.append(axis[0])
         given += [{spread_of.get(name, name): standard(name, spread)} for name, spread in spreads.items()]
     found: dict[str, float] = {}
-    known = [p.name for p in task.free]
+    known = dict.fromkeys(p.name for p in task.free)
     for name, x in (pair for point in given for pair in point.items()):
         if name not in known:
-            raise unknown_name("input", name, known)
+            raise unknown_name("input", name, list(known))
         if name in found:
             raise AdError(f"'{name}' is given twice")
         found[name] = x

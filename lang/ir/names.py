@@ -29,6 +29,16 @@ def look(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that has been there before, in time that grows as their number does."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 class Names:
     """Names in use, with fresh ones on request in constant time: `taken` has what names look like."""
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import pathlib
 import random
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +17,7 @@ from adcli.lang.ir.errors import AdError, Note
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 
-from adcli.input.points import GridRange, first_outside, joined, need_headings, parts, points, require_point, within
+from adcli.input.points import GridRange, checked, first_outside, joined, need_headings, parts, points, require_point, within
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -268,3 +270,14 @@ def test_points_of_results_are_read_by_their_at():
     assert column(["--at", "@p.json"], "x*x") == [[2, 4], [3, 9]]
     pathlib.Path("p.json").write_text('{"at": 5, "x": 1}')
     assert column(["--at", "@p.json"], "x + at") == [[1, 5, 6]]
+
+
+def test_the_names_of_a_point_are_checked_in_time_that_grows_as_their_number_does():
+    seconds = []
+    for count in (2_000, 20_000):
+        params = parse("v = " + " + ".join(f"x{i}" for i in range(count))).params
+        pathlib.Path("many.json").write_text(json.dumps(dict.fromkeys((p.name for p in params), 1.0)))
+        start = time.process_time()
+        assert checked(params, ["@many.json"], print).points == 1
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 40 * seconds[0]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from adcli.lang.ir import Program, Var
-from adcli.lang.ir.names import RESERVED, Names, name_table
+from adcli.lang.ir.names import RESERVED, Names, name_table, repeated
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.pipeline import adjoints, tangents
@@ -65,3 +65,8 @@ def test_many_values_of_one_hint_take_linear_time() -> None:
     names, start = Names(), time.perf_counter()
     assert len({names.fresh("s") for _ in range(100_000)}) == 100_000
     assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(("names", "first"), [("", None), ("abc", None), ("abcb", "b"), ("abba", "b"), ("aa", "a")])
+def test_the_first_name_that_stands_twice(names, first):
+    assert repeated(names) == repeated(iter(names)) == first
