@@ -36,6 +36,9 @@ POINTS, ROWS, COMPLEX, PRECISE = 500_000, 4_000_000, 500_000, 80_000
 multiple precision."""
 OPERATIONS, OPERANDS = 500, 600
 """Different operations whose status is looked at, and how often at all points together beside special operands."""
+MOST_ARGUMENTS = 6
+"""Arguments of an operation whose status is looked at: ties of them all take the cube of their number, and max, min and hypot of
+more do with each what they do with these."""
 OVERHEAD = 200
 """What a point costs beside, in operations."""
 EXACTLY = 1e-15
@@ -183,7 +186,7 @@ class Check(Subject):
         smooth = list(self.smooth(seen, tally))
         jobs = [(s, k[1]) for s in smooth for k in {k[1]: k for k in self.entries()}.values()]
         stand: dict[int, tuple[Seen, dict[EntryKey, tuple[Any, Any]]]] = {}
-        for s, wrt in self.sampled(jobs, 8 * len(self.chosen.equations), PRECISE, tally):
+        for s, wrt in self.sampled(jobs, 8 * len(self.machine.equations), PRECISE, tally):
             lengths = [self.length(s, x) for x in wrt]
             moves = [{x: h} for x, h in zip(wrt, lengths, strict=True)]
             size = {n: tamed(s.values[n]) / ULP for n in self.some_of}
@@ -201,7 +204,7 @@ class Check(Subject):
                     self.count_digits(tally, (name, wrt), s, want, apart)
                 else:
                     tally.skip("no precision settles it")
-        for s, known in self.sampled(list(stand.values()), len(self.reverse.program.equations), PRECISE, rules,
+        for s, known in self.sampled(list(stand.values()), len(self.reverse.machine.equations), PRECISE, rules,
                                       "points"):
             self.rules_alone(rules, s, known)
         return [tally, rules]
@@ -279,7 +282,8 @@ class Check(Subject):
         used: dict[Operation, dict[Operands, Equation]] = {}
         for at in points:
             values = every_value(self.chosen, at, FLOAT)
-            for e in self.chosen.equations:
+            for whole in self.chosen.equations:
+                e = whole.with_args(whole.args[:MOST_ARGUMENTS]) if whole.op.variadic else whole
                 operation = Operation.of(e)
                 if operation.moved and e.op.outs == 1:
                     used.setdefault(operation, {}).setdefault(tuple([read(values, a, FLOAT) for a in e.args]), e)
@@ -296,10 +300,11 @@ class Check(Subject):
             return tallies
         from adcli.lang.analyse.taylor_remainder import remainders
         once = tangents(self.primal, self.wrt)
-        short = len(once.equations) <= MANY_EQUATIONS
+        short = len(expand(once).equations) <= MANY_EQUATIONS
         derivatives = tangent_program(once, self.wrt) if short else once
         machine = expand(self.primal)
-        for s in self.sampled(list(self.smooth(seen, tallies[0])), 4 * len(derivatives.equations), PRECISE, tallies[0], "points"):
+        cost = 4 * len(expand(derivatives).equations)
+        for s in self.sampled(list(self.smooth(seen, tallies[0])), cost, PRECISE, tallies[0], "points"):
             rounding = Rounding(machine, s.at, near=True)
             noise = {r.name: BELOW_ROUNDING * tamed(rounding.of(r.atom)) for r in machine.results}
             for name, rest in remainders(self.primal, derivatives, s.at, self.direction(s), noise).items():

@@ -95,7 +95,7 @@ class Subject:
     def __post_init__(self) -> None:
         self.primal = simplify(self.primal)
         self.random = random.Random(f"adcli check {self.seed}")
-        size = max(1, len(self.primal.equations))
+        size = max(1, len(expand(self.primal).equations))
         of = [r.name for r in self.primal.results]
         self.some_wrt = self._some(self.wrt, MANY_EQUATIONS // (2 * size))
         self.some_of = self._some(of, MANY_EQUATIONS // (4 * size))

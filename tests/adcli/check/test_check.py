@@ -1,6 +1,7 @@
 """`adcli check`: what it compares, what it leaves out and says so, and that it raises no false alarm."""
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
@@ -14,7 +15,7 @@ from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from compare_corpus import cases
 from places import DATA
-from planted_faults import wrong_rule
+from planted_faults import wrong_rule, wrong_status
 
 from adcli.check import methods as check_methods
 from adcli.check import subject as check_subject
@@ -221,6 +222,25 @@ def test_every_operation_is_compared_once_and_levels_are_words():
     found = method(record("-e", "v = max(x, y)*abs(x*y) + x", "--at", "x=2,y=-3"), "status of operations")
     assert (found["verdict"], found["compared"], found["failed"]) == ("ok", 4, 0)
     assert found["worst"]["got"] == found["worst"]["expected"] in LEVELS and set(found["worst"]["at"]) <= {"u", "v"}
+
+
+@pytest.mark.parametrize("name", ["max", "hypot"])
+def test_an_operation_of_many_arguments_is_the_work_of_as_many_operations_of_two(name):
+    xs = [f"x{i}" for i in range(60)]
+    flat, nested = (Check(parse(f"v = {text}"), list(xs), seed=3)
+                    for text in (f"{name}({', '.join(xs)})", functools.reduce(lambda u, v: f"{name}({u}, {v})", xs)))
+    assert (flat.order, flat.some_wrt) == (nested.order, nested.some_wrt)
+    operations = flat.operations([dict.fromkeys(xs, 1.0)])
+    assert [o.arguments for o in operations] == [check_methods.MOST_ARGUMENTS], "ties of all take the cube of their number"
+
+
+def test_ties_among_many_arguments_are_looked_at_and_a_wrong_status_is_found():
+    text = f"max({', '.join(f'x{i}' for i in range(30))})"
+    good = method(record("-e", text, "--samples", "1"), "status of operations")
+    assert (good["compared"], good["failed"]) == (1, 0)
+    with wrong_status("max", 0, None):
+        ended = adcli("check", "-e", text, "--samples", "1", "--format", "json")
+    assert ended.code == 1 and method(ended.records[0], "status of operations")["failed"] == 1
 
 
 @pytest.mark.parametrize(("text", "at"), [("polygamma(2, x)", "x=-1000000000000.5"), ("digamma(x)*gamma(y)", "x=-1e12,y=-1e15"),
