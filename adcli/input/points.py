@@ -264,7 +264,7 @@ def parts(spec: str) -> Iterator[str]:
 def axis(part: str, kinds: Mapping[str, int]) -> Axis:
     """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`."""
     if part.startswith("@"):
-        return file_points(part[1:], bool(kinds))
+        return file_points(part[1:], kinds)
     name, equals, text = (s.strip() for s in part.partition("="))
     name = composed(name)
     if not equals or not name:
@@ -306,18 +306,20 @@ def exact(text: str, double: float) -> Fraction:
 
 # ---------------------------------------------------------------- points from a file
 
-def file_points(path: str, tensors: bool) -> list[Point]:
+def file_points(path: str, kinds: Mapping[str, int]) -> list[Point]:
     """Points from a JSON file: an object, a list of objects, or one object a line; results of adcli are read by their `at`.
 
-    With `tensors` an .npz is a point too, and nested lists are tensors.
+    Where there are tensors an .npz is a point too, and nested lists are tensors. `kinds` as `ranks` gives them.
     """
     if not path:
         raise AdError("'@' needs a file name", help="write --at @points.json")
-    if tensors and path.lower().endswith(".npz"):
+    if kinds and path.lower().endswith(".npz"):
         from adcli.input.arrays import read_npz
         return [dict(read_npz(path))]
     if path.lower().endswith((".npy", ".npz")):
-        raise AdError(f"{path}: an array needs the name of an input", help=f"write A=@{path}")
+        if not any(kinds.values()):
+            raise AdError(f"{path}: a file of arrays, and every input is a number", help="write --at x=2,y=5, or --data ROWS")
+        raise AdError(f"{path}: an array needs the name of an input", help=f"write {max(kinds, key=kinds.__getitem__)}=@{path}")
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8-sig")
@@ -326,7 +328,7 @@ def file_points(path: str, tensors: bool) -> list[Point]:
     except UnicodeDecodeError as error:
         raise AdError(f"{path}: not UTF-8: a stray byte at byte offset {error.start}") from None
     path = "<stdin>" if path == "-" else path
-    return [object_point(path, i, o, tensors) for i, o in enumerate(objects(path, text), 1)]
+    return [object_point(path, i, o, bool(kinds)) for i, o in enumerate(objects(path, text), 1)]
 
 
 def file_number(name: str, path: str) -> float:

@@ -84,8 +84,10 @@ __all__ = ["folder"]
       for verb, at in [("check", "@both.npz"), ("why", "A=[[1]]"), ("trace", "A=@A.npy"), ("propagate", "A=2±0.1")]),
     ("eval scalar.ad --at x=[1],y=1", "x=[1]: expected a number, not a tensor"),
     ("eval scalar.ad --at x=@A.npy,y=1", "x=@A.npy: expected a number, not a tensor"),
-    ("eval scalar.ad --at @both.npz", "both.npz: an array needs the name of an input\n"
-     "help: write A=@both.npz"),
+    ("eval scalar.ad --at @both.npz", "both.npz: a file of arrays, and every input is a number\n"
+     "help: write --at x=2,y=5, or --data ROWS"),
+    ("eval scalar.ad --at @A.npy", "A.npy: a file of arrays, and every input is a number\n"
+     "help: write --at x=2,y=5, or --data ROWS"),
     ("eval mv.ad --at @A.npy", "A.npy: an array needs the name of an input\nhelp: write A=@A.npy"),
     ("taylor mv.ad --at @both.npz --tangent A=[[1]]", "A=[[1]]: expected a number, not a tensor"),
     ("jacobian mv.ad --explain", "--explain needs a program of scalars; this one has tensors"),
