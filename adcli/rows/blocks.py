@@ -18,6 +18,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
 from adcli.lang.ir import LEVELS
+from adcli.lang.ir.extras import missing
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import RowFormat
@@ -160,9 +161,17 @@ class Work:
 def fast_tables() -> Any:
     """The module that uses polars; None where polars is not installed or cannot be loaded."""
     try:
-        import polars  # noqa: F401  # only whether it is there
-
         from adcli.rows import tables_polars
     except ImportError:
         return None
+    return tables_polars
+
+
+def parquet_tables(what: str) -> Any:
+    """The same for Parquet, which nothing else reads or writes. AdError where polars is not installed; where it cannot be
+    loaded, its own error says why."""
+    try:
+        from adcli.rows import tables_polars
+    except ModuleNotFoundError:
+        raise missing(what, "polars") from None
     return tables_polars

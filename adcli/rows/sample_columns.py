@@ -7,8 +7,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
-from adcli.rows.blocks import fast_tables
+from adcli.rows.blocks import parquet_tables
 from adcli.rows.dialect import Dialect, dialect
 from adcli.rows.rows import Table
 from adcli.rows.tables import BadTable, Input, Pieces, json_items, kind_of, without_mark
@@ -67,8 +66,5 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
 def _pieces(source: Input, parquet: bool) -> Pieces:
     if not parquet:
         return without_mark(source.pieces(), source.name)
-    fast = fast_tables()
-    if fast is None:
-        raise missing(f"{source.name}: Parquet", "polars")
-    pieces: Pieces = fast.parquet(source.path, ",")
+    pieces: Pieces = parquet_tables(f"{source.name}: Parquet").parquet(source.path, ",")
     return pieces

@@ -25,7 +25,7 @@ from adcli.output.layout import Row
 from adcli.output.progress import Progress
 from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
 from adcli.output.suffixes import ARRAYS
-from adcli.rows.blocks import Work, fast_tables
+from adcli.rows.blocks import Work, parquet_tables
 from adcli.rows.dialect import dialect
 from adcli.rows.rows import Table, members
 from adcli.rows.tables import BadTable, Input, blocks, json_items, kind_of, without_mark
@@ -149,12 +149,8 @@ class TableRun:
     def _parquet(self) -> Iterator[bytes | None]:
         if self.source.path == "-":
             raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
-        fast = fast_tables()
-        if fast is None:
-            from adcli.lang.ir.extras import missing
-            raise missing(f"{self.source.name}: Parquet", "polars")
         assert self.table.separator is not None
-        return iter(fast.parquet(self.source.path, self.table.separator.decode()))
+        return iter(parquet_tables(f"{self.source.name}: Parquet").parquet(self.source.path, self.table.separator.decode()))
 
     def _kind(self) -> str:
         """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
@@ -175,12 +171,12 @@ class TableRun:
         if self.work.form.kind != "parquet":
             self._write(lambda data: write_rows(out, data))
             return
-        fast = fast_tables()
+        tables = parquet_tables("Parquet")
         with temporary_folder() as folder:
             path = os.path.join(folder, "rows.csv")
             with open(path, "wb") as rows:
                 self._write(rows.write)
-            fast.write_parquet(path, out, self.work.form, fast.parquet_types(self.source.path) if self.parquet else {})
+            tables.write_parquet(path, out, self.work.form, tables.parquet_types(self.source.path) if self.parquet else {})
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         found = blocks(self.pieces, self.table.separator, self.source.name, self.work.block)

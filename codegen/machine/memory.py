@@ -1,18 +1,23 @@
 """How much memory there is, asked before much of it is taken: by data, and by the large libraries, which crash, or end the
-process with words of their own, where there is too little."""
+process with words of their own, where there is too little of it, or where they get no threads."""
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
+from adcli.codegen.machine.kernel import processors, started
 from adcli.lang.ir.errors import AdError
 
 UNASKED_BYTES = 1 << 26
 """Bytes that are taken without asking how many there are."""
 LIBRARY_BYTES = {"numpy": 88 << 20, "llvmlite": 192 << 20, "polars": 512 << 20}
 """Address space that loading a library and a little work with it take, as measured on Linux for x86-64."""
+THREADED, OWN_THREADS = "polars", 24
+"""The library that has threads of its own, some for itself and some for each processor: with fewer it ends the process, or waits
+for ever."""
 UNKNOWN = 1 << 62
 
 
@@ -74,8 +79,13 @@ def too_little(what: str, needed: int, free: int) -> MemoryError:
                        "\nhelp: raise it: ulimit -v unlimited")
 
 
+class NoRoom(MemoryError, ImportError):
+    """A library that is not loaded because it would not get what it takes. Who can do without it goes on, as where it is not
+    installed."""
+
+
 class RoomToLoad:
-    """Refuses to load a library that the limit on this process leaves no room for: a finder that finds nothing. It looks when the
+    """Refuses to load a library that the limits on this process leave no room for: a finder that finds nothing. It looks when the
     first part of the library is imported, as whether there is a library may always be asked."""
 
     def __init__(self) -> None:
@@ -83,18 +93,33 @@ class RoomToLoad:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
         library, inner, _ = name.partition(".")
-        if inner and self.needed.get(library, 0) > (free := left()):
-            raise too_little(library, self.needed[library], free)
-        if inner:
-            self.needed.pop(library, None)
+        if not inner or library not in self.needed:
+            return
+        if self.needed[library] > (free := left()):
+            raise NoRoom(*too_little(library, self.needed[library], free).args)
+        if library == THREADED and not threads_left(needed := OWN_THREADS + 4 * processors()):
+            raise NoRoom(f"{library} needs {needed} threads, but the system gives fewer\nhelp: raise the limit: ulimit -u")
+        del self.needed[library]
+
+
+def threads_left(count: int) -> bool:
+    """Whether so many more threads can be had at a time."""
+    enough = threading.Event()
+    threads = [threading.Thread(target=enough.wait, daemon=True) for _ in range(count)]
+    try:
+        return all(map(started, threads))
+    finally:
+        enough.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
 
 
 def watch_loading() -> None:
-    """Look at every import of a large library where this process has a limit. OpenBLAS takes memory for each thread, and nothing
-    here multiplies matrices by it."""
+    """Look at every import of a large library. OpenBLAS takes memory for each thread, and nothing here multiplies matrices by
+    it."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if left() != UNKNOWN:
-        sys.meta_path.insert(0, RoomToLoad())
+    sys.meta_path.insert(0, RoomToLoad())
 
 
 def amount(size: int) -> str:

@@ -294,7 +294,6 @@ class TensorFunction(TensorScope):
                     atoms = [out if a is atom else a for a in atoms]
         return atoms
 
-
     def places(self, wanted: set[Var]) -> dict[Atom, int]:
         """Where the equations of this call define values, the last ones first: a result seldom stands far before the end."""
         found: dict[Atom, int] = {}

@@ -7,7 +7,7 @@ from unittest import mock
 
 from command import Ended, adcli
 
-from adcli.rows import blocks, stream, tables_polars
+from adcli.rows import blocks, tables_polars
 from adcli.rows.rows import Table
 
 READERS = ("careful", "plain", "polars")
@@ -18,7 +18,6 @@ def reader(name: str, cut: bool = False) -> Iterator[None]:
     """adcli with this reader alone, and with blocks that end wherever they can."""
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda: tables_polars if name == "polars" else None))
-        patches.enter_context(mock.patch.object(stream, "fast_tables", lambda: tables_polars))
         patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
         if name == "careful":
             patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))

@@ -82,3 +82,35 @@ def test_what_is_small_is_taken_without_a_question(monkeypatch: pytest.MonkeyPat
     require_room("it", UNASKED_BYTES)
     with pytest.raises(AdError, match="it needs 64 MiB of memory, but only 0 bytes is free"):
         require_room("it", UNASKED_BYTES + 1)
+
+
+REFUSED = """
+import importlib.util, sys
+from adcli.codegen.machine import memory
+from adcli.main import main
+if sys.argv.pop(1) == "threads":
+    memory.started = lambda thread: False
+else:
+    memory.left = lambda: 0 if "polars" in sys.modules else memory.UNKNOWN
+sys.argv[0] = "adcli"
+main()
+"""
+
+
+@pytest.mark.parametrize("refused", ["threads", "memory"])
+def test_rows_do_without_a_library_that_cannot_be_loaded_and_parquet_says_why(refused: str, tmp_path: Path) -> None:
+    """A table that is worth loading polars for, under `ulimit -u 1` or `ulimit -v 600000`."""
+    pytest.importorskip("polars")
+    rows = "x\n" + "0.5\n" * 80_000
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", REFUSED, refused, "eval", "-e", "v = x + 1", *more], input=rows, text=True,
+                              capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "x,v\n" + "0.5,1.5\n" * 80_000
+    done = run("-o", str(tmp_path / "v.parquet"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("adcli: error: polars needs ")
+    assert "\nhelp: raise" in done.stderr
+    assert not list(tmp_path.iterdir())
