@@ -25,10 +25,10 @@ ones cannot select on x86; and everywhere pointers without a type, which LLVM 14
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    """What an emitter can be told: `style` is for text; `lanes` and the function's `name` for LLVM and below.
+    """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below.
 
-    `fast` licenses LLVM to round otherwise. `name` must not be that of a libm function. AdError for a style or a number
-    of lanes that there is not.
+    `fast` licenses a compiler to round otherwise. AdError for a style or a number of lanes that there is not, and for a name that
+    C or its library has another use for.
     """
 
     style: str = "nested"
@@ -41,6 +41,9 @@ class EmitOptions:
             raise AdError(f"no style '{self.style}'", help=nearest(self.style, STYLES) or f"the styles are {', '.join(STYLES)}")
         if self.lanes not in LANES:
             raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
+        from adcli.codegen.c.spelling import symbol
+        if symbol(self.name) != self.name:
+            raise AdError(f"'{self.name}' cannot be the name of a function in C", help=f"write --symbol {symbol(self.name)}")
 
 
 Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
@@ -48,16 +51,25 @@ Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, and its emitter."""
+    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, its emitter, and the options that change
+    what it writes."""
 
     name: str
     suffix: str
     help: str
     emit: Emitter
+    options: tuple[str, ...] = ("symbol", "lanes", "fast_math")
 
 
 def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     return print_program(program, options.style, header)
+
+
+def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.c.source import calling, comment, source
+    from adcli.codegen.rows.expand import for_machine
+    written = source(for_machine(program), options.name, options.fast)
+    return comment([*header, *calling(written, options.name, options.fast)]) + written
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -111,7 +123,8 @@ def commented(lines: Sequence[str], mark: str) -> str:
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
-    Target("text", ".ad", "the program, readable again", text),
+    Target("text", ".ad", "the program, readable again", text, ("style",)),
+    Target("c", ".c", "a function of C99", c, ("symbol", "fast_math")),
     Target("llvm", ".ll", "verified LLVM IR", llvm),
     Target("asm", ".s", "assembly", assembly),
     Target("object", ".o", "an object file", object_file),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
-TARGETS = ("text", "llvm", "asm", "object")
+TARGETS = ("text", "c", "llvm", "asm", "object")
 """The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
@@ -49,6 +49,8 @@ ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
+EMIT_OPTIONS = ("style", "lanes", "symbol")
+"""Options about what is emitted."""
 
 
 # ---------------------------------------------------------------- what was said
@@ -133,6 +135,7 @@ class ResultOptions(Options):
     emit: str | None = None
     style: str | None = None
     lanes: str | None = None
+    symbol: str | None = None
     fmt: str | None = None
     hexadecimal: bool = False
     digits: bool = False
@@ -302,7 +305,9 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
         "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),
-                        help="For the other targets: rows at a time, as vectors; 1, the default, is portable."),
+                        help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
+        "symbol": option(EMIT, "--symbol", metavar="NAME",
+                         help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
                      " go to -o FILE.npz."),

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.answers.watch import Watch
-from adcli.command.options import TABLE_OPTIONS, ResultOptions, of_option, option, program_options, result_options, takes
+from adcli.command.options import (
+    EMIT_OPTIONS,
+    TABLE_OPTIONS,
+    ResultOptions,
+    of_option,
+    option,
+    program_options,
+    result_options,
+    takes,
+)
 from adcli.command.usage import WHAT, WRITTEN, Command, WholeNumber
 from adcli.input.points import axes, joined, several
 from adcli.input.values import value
@@ -110,7 +119,7 @@ def command(options: PropagateOptions) -> int:
             options.refuse(["form"], f"{options.form} needs points (--at POINT)")
         return in_rows(prepared(options.request(program, options.inputs, told), options), options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
-    options.refuse(["emit", "style", "lanes"], "and --at cannot be used together")
+    options.refuse(["emit", *EMIT_OPTIONS], "and --at cannot be used together")
     options.refuse(ROWS_ALONE, "needs rows (--data FILE)")
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
@@ -154,7 +163,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.emit:
         emit(task, options)
         return 0
-    options.refuse(["style", "lanes"], "needs --emit TARGET")
+    options.refuse(EMIT_OPTIONS, "needs --emit TARGET")
     table = source(task, options)
     if table is None:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"

@@ -6,13 +6,14 @@ input gives the same bytes, whatever the order of the options and wherever the b
 from __future__ import annotations
 
 import os
+import pathlib
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adcli.codegen.targets import TARGETS, EmitOptions
-from adcli.command.options import NUMBER_OPTIONS, ResultOptions
+from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import simplify
@@ -32,7 +33,8 @@ def emit(task: Task, options: ResultOptions) -> None:
     if task.signature.tensors:
         check_tensors(task, options.emit)
     program = bound(task.program, task.seeds)
-    how = EmitOptions(options.style or "nested", int(options.lanes or 1), f"adcli_{task.verb.name}", options.fast_math)
+    name = options.symbol or default_symbol(task)
+    how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math)
     written = TARGETS[options.emit].emit(program, header(task, program, options), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError("refusing to write an object file to a terminal; use -o FILE")
@@ -42,10 +44,15 @@ def emit(task: Task, options: ResultOptions) -> None:
 
 def check_options(options: ResultOptions, target: str) -> None:
     options.refuse(NUMBER_OPTIONS, "cannot be used with --emit, which writes a program")
-    if target == "text":
-        options.refuse(["lanes", "fast_math"], "has no effect on --emit text")
-    else:
-        options.refuse(["style"], f"has no effect on --emit {target}")
+    without = [name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[target].options]
+    options.refuse(without, f"has no effect on --emit {target}")
+
+
+def default_symbol(task: Task) -> str:
+    """The name of the function: that of the program's file and of the verb, such as worked_grad."""
+    from adcli.codegen.c.spelling import symbol
+    stem = pathlib.PurePath(task.primal.source.name).stem if task.primal.source else ""
+    return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{task.verb.name}")
 
 
 def check_tensors(task: Task, target: str) -> None:

@@ -56,7 +56,11 @@ class ScalarWriter:
         if self.style == "nested" and out.temp and self.single(e) and len(piece[0]) <= LONGEST_INLINE:
             self.inline[out] = piece
         else:
-            yield f"{self.target(e)} = {piece[0]}"
+            yield self.assignment(e, piece[0])
+
+    def assignment(self, e: Equation, text: str) -> str:
+        """The statement that gives the values of an equation their names."""
+        return f"{self.target(e)} = {text}"
 
     def line(self, equations: list[Equation]) -> Iterator[str]:
         """The equations of one derivative line: unnamed values nested, the named ones together as a tuple."""
@@ -74,7 +78,7 @@ class ScalarWriter:
             yield f"({', '.join(self.names[e.outs[0]] for e, _ in named)}) = ({', '.join(p[0] for _, p in named)})"
         else:
             for e, piece in named:
-                yield f"{self.target(e)} = {piece[0]}"
+                yield self.assignment(e, piece[0])
 
     def single(self, e: Equation) -> bool:
         """Whether an equation defines one value that is used once and is no result."""

@@ -19,12 +19,12 @@ CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 MAIN = """
 #include <stdint.h>
 #include <stdio.h>
-void adcli_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);
+void f_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);
 int main(void) {
     double x[8] = {2, 1, -1, 0.5, 2, 2, 2, 2}, y[8] = {5, 2, 4, 8, 5, 5, 5, 5}, v[8], dx[8], dy[8];
     const double *in[] = {x, y};
     double *out[] = {v, dx, dy};
-    adcli_grad(in, out, 0, 8, 0);
+    f_grad(in, out, 0, 8, 0);
     for (int i = 0; i < 4; i++) printf("%.17g %.17g %.17g\\n", v[i], dx[i], dy[i]);
     return 0;
 }
@@ -43,20 +43,24 @@ def header(target: str, data: bytes) -> list[str]:
     if target == "object":
         start = data.index(b"adcli 0.1.0: ")
         return data[start:data.index(b"\0\0", start)].decode().split("\0")
-    mark = MARKS[target] + " "
     lines = data.decode().splitlines()
+    if target == "c":
+        return [line[3:] for line in data.decode().partition(" */\n")[0].splitlines()]
+    mark = MARKS[target] + " "
     return [line.removeprefix(mark) for line in lines[:next(i for i, line in enumerate(lines) if not line.startswith(mark))]]
 
 
-@pytest.mark.parametrize("target", ["text", "llvm", "asm", "object"])
+@pytest.mark.parametrize("target", ["text", "c", "llvm", "asm", "object"])
 def test_header(target):
     lines = header(target, succeeds("grad", "f.ad", "--mode", "reverse", "--emit", target).data)
     assert lines[:4] == ["adcli 0.1.0: the outputs and their partial derivatives of f.ad, reverse mode",
                          "outputs: v, dv_dx, dv_dy", "inputs: x, y",
                          f"made by: adcli grad f.ad --mode reverse --emit {target}"]
-    if target != "text":
+    if target == "c":
+        assert lines[4] == "call: int f_grad(const double *restrict in, double *restrict out); it returns 0"
+    elif target != "text":
         assert lines[4:8] == [
-            "call: void adcli_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
+            "call: void f_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
             "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
             "rows: begin to end - 1", "work: not used, may be null"]
 
@@ -82,7 +86,7 @@ def test_lanes_are_told():
     assert lines[6] == "rows: begin to end - 1; their number is a multiple of 4"
 
 
-@pytest.mark.parametrize("target", ["text", "llvm", "asm", "object"])
+@pytest.mark.parametrize("target", ["text", "c", "llvm", "asm", "object"])
 def test_the_same_input_gives_the_same_bytes(target):
     line = ["grad", "f.ad", "--wrt", "x", "--emit", target]
     once = succeeds(*line).data
@@ -133,6 +137,47 @@ def test_emitted_code_links_with_c(target, lanes):
     points = ["x=2,y=5", "x=1,y=2", "x=-1,y=4", "x=0.5,y=8"]
     rows = succeeds("grad", "f.ad", "--format", "csv", *(a for p in points for a in ("--at", p))).out.splitlines()[1:]
     assert [list(map(float, line.split())) for line in printed.splitlines()] == [list(map(float, r.split(",")[2:])) for r in rows]
+
+
+@pytest.mark.skipif(CC is None, reason="no C compiler")
+def test_functions_of_several_files_link_into_one_program():
+    """In C and as an object, of two verbs: names by file and verb, or as one says."""
+    succeeds("grad", "f.ad", "--emit", "c", "-o", "grad.c")
+    succeeds("eval", "f.ad", "--emit", "c", "-o", "eval.c")
+    succeeds("eval", "f.ad", "--emit", "object", "--symbol", "rows", "-o", "rows.o")
+    pathlib.Path("main.c").write_text("""
+#include <stdint.h>
+#include <stdio.h>
+int f_grad(const double *in, double *out);
+int f_eval(const double *in, double *out);
+void rows(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);
+int main(void) {
+    double x[2] = {2, 5}, v[3], w, z, *to = &z;
+    const double *in[] = {x, x + 1};
+    int ended = f_grad(x, v) + f_eval(x, &w);
+    rows(in, &to, 0, 1, 0);
+    printf("%d %g %g %g %g %g\\n", ended, v[0], v[1], v[2], w, z);
+    return 0;
+}
+""")
+    subprocess.run(shlex.split(f"{CC} -std=c99 -Wall -Werror -o main main.c grad.c eval.c rows.o -lm"), check=True)
+    assert subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout == "0 3920.6 5880 -0.12 3920.6 3920.6\n"
+
+
+@pytest.mark.parametrize("symbol, other", [("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e")])
+def test_names_that_no_function_can_have(symbol, other):
+    for target in ("c", "llvm"):
+        said = f"adcli: error: '{symbol}' cannot be the name of a function in C\nhelp: write --symbol {other}\n"
+        assert adcli("grad", "f.ad", "--emit", target, "--symbol", symbol)[:3] == (2, "", said)
+    assert f" {other}(" in succeeds("grad", "f.ad", "--emit", "c", "--symbol", other).out
+
+
+@pytest.mark.parametrize("target, option", [
+    ("text", "--symbol=a"), ("text", "--lanes=2"), ("text", "--fast-math"), ("c", "--lanes=2"), ("c", "--style=anf"),
+    ("llvm", "--style=anf")])
+def test_options_that_a_target_has_no_use_for(target, option):
+    ended = adcli("grad", "f.ad", "--emit", target, option)
+    assert ended[:3] == (2, "", f"adcli: error: {option.partition('=')[0]} has no effect on --emit {target}\n")
 
 
 def test_an_object_file_is_not_for_a_terminal(monkeypatch):

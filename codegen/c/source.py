@@ -1,0 +1,123 @@
+"""A program of scalars as a function of C99 on two arrays.
+
+    int NAME(const double *restrict in, double *restrict out)
+
+`in` holds the inputs in order, `out` the results; the arrays must not overlap. It returns 0, allocates nothing, has no state and
+may run in several threads. A temporary that is used once stands inside the expression that uses it, as in our own text. A long
+program becomes several functions that pass values through an array of the function's own. Where that would be larger than
+LARGEST_STACK bytes the caller brings it, an array of NAME_WORK doubles:
+
+    int NAME_work(const double *restrict in, double *restrict out, double *restrict work)
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adcli.codegen.c.spelling import HELPERS, CNames, number, operation
+from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.instructions import DEFINITIONS
+from adcli.codegen.rows.parts import ProgramPart, cut
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import ATOM, INDENT, Piece
+from adcli.lang.syntax.scalar_printer import ScalarWriter
+
+LARGEST_STACK = 256 << 10
+"""Bytes of the largest array that a function has of its own."""
+PART_SIZE = 1_000
+"""Equations of a function at most: the time of compilers grows faster than the length of a function."""
+FAST_MATH = ("#ifdef __FAST_MATH__",
+             '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',
+             "#endif", "")
+IN, OUT, WORK = "const double *restrict in", "double *restrict out", "double *restrict work"
+
+
+class Statements(ScalarWriter):
+    """Writes a part of a program as statements of C; `names` has every value, `helpers` the functions that C has not.
+
+    A truth value waits in an array of doubles as 1 or 0.
+    """
+
+    def __init__(self, program: Program, part: ProgramPart, names: Mapping[Var, str], helpers: Mapping[str, str]) -> None:
+        kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
+        super().__init__(replace(program, equations=tuple(part.equations), results=tuple(kept)), "nested")
+        self.params, self.part, self.names, self.helpers = program.params, part, dict(names), helpers
+
+    def lines(self) -> list[str]:
+        part = self.part
+        return [*(declared(self.params[i].var, self.names[self.params[i].var], f"in[{i}]") for i in part.params),
+                *(declared(var, self.names[var], f"work[{slot}]{' != 0.0' if var.truth else ''}") for var, slot in part.loads),
+                *(line for e in part.equations for line in self.equation(e)),
+                *(f"work[{slot}] = {self.names[var]};" for var, slot in part.stores),
+                *(f"out[{i}] = {self.piece(atom)[0]};" for i, atom in part.results)]
+
+    def assignment(self, e: Equation, text: str) -> str:
+        return declared(e.outs[0], self.names[e.outs[0]], text)
+
+    def operation(self, e: Equation) -> Piece:
+        return operation(e.op, [self.piece(a) for a in e.args], self.helpers.get(e.op.name))
+
+    def piece(self, atom: Atom) -> Piece:
+        if isinstance(atom, Lit):
+            return number(atom.value)
+        return self.inline.pop(atom, None) or (self.names[atom], ATOM)
+
+
+def declared(var: Var, name: str, text: str) -> str:
+    return f"const {'int' if var.truth else 'double'} {name} = {text};"
+
+
+def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE) -> str:
+    """The program as C99: a function `name`, an identifier; of more than `size` equations one that calls others."""
+    program = expand(program, DEFINITIONS)
+    parts, slots = cut(program, size)
+    names = CNames((name, f"{name}_work", f"{name}_WORK"))
+    helpers = {op: names.named(f"{name}_{op}") for op in HELPERS if any(e.op.name == op for e in program.equations)}
+    values = {var: names.named(text) for var, text in name_table(program).items()}
+    lines = ["#include <math.h>", "", *(() if fast else FAST_MATH)]
+    for op, helper in helpers.items():
+        lines += [*(line.replace("NAME", helper) for line in HELPERS[op]), ""]
+    if len(parts) == 1:
+        unused = [f"(void){array};" for array, used in (("in", parts[0].params), ("out", parts[0].results)) if not used]
+        inside = Statements(program, parts[0], values, helpers).lines()
+        return text([*lines, *function(f"int {name}", (IN, OUT), [*unused, *inside])])
+    calls = []
+    for k, part in enumerate(parts):
+        own = names.named(f"{name}_part{k}")
+        arrays = [a for a, used in ((IN, part.params), (OUT, part.results), (WORK, part.loads or part.stores)) if used]
+        lines += [*function(f"static void {own}", arrays, Statements(program, part, values, helpers).lines()), ""]
+        calls.append(f"{own}({', '.join(a.split()[-1] for a in arrays)});")
+    if 8 * slots > LARGEST_STACK:
+        return text([*lines, f"#define {name}_WORK {slots}", "", *function(f"int {name}_work", (IN, OUT, WORK), calls)])
+    return text([*lines, *function(f"int {name}", (IN, OUT), [f"double work[{max(1, slots)}];", *calls])])
+
+
+def calling(written: str, name: str, fast: bool) -> list[str]:
+    """How the function is called and compiled, for the comment in front of it."""
+    work = f"#define {name}_WORK " in written
+    head = f"int {name}_work({IN}, {OUT}, {WORK})" if work else f"int {name}({IN}, {OUT})"
+    return [f"call: {head}; it returns 0",
+            "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
+            *([f"work: {name}_WORK doubles that no other call uses meanwhile"] if work else []),
+            f"compile: cc -std=c99 -O2{'' if fast else ' -ffp-contract=off'}, and link with -lm"]
+
+
+def comment(lines: Sequence[str]) -> str:
+    """A comment of C; what would end it, or begin another, is taken apart."""
+    inside = (line.replace("*/", "* /").replace("/*", "/ *").rstrip() for line in lines)
+    return "/* " + "\n   ".join(inside) + " */\n"
+
+
+def function(head: str, params: Sequence[str], body: Sequence[str]) -> Iterator[str]:
+    """A function of C; one that has a result ends with 0."""
+    yield f"{head}({', '.join(params) or 'void'})"
+    yield "{"
+    yield from (INDENT + line for line in body)
+    if head.startswith("int"):
+        yield f"{INDENT}return 0;"
+    yield "}"
+
+
+def text(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,127 @@
+"""How C99 writes numbers, names and operations.
+
+Operations come from the column `c` of the primitive table; a row without one is a composition, or a small function of our own in
+`HELPERS`. A piece of text travels with its level, so that parentheses stand where C needs them, and where compilers warn if there
+are none.
+"""
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from adcli.lang.ir import Primitive
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.notation import ATOM, COMPARISON, OR, SUM, TERNARY, UNARY, Piece, call, enclosed
+from adcli.lang.ir.notation import INFIX as LANGUAGE
+
+INFIX = {name: level for name, (_, level) in LANGUAGE.items() if name != "pow"}
+"""Binary operators by their operation: the levels are those of our language, whose order C shares."""
+
+HELPERS = {
+    "max": ("static double NAME(double x, double y)", "{",
+            "    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */",
+            "    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;", "}"),
+    "min": ("static double NAME(double x, double y)", "{",
+            "    /* the smaller; NaN where one is NaN; -0.0 is below 0.0 */",
+            "    return x < y ? x : y < x ? y : x == y && x != 0.0 ? x : -(-x - y);", "}"),
+}
+"""Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
+only if both are, and a sum with NaN is NaN."""
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+KEYWORDS = words("""
+auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
+short signed sizeof static struct switch typedef union unsigned void volatile while
+alignas alignof asm bool complex constexpr false imaginary noreturn nullptr static_assert thread_local true typeof
+and and_eq bitand bitor catch class compl concept const_cast delete dynamic_cast explicit export friend mutable namespace new not
+not_eq operator or or_eq private protected public reinterpret_cast static_cast template this throw try typename using virtual
+wchar_t xor xor_eq
+in out work main linux unix i386 errno stdin stdout stderr assert signgam
+""")
+"""Words of C and of C++, what its headers and compilers define, and the parameters of our functions."""
+MATHS = words("""
+acos asin atan atan2 ceil copysign cos cosh div erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp
+gamma hypot ilogb isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered j0 j1 jn
+ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo
+rint round scalbln scalbn signbit significand sin sinh sqrt tan tanh tgamma trunc y0 y1 yn acosh asinh atanh cbrt drem finite
+exp10 pow10 sincos scalb abs
+""")
+"""The names of <math.h>, standard and customary."""
+CONSTANTS = re.compile(r"[A-Z][A-Z0-9_]*")
+"""Names that headers may give a meaning: NAN, INFINITY, M_PI, I."""
+
+
+class CNames(Names):
+    """Names of C in use: a value keeps its own where C can have it."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        super().__init__()
+        self.taken |= {*KEYWORDS, *MATHS, *taken}
+
+    def named(self, hint: str) -> str:
+        """A name that C can have and that is free, close to the hint."""
+        return self.fresh(identifier(hint))
+
+
+def identifier(text: str) -> str:
+    """The text in letters that C99 surely has: accents left out, Greek letters by their names, anything else as `_`.
+
+    It never begins with a digit or an underscore, nor is it in capitals only, as macros are.
+    """
+    letters = "".join(c if c.isascii() else ascii_letters(c) for c in text)
+    name = re.sub(r"\W", "_", letters, flags=re.ASCII)
+    if not name[:1].isalpha() or (CONSTANTS.fullmatch(name) and len(name) > 1):
+        name = f"v_{name.lstrip('_')}"
+    return name
+
+
+def symbol(text: str) -> str:
+    """The text as the name of a function that another program can link with: none that C and its library know."""
+    return CNames().named(text)
+
+
+def ascii_letters(character: str) -> str:
+    """A letter beyond ASCII: its base letters, else the last word of its name, else `_`; an accent alone is nothing."""
+    if unicodedata.combining(character):
+        return ""
+    base = "".join(c for c in unicodedata.normalize("NFKD", character) if c.isascii())
+    if base:
+        return base
+    words = unicodedata.name(character, "").split()
+    return words[-1].lower() if words[:1] == ["GREEK"] and "LETTER" in words else "_"
+
+
+def number(value: float) -> Piece:
+    """A constant of type double: short where decimals are exact, else hexadecimal, so that every compiler has the same bits."""
+    if math.isnan(value):
+        return "(double)NAN", UNARY
+    if math.isinf(value):
+        return ("(double)INFINITY" if value > 0 else "-(double)INFINITY"), UNARY
+    text = repr(value)
+    if not (abs(value) < 2.0 ** 53 and value * 8 == math.floor(value * 8)) or "e" in text:
+        text = re.sub(r"\.?0*p", "p", value.hex())
+    return text, UNARY if text.startswith("-") else ATOM
+
+
+def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None) -> Piece:
+    """An operation on pieces; `helper` is the function for one that C has not."""
+    if helper is not None:
+        return call(helper, parts)
+    if op.name == "select":
+        return f"{enclosed(parts[0], OR)} ? {enclosed(parts[1], OR)} : {enclosed(parts[2], TERNARY)}", TERNARY
+    if op.name in ("neg", "not"):
+        return f"{op.c}{enclosed(parts[0], ATOM)}", UNARY
+    assert op.c is not None, op.name
+    level = INFIX.get(op.name)
+    if level is None:
+        return call(op.c, parts)
+    left, right = (SUM, SUM) if level == COMPARISON else (level, level + 1)
+    if level < COMPARISON:   # compilers warn where && stands in || without parentheses
+        left = right = COMPARISON
+    return f"{enclosed(parts[0], left)} {op.c} {enclosed(parts[1], right)}", level

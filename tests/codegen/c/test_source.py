@@ -1,0 +1,130 @@
+"""Programs as C: without a warning, without undefined behaviour, and with the bits that our own code has."""
+from __future__ import annotations
+
+import itertools
+import math
+import pathlib
+import random
+import re
+import subprocess
+
+import pytest
+from adcli.codegen.c.source import LARGEST_STACK, comment, source
+from adcli.codegen.rows.expand import for_machine
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Program
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
+from back_ends import same
+from c_programs import CC, WARNINGS, run_in_c
+from compare_corpus import cases
+from native_programs import long_program, native
+from places import DATA
+from random_programs import SPECIAL, mixed_points, sample
+
+pytestmark = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+def agree(programs: list[tuple[Program, list[list[float]]]], folder: pathlib.Path, size: int = 1000) -> None:
+    """The same bits as machine code of ours, one row at a time."""
+    for (program, points), found in zip(programs, run_in_c(folder, programs, size), strict=True):
+        expected = native(for_machine(program), [tuple(at) for at in points], 1)
+        for at, ours, theirs in zip(points, expected, found, strict=True):
+            names = [r.name for r in program.results]
+            wrong = [(n, x, y) for n, x, y in zip(names, ours, theirs, strict=True) if not same(x, y)]
+            assert not wrong, (wrong[:3], dict(zip([p.name for p in program.params], at, strict=True)))
+
+
+def test_the_corpus_has_the_bits_of_machine_code(tmp_path) -> None:
+    """Values and gradients of programs that other people wrote, at their points."""
+    programs = []
+    for case in cases(DATA):
+        program = gradient(parse(case["program"], case["id"]), mode="reverse")
+        programs.append((program, [[float(point["at"][p.name]) for p in program.params] for point in case["points"]]))
+    agree(programs, tmp_path)
+
+
+def test_every_operation_at_special_points(tmp_path: pathlib.Path) -> None:
+    """Values of all rows of the table, the extrema of several arguments too."""
+    programs = []
+    for op in TABLE.values():
+        if op.name == "dup":
+            continue
+        reals = [f"x{i}" for i in range(3 if op.variadic else op.arity) if i not in op.static]
+        args = ["2" if i in op.static else f"(x{i} > 0)" if op.kind(i) == "t" else f"x{i}"
+                for i in range(max(len(reals), op.arity))]
+        call = f"{op.spelled or op.name}({', '.join(args)})"
+        program = parse(f"input {', '.join(reals)}\nz = {call} ? 1 : 0" if op.truth else f"input {', '.join(reals)}\nz = {call}")
+        some = SPECIAL if len(reals) < 3 else (0.0, -0.0, 1.0, -2.0, 1e300, math.inf, math.nan)
+        programs.append((program, list(map(list, itertools.product(some, repeat=len(reals))))))
+    agree(programs, tmp_path)
+
+
+def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:
+    r, programs = random.Random(3), []
+    for extreme in (False, True) * 20:
+        program = gradient(parse(sample(r, 24, extreme).text))
+        programs.append((program, [[at[p.name] for p in program.params] for at in mixed_points(r, program, 4)]))
+    programs += [(long_program(n, n), [[r.uniform(-2, 2) for _ in range(5)] for _ in range(3)]) for n in (12, 60, 500)]
+    agree(programs, tmp_path, 25)
+
+
+def test_names_that_c_has_other_uses_for(tmp_path: pathlib.Path) -> None:
+    names = ["int", "double", "y1", "in_", "outs", "work", "work_1", "f0", "f0_max", "f0_part0", "return", "I", "NAN", "EOF",
+             "linux", "α", "x̂", "größe", "a·b", "π_1", "_u", "__x", "Δt", "ﬁ", "变量", "main", "signgam", "template", "stdin"]
+    program = parse(f"v = max({', '.join(names)}) * exp(int)")
+    written = source(for_machine(program), "f0")
+    assert written.isascii()
+    agree([(program, [[float(i) for i in range(len(names))]])], tmp_path)
+    agree([(program, [[float(i) for i in range(len(names))]])], tmp_path, 3)
+
+
+def test_a_program_too_long_for_the_stack_has_its_array_from_the_caller(tmp_path: pathlib.Path) -> None:
+    count = LARGEST_STACK // 8 + 10
+    lines = [f"a{i} = x * {i}" for i in range(count)]
+    program = parse("\n".join([*lines, "s0 = 0", *(f"s{i + 1} = s{i} + a{i}" for i in range(count)), f"output s{count}"]))
+    written = source(program, "f")
+    size = int(re.search(r"#define f_WORK (\d+)", written)[1])
+    assert size * 8 > LARGEST_STACK
+    main = """
+#include <stdio.h>
+int main(void) { static double w[f_WORK]; double x = 2.0, y; f_work(&x, &y, w); printf("%.17g", y); }
+"""
+    (tmp_path / "f.c").write_text(written + main)
+    subprocess.run([str(CC), *WARNINGS, "f.c", "-o", "f", "-lm"], cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "f"], capture_output=True, check=True).stdout
+    assert float(printed) == evaluate(program, {"x": 2.0}, FLOAT)[f"s{count}"]
+
+
+def test_fast_math_is_an_error_unless_it_was_asked_for(tmp_path: pathlib.Path) -> None:
+    program = parse("v = x * y")
+    for fast, code in ((False, 1), (True, 0)):
+        (tmp_path / "f.c").write_text(source(program, "f", fast))
+        ended = subprocess.run([str(CC), "-ffast-math", "-c", "f.c"], cwd=tmp_path, capture_output=True, check=False)
+        assert ended.returncode == code
+
+
+def test_a_comment_ends_where_it_ends() -> None:
+    assert comment(["a */ b /* c", "d  "]) == "/* a * / b / * c\n   d */\n"
+
+
+def test_the_text() -> None:
+    assert source(parse("v = x > 0.1 ? -(-x) : max(x, -2) / (y / 3) - (1 - x)"), "f", fast=True) == """\
+#include <math.h>
+
+static double f_max(double x, double y)
+{
+    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */
+    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;
+}
+
+int f(const double *restrict in, double *restrict out)
+{
+    const double x = in[0];
+    const double y = in[1];
+    const double v = x > 0x1.999999999999ap-4 ? -(-x) : f_max(x, -2.0) / (y / 3.0) - (1.0 - x);
+    out[0] = v;
+    return 0;
+}
+"""
