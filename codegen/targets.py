@@ -69,7 +69,15 @@ def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import calling, comment, source
     from adcli.codegen.rows.expand import for_machine
     written = source(for_machine(program), options.name, options.fast)
-    return comment([*header, *calling(written, options.name, options.fast)]) + written
+    return comment([*header, *calling(written, options.fast)]) + written.text
+
+
+def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.c.header import declarations
+    from adcli.codegen.c.source import comment, source
+    from adcli.codegen.rows.expand import for_machine
+    program = for_machine(program)
+    return comment(header) + declarations(program, source(program, options.name))
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -125,6 +133,7 @@ def commented(lines: Sequence[str], mark: str) -> str:
 TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("text", ".ad", "the program, readable again", text, ("style",)),
     Target("c", ".c", "a function of C99", c, ("symbol", "fast_math")),
+    Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol",)),
     Target("llvm", ".ll", "verified LLVM IR", llvm),
     Target("asm", ".s", "assembly", assembly),
     Target("object", ".o", "an object file", object_file),

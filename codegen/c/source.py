@@ -11,8 +11,8 @@ LARGEST_STACK bytes the caller brings it, an array of NAME_WORK doubles:
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from adcli.codegen.c.spelling import HELPERS, CNames, number, operation
 from adcli.codegen.rows.expand import expand
@@ -31,6 +31,19 @@ FAST_MATH = ("#ifdef __FAST_MATH__",
              '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',
              "#endif", "")
 IN, OUT, WORK = "const double *restrict in", "double *restrict out", "double *restrict work"
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """The text of a function; `work` is the length of the array that its callers bring, 0 where it takes none."""
+
+    name: str
+    work: int
+    text: str
+
+    @property
+    def head(self) -> str:
+        return f"int {self.name}_work({IN}, {OUT}, {WORK})" if self.work else f"int {self.name}({IN}, {OUT})"
 
 
 class Statements(ScalarWriter):
@@ -68,7 +81,7 @@ def declared(var: Var, name: str, text: str) -> str:
     return f"const {'int' if var.truth else 'double'} {name} = {text};"
 
 
-def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE) -> str:
+def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE) -> CFunction:
     """The program as C99: a function `name`, an identifier; of more than `size` equations one that calls others."""
     program = expand(program, DEFINITIONS)
     parts, slots = cut(program, size)
@@ -81,25 +94,26 @@ def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZ
     if len(parts) == 1:
         unused = [f"(void){array};" for array, used in (("in", parts[0].params), ("out", parts[0].results)) if not used]
         inside = Statements(program, parts[0], values, helpers).lines()
-        return text([*lines, *function(f"int {name}", (IN, OUT), [*unused, *inside])])
+        whole = CFunction(name, 0, "")
+        return replace(whole, text=text([*lines, *block(whole.head, [*unused, *inside, "return 0;"])]))
     calls = []
     for k, part in enumerate(parts):
         own = names.named(f"{name}_part{k}")
         arrays = [a for a, used in ((IN, part.params), (OUT, part.results), (WORK, part.loads or part.stores)) if used]
-        lines += [*function(f"static void {own}", arrays, Statements(program, part, values, helpers).lines()), ""]
+        inside = Statements(program, part, values, helpers).lines()
+        lines += [*block(f"static void {own}({', '.join(arrays) or 'void'})", inside), ""]
         calls.append(f"{own}({', '.join(a.split()[-1] for a in arrays)});")
-    if 8 * slots > LARGEST_STACK:
-        return text([*lines, f"#define {name}_WORK {slots}", "", *function(f"int {name}_work", (IN, OUT, WORK), calls)])
-    return text([*lines, *function(f"int {name}", (IN, OUT), [f"double work[{max(1, slots)}];", *calls])])
+    whole = CFunction(name, slots if 8 * slots > LARGEST_STACK else 0, "")
+    lines += [f"#define {name}_WORK {slots}", ""] if whole.work else []
+    own_array = [] if whole.work else [f"double work[{max(1, slots)}];"]
+    return replace(whole, text=text([*lines, *block(whole.head, [*own_array, *calls, "return 0;"])]))
 
 
-def calling(written: str, name: str, fast: bool) -> list[str]:
+def calling(written: CFunction, fast: bool) -> list[str]:
     """How the function is called and compiled, for the comment in front of it."""
-    work = f"#define {name}_WORK " in written
-    head = f"int {name}_work({IN}, {OUT}, {WORK})" if work else f"int {name}({IN}, {OUT})"
-    return [f"call: {head}; it returns 0",
+    return [f"call: {written.head}; it returns 0",
             "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
-            *([f"work: {name}_WORK doubles that no other call uses meanwhile"] if work else []),
+            *([f"work: {written.name}_WORK doubles that no other call uses meanwhile"] if written.work else []),
             f"compile: cc -std=c99 -O2{'' if fast else ' -ffp-contract=off'}, and link with -lm"]
 
 
@@ -109,14 +123,8 @@ def comment(lines: Sequence[str]) -> str:
     return "/* " + "\n   ".join(inside) + " */\n"
 
 
-def function(head: str, params: Sequence[str], body: Sequence[str]) -> Iterator[str]:
-    """A function of C; one that has a result ends with 0."""
-    yield f"{head}({', '.join(params) or 'void'})"
-    yield "{"
-    yield from (INDENT + line for line in body)
-    if head.startswith("int"):
-        yield f"{INDENT}return 0;"
-    yield "}"
+def block(head: str, body: Sequence[str]) -> list[str]:
+    return [head, "{", *(INDENT + line for line in body), "}"]
 
 
 def text(lines: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ def run_in_c(folder: pathlib.Path, programs: Sequence[tuple[Program, Sequence[Po
              size: int = PART_SIZE) -> list[list[list[float]]]:
     """The results of each program at each of its points, inputs in order. No warning is forgiven, and no call of a function is
     computed by the compiler, whose maths library is another one."""
-    written = [source(for_machine(program), f"f{k}", size=size) for k, (program, _) in enumerate(programs)]
+    written = [source(for_machine(program), f"f{k}", size=size).text for k, (program, _) in enumerate(programs)]
     width = max((max(len(p.params), len(p.results)) for p, _ in programs), default=1)
     cases = [f"case {k}: ok = f{k}(in, out) == 0; n = {len(p.results)}; break;" for k, (p, _) in enumerate(programs)]
     sizes = ", ".join(str(len(p.params)) for p, _ in programs)

@@ -5,7 +5,6 @@ import itertools
 import math
 import pathlib
 import random
-import re
 import subprocess
 
 import pytest
@@ -84,14 +83,13 @@ def test_a_program_too_long_for_the_stack_has_its_array_from_the_caller(tmp_path
     count = LARGEST_STACK // 8 + 10
     lines = [f"a{i} = x * {i}" for i in range(count)]
     program = parse("\n".join([*lines, "s0 = 0", *(f"s{i + 1} = s{i} + a{i}" for i in range(count)), f"output s{count}"]))
-    written = source(program, "f")
-    size = int(re.search(r"#define f_WORK (\d+)", written)[1])
-    assert size * 8 > LARGEST_STACK
+    function = source(program, "f")
+    assert function.work * 8 > LARGEST_STACK
     main = """
 #include <stdio.h>
 int main(void) { static double w[f_WORK]; double x = 2.0, y; f_work(&x, &y, w); printf("%.17g", y); }
 """
-    (tmp_path / "f.c").write_text(written + main)
+    (tmp_path / "f.c").write_text(function.text + main)
     subprocess.run([str(CC), *WARNINGS, "f.c", "-o", "f", "-lm"], cwd=tmp_path, check=True)
     printed = subprocess.run([tmp_path / "f"], capture_output=True, check=True).stdout
     assert float(printed) == evaluate(program, {"x": 2.0}, FLOAT)[f"s{count}"]
@@ -100,7 +98,7 @@ int main(void) { static double w[f_WORK]; double x = 2.0, y; f_work(&x, &y, w); 
 def test_fast_math_is_an_error_unless_it_was_asked_for(tmp_path: pathlib.Path) -> None:
     program = parse("v = x * y")
     for fast, code in ((False, 1), (True, 0)):
-        (tmp_path / "f.c").write_text(source(program, "f", fast))
+        (tmp_path / "f.c").write_text(source(program, "f", fast).text)
         ended = subprocess.run([str(CC), "-ffast-math", "-c", "f.c"], cwd=tmp_path, capture_output=True, check=False)
         assert ended.returncode == code
 
@@ -110,7 +108,7 @@ def test_a_comment_ends_where_it_ends() -> None:
 
 
 def test_the_text() -> None:
-    assert source(parse("v = x > 0.1 ? -(-x) : max(x, -2) / (y / 3) - (1 - x)"), "f", fast=True) == """\
+    assert source(parse("v = x > 0.1 ? -(-x) : max(x, -2) / (y / 3) - (1 - x)"), "f", fast=True).text == """\
 #include <math.h>
 
 static double f_max(double x, double y)

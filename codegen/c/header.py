@@ -1,0 +1,94 @@
+"""The header of a function of C: its declaration, what its arrays hold, and which derivatives are not zero by construction.
+
+    NAME_IN, NAME_OUT                  lengths of the arrays
+    NAME_inputs[], NAME_outputs[]      names, in order
+    NAME_defaults[]                    a value for each input; NAN where it has no default
+
+and the entries that are not zero by construction, as compressed columns, one for each input: of the Jacobian, with a row for each
+output that is no derivative, and of the Hessian's upper triangle, with a row for each input:
+
+    NAME_hessian_start[]               the entries of column j are those from start[j] to start[j + 1] - 1
+    NAME_hessian_row[]                 the row of an entry
+    NAME_hessian_at[]                  its place in `out`
+
+C and C++ read it; the function's own file does not need it.
+"""
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from adcli.codegen.c.source import CFunction
+from adcli.codegen.c.spelling import number
+from adcli.lang.ir import Lit, Program, Result
+
+Entry = tuple[int, int, int]
+"""Column, row, and place among the results."""
+
+
+def declarations(program: Program, function: CFunction) -> str:
+    """The header of a program's function, without its comment. C++ has no `restrict`, which makes no other function."""
+    name, ins, outs = function.name, program.params, program.results
+    defaults = ["(double)NAN" if p.default is None else number(p.default)[0] for p in ins]
+    lines = [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
+             *([f"#define {name}_WORK {function.work}"] if function.work else []), "",
+             *array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
+             *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
+             *array("double", f"{name}_defaults", defaults),
+             *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
+               for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
+    maths = ["#include <math.h>", ""] if "(double)NAN" in defaults else []
+    head = function.head.replace("restrict ", "")
+    return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", *maths, *lines, "",
+                      "#ifdef __cplusplus", 'extern "C"', "#endif", f"{head};", "", "#endif", ""])
+
+
+def first(program: Program) -> list[Entry]:
+    """The first derivatives that are not zero by construction."""
+    position = {p.name: i for i, p in enumerate(program.params)}
+    rows = {r.name: i for i, r in enumerate(r for r in program.results if not r.wrt)}
+    return [(position[r.wrt[0]], rows[r.of], k) for k, r in stored(program, 1) if r.of in rows]
+
+
+def second(program: Program) -> list[Entry]:
+    """The second derivatives that are not zero by construction, each once."""
+    position = {p.name: i for i, p in enumerate(program.params)}
+    found = []
+    for k, r in stored(program, 2):
+        row, column = sorted(position[x] for x in r.wrt)
+        found.append((column, row, k))
+    return found
+
+
+def stored(program: Program, order: int) -> Iterator[tuple[int, Result]]:
+    """The derivatives of an order that some point may have other than zero, with their places among the results."""
+    known = {p.name for p in program.params}
+    for k, r in enumerate(program.results):
+        if len(r.wrt) == order and known.issuperset(r.wrt) and not (isinstance(r.atom, Lit) and r.atom.value == 0):
+            yield k, r
+
+
+def columns(name: str, entries: Sequence[Entry], count: int) -> list[str]:
+    """Three arrays: where columns start, rows, places."""
+    sizes = Counter(column for column, _, _ in entries)
+    starts = accumulate((sizes[j] for j in range(count)), initial=0)
+    return ["", *array("int", f"{name}_start", [str(k) for k in starts]),
+            *array("int", f"{name}_row", [str(row) for _, row, _ in entries]),
+            *array("int", f"{name}_at", [str(at) for _, _, at in entries])]
+
+
+def array(kind: str, name: str, items: Sequence[str]) -> list[str]:
+    """A constant array, on as many lines as it needs; C has none without elements."""
+    if not items:
+        return []
+    text = f"static const {kind} {name}[] = {{{', '.join(items)}}};"
+    return textwrap.wrap(text, 120, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def quoted(text: str) -> str:
+    """A string of C, in ASCII."""
+    return json.dumps(text) if text.isascii() else '"' + "".join(
+        c if c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) + '""' for c in text) + '"'
