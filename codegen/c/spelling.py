@@ -61,8 +61,7 @@ class CNames(Names):
     """Names of C in use: a value keeps its own where C can have it."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        super().__init__()
-        self.taken |= {*KEYWORDS, *MATHS, *taken}
+        super().__init__((*KEYWORDS, *MATHS, *taken))
 
     def named(self, hint: str) -> str:
         """A name that C can have and that is free, close to the hint."""

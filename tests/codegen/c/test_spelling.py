@@ -34,7 +34,7 @@ def test_names(name: str, letters: str) -> None:
     assert identifier(name) == letters
 
 
-@law(200)
+@law(60)
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=20))
 def test_every_name_is_one_of_c_and_no_two_are_the_same(hints: list[str]) -> None:
     names = CNames(("f",))
