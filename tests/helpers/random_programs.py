@@ -392,9 +392,9 @@ def sample(r: random.Random, size: int = 40, extreme: bool = False) -> Sample:
 
 
 def law(examples: int) -> settings:
-    """The settings of a property test: new examples in every run (tests/helpers/session_seed.py), and no clock. Half of what a
-    test names is what one run has time for; the next run draws others."""
-    return settings(max_examples=examples // 2, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    """The settings of a property test: new examples in every run (tests/helpers/session_seed.py), and no clock. A third of
+    what a test names is what one run has time for; the next run draws others."""
+    return settings(max_examples=examples // 3, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
