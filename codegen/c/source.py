@@ -91,8 +91,8 @@ def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZ
     lines = ["#include <math.h>", "", *(() if fast else FAST_MATH)]
     for op, helper in helpers.items():
         lines += [*(line.replace("NAME", helper) for line in HELPERS[op]), ""]
+    unused = [f"(void){array};" for array, used in (("in", any(p.params for p in parts)), ("out", program.results)) if not used]
     if len(parts) == 1:
-        unused = [f"(void){array};" for array, used in (("in", parts[0].params), ("out", parts[0].results)) if not used]
         inside = Statements(program, parts[0], values, helpers).lines()
         whole = CFunction(name, 0, "")
         return replace(whole, text=text([*lines, *block(whole.head, [*unused, *inside, "return 0;"])]))
@@ -105,8 +105,8 @@ def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZ
         calls.append(f"{own}({', '.join(a.split()[-1] for a in arrays)});")
     whole = CFunction(name, slots if 8 * slots > LARGEST_STACK else 0, "")
     lines += [f"#define {name}_WORK {slots}", ""] if whole.work else []
-    own_array = [] if whole.work else [f"double work[{max(1, slots)}];"]
-    return replace(whole, text=text([*lines, *block(whole.head, [*own_array, *calls, "return 0;"])]))
+    own_array = [f"double work[{slots}];"] if slots and not whole.work else []
+    return replace(whole, text=text([*lines, *block(whole.head, [*own_array, *unused, *calls, "return 0;"])]))
 
 
 def calling(written: CFunction, fast: bool) -> list[str]:

@@ -66,6 +66,7 @@ def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:
     for extreme in (False, True) * 15:
         program = gradient(parse(sample(r, 24, extreme).text))
         programs.append((program, [[at[p.name] for p in program.params] for at in mixed_points(r, program, 4)]))
+    programs.append((parse("a = 1\nb = 2\n" + "\n".join(f"c{i} = sin({i})" for i in range(40))), [[]]))   # reads nothing
     programs += [(long_program(n, n), [[r.uniform(-2, 2) for _ in range(5)] for _ in range(3)]) for n in (12, 60, 500)]
     agree(programs, tmp_path, 25)
 

@@ -14,7 +14,7 @@ from adcli.lang.evaluate.intervals import Interval, arb, infinity, point_of
 from adcli.lang.lower.frontend import parse
 from compare_corpus import cases
 from places import DATA
-from session_seed import drawn
+from session_seed import fixed
 
 LOSING = list(cases(DATA / "cancellation"))
 
@@ -173,7 +173,7 @@ def false_claims(programs=120):
 def truths(programs):
     """Programs, points, the exact values (None without, "pole" where the question has no answer), and whether a comparison
     comes out otherwise in doubles."""
-    r = drawn("truths")
+    r = fixed("truths")
     for _ in range(programs):
         at = {n: r.choice(NUMBERS) * r.choice((1.0, 0.3)) for n in ("x", "y")}
         text, value = rational(r, r.randint(1, 3), at)
