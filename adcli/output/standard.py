@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -56,6 +55,7 @@ class NamedFile(io.FileIO):
         """The call carried out, once there is something to read or room to write."""
         try:
             while (found := call(data)) is None:
+                import select  # most streams wait by themselves
                 select.select([self] * self.readable(), [self] * self.writable(), [])
             return found
         except BrokenPipeError:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from adcli.codegen.machine.kernel import processors, started
 from adcli.lang.ir.errors import AdError
 
 UNASKED_BYTES = 1 << 26
@@ -97,13 +96,16 @@ class RoomToLoad:
             return
         if self.needed[library] > (free := left()):
             raise NoRoom(*too_little(library, self.needed[library], free).args)
-        if library == THREADED and not threads_left(needed := OWN_THREADS + 4 * processors()):
-            raise NoRoom(f"{library} needs {needed} threads, but the system gives fewer\nhelp: raise the limit: ulimit -u")
+        if library == THREADED:
+            from adcli.codegen.machine.kernel import processors
+            if not threads_left(needed := OWN_THREADS + 4 * processors()):
+                raise NoRoom(f"{library} needs {needed} threads, but the system gives fewer\nhelp: raise the limit: ulimit -u")
         del self.needed[library]
 
 
 def threads_left(count: int) -> bool:
     """Whether so many more threads can be had at a time."""
+    from adcli.codegen.machine.kernel import started  # ctypes with it, which not every run needs
     enough = threading.Event()
     threads = [threading.Thread(target=enough.wait, daemon=True) for _ in range(count)]
     try:

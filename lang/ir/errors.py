@@ -23,9 +23,9 @@ EXCERPT_WIDTH = 100
 LONGEST_WORD, LONGEST_PART = 1000, 4000
 """Characters without a blank, and characters of a message or a help, that a diagnostic shows; what is longer is cut."""
 
-UNSEEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
+UNSEEN = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
 """What a terminal obeys instead of showing it: control characters, changes of the direction of writing, line separators, and
-what is no character. Line ends and tabs are none of these."""
+what is no character. Line ends and tabs are none of these. (A pattern that few runs make.)"""
 
 
 class Fix(NamedTuple):
@@ -154,7 +154,7 @@ def shortened(text: str, longest: int) -> str:
 
 def visible(text: str) -> str:
     """A text for a terminal: what it would obey is shown, as \\x1b."""
-    return text if text.isprintable() else UNSEEN.sub(lambda m: escape(m[0]), text)
+    return text if text.isprintable() else re.sub(UNSEEN, lambda m: escape(m[0]), text)
 
 
 def escape(c: str) -> str:

@@ -86,10 +86,10 @@ def test_what_is_small_is_taken_without_a_question(monkeypatch: pytest.MonkeyPat
 
 REFUSED = """
 import importlib.util, sys
-from adcli.codegen.machine import memory
+from adcli.codegen.machine import kernel, memory
 from adcli.main import main
 if sys.argv.pop(1) == "threads":
-    memory.started = lambda thread: False
+    kernel.started = lambda thread: False
 else:
     memory.left = lambda: 0 if "polars" in sys.modules else memory.UNKNOWN
 sys.argv[0] = "adcli"
