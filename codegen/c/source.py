@@ -43,7 +43,11 @@ class CFunction:
 
     @property
     def head(self) -> str:
-        return f"int {self.name}_work({IN}, {OUT}, {WORK})" if self.work else f"int {self.name}({IN}, {OUT})"
+        return head(self.name, self.work)
+
+
+def head(name: str, work: int) -> str:
+    return f"int {name}_work({IN}, {OUT}, {WORK})" if work else f"int {name}({IN}, {OUT})"
 
 
 class Statements(ScalarWriter):
@@ -91,22 +95,20 @@ def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZ
     lines = ["#include <math.h>", "", *(() if fast else FAST_MATH)]
     for op, helper in helpers.items():
         lines += [*(line.replace("NAME", helper) for line in HELPERS[op]), ""]
-    unused = [f"(void){array};" for array, used in (("in", any(p.params for p in parts)), ("out", program.results)) if not used]
-    if len(parts) == 1:
-        inside = Statements(program, parts[0], values, helpers).lines()
-        whole = CFunction(name, 0, "")
-        return replace(whole, text=text([*lines, *block(whole.head, [*unused, *inside, "return 0;"])]))
-    calls = []
+    work = slots if 8 * slots > LARGEST_STACK else 0
+    body = [f"double work[{slots}];"] if slots and not work else []
+    body += [f"(void){array};" for array, used in (("in", any(p.params for p in parts)), ("out", program.results)) if not used]
     for k, part in enumerate(parts):
-        own = names.named(f"{name}_part{k}")
-        arrays = [a for a, used in ((IN, part.params), (OUT, part.results), (WORK, part.loads or part.stores)) if used]
         inside = Statements(program, part, values, helpers).lines()
-        lines += [*block(f"static void {own}({', '.join(arrays) or 'void'})", inside), ""]
-        calls.append(f"{own}({', '.join(a.split()[-1] for a in arrays)});")
-    whole = CFunction(name, slots if 8 * slots > LARGEST_STACK else 0, "")
-    lines += [f"#define {name}_WORK {slots}", ""] if whole.work else []
-    own_array = [f"double work[{slots}];"] if slots and not whole.work else []
-    return replace(whole, text=text([*lines, *block(whole.head, [*own_array, *unused, *calls, "return 0;"])]))
+        if len(parts) > 1:
+            own = names.named(f"{name}_part{k}")
+            arrays = [a for a, used in ((IN, part.params), (OUT, part.results), (WORK, part.loads or part.stores)) if used]
+            lines += [*block(f"static void {own}({', '.join(arrays) or 'void'})", inside), ""]
+            inside = [f"{own}({', '.join(a.split()[-1] for a in arrays)});"]
+        body += inside
+    lines += [f"#define {name}_WORK {work}", ""] if work else []
+    lines += block(head(name, work), [*body, "return 0;"])
+    return CFunction(name, work, "\n".join(lines) + "\n")
 
 
 def calling(written: CFunction, fast: bool) -> list[str]:
@@ -125,7 +127,3 @@ def comment(lines: Sequence[str]) -> str:
 
 def block(head: str, body: Sequence[str]) -> list[str]:
     return [head, "{", *(INDENT + line for line in body), "}"]
-
-
-def text(lines: Sequence[str]) -> str:
-    return "\n".join(lines) + "\n"

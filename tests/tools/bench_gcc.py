@@ -25,20 +25,23 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from adcli.codegen.c.spelling import number, operation
 from adcli.codegen.machine.kernel import pointers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.notation import ATOM, Piece
 from adcli.lang.lower.frontend import parse
 
 ROWS = 1 << 15
 STRIDE = ROWS + 24
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fPIC"]
-SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-         "and": "&", "or": "|"}
-CALLS = {"max": "fmax", "min": "fmin", "abs": "fabs"}
+EAGER = {"and": "&", "or": "|"}
+"""Both sides are there already: && and || would be branches."""
+CALLS = {"max": "fmax", "min": "fmin"}
+"""With -ffast-math there is no NaN to tell these apart from ours."""
 
 
 class Line(NamedTuple):
@@ -112,35 +115,25 @@ def block(columns: int) -> np.ndarray:
 
 def c_source(program: Program) -> str:
     """The function f(X, O, rows, distance of columns) as C."""
-    names: dict[Atom, str] = {p.var: f"x{i}" for i, p in enumerate(program.params)}
+    names: dict[Atom, Piece] = {p.var: (f"x{i}", ATOM) for i, p in enumerate(program.params)}
+
+    def piece(a: Atom) -> Piece:
+        return number(a.value) if isinstance(a, Lit) else names[a]
     lines = [f"double x{i} = X[{i} * s + i];" for i in range(len(program.params))]
     for i, e in enumerate(program.equations):
-        names[e.outs[0]] = f"v{i}"
-        lines.append(f"{'_Bool' if e.op.truth else 'double'} v{i} = {c_operation(e, [c_atom(a, names) for a in e.args])};")
-    lines += [f"O[{i} * s + i] = {c_atom(r.atom, names)};" for i, r in enumerate(program.results)]
+        names[e.outs[0]] = (f"v{i}", ATOM)
+        lines.append(f"{'_Bool' if e.op.truth else 'double'} v{i} = {c_operation(e, [piece(a) for a in e.args])};")
+    lines += [f"O[{i} * s + i] = {piece(r.atom)[0]};" for i, r in enumerate(program.results)]
     return "\n".join([
         "#include <math.h>", "#include <stddef.h>",
         "void f(const double *restrict X, double *restrict O, ptrdiff_t n, ptrdiff_t s) {",
         "#pragma GCC ivdep", "for (ptrdiff_t i = 0; i < n; i++) {", *lines, "}}", ""])
 
 
-def c_operation(e: Equation, args: list[str]) -> str:
-    name = e.op.name
-    if name in SIGNS:
-        return f"{args[0]} {SIGNS[name]} {args[1]}"
-    if name == "select":
-        return f"{args[0]} ? {args[1]} : {args[2]}"
-    if name in ("neg", "not"):
-        return f"{'-' if name == 'neg' else '!'}{args[0]}"
-    return f"{CALLS.get(name) or e.op.libm or name}({', '.join(args)})"
-
-
-def c_atom(atom: Atom, names: dict[Atom, str]) -> str:
-    if not isinstance(atom, Lit):
-        return names[atom]
-    if math.isnan(atom.value):
-        return "NAN"
-    return f"({atom.value.hex()})" if math.isfinite(atom.value) else f"({'-' if atom.value < 0 else ''}INFINITY)"
+def c_operation(e: Equation, args: list[Piece]) -> str:
+    if e.op.name in EAGER:
+        return f" {EAGER[e.op.name]} ".join(text for text, _ in args)
+    return operation(e.op, args, CALLS.get(e.op.name))[0]
 
 
 def c_function(program: Program) -> Callable[..., None]:
