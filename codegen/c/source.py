@@ -56,14 +56,14 @@ class Statements(ScalarWriter):
     A truth value waits in an array of doubles as 1 or 0.
     """
 
-    def __init__(self, program: Program, part: ProgramPart, names: Mapping[Var, str], helpers: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, part: ProgramPart, names: dict[Var, str], helpers: Mapping[str, str]) -> None:
         kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
-        super().__init__(replace(program, equations=tuple(part.equations), results=tuple(kept)), "nested")
-        self.params, self.part, self.names, self.helpers = program.params, part, dict(names), helpers
+        super().__init__(replace(program, equations=tuple(part.equations), results=tuple(kept)), "nested", names)
+        self.part, self.helpers = part, helpers
 
     def lines(self) -> list[str]:
-        part = self.part
-        return [*(declared(self.params[i].var, self.names[self.params[i].var], f"in[{i}]") for i in part.params),
+        part, params = self.part, self.program.params
+        return [*(declared(params[i].var, self.names[params[i].var], f"in[{i}]") for i in part.params),
                 *(declared(var, self.names[var], f"work[{slot}]{' != 0.0' if var.truth else ''}") for var, slot in part.loads),
                 *(line for e in part.equations for line in self.equation(e)),
                 *(f"work[{slot}] = {self.names[var]};" for var, slot in part.stores),

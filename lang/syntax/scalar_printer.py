@@ -25,11 +25,11 @@ LONGEST_INLINE = 100
 
 
 class ScalarWriter:
-    """Writes the statements of one program in one style."""
+    """Writes the statements of one program in one style, with a name for every value in `names`."""
 
-    def __init__(self, program: Program, style: str) -> None:
+    def __init__(self, program: Program, style: str, names: dict[Var, str] | None = None) -> None:
         self.program, self.style = program, style
-        self.names = name_table(program)
+        self.names = name_table(program) if names is None else names
         self.uses = Counter(a for e in program.equations for a in e.args if isinstance(a, Var))
         self.uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
         self.results = {r.atom for r in program.results}
