@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # they find where a value ends
+from json.decoder import scanstring  # type: ignore[attr-defined]  # it finds where a text ends
 
 from adcli.command.options import ResultOptions
 from adcli.input.fields import COMMA, Fault
@@ -18,14 +18,12 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number
 from adcli.output.report import text
 from adcli.rows.rows import Table
-from adcli.rows.tables import SEPARATORS, field_pattern
+from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
 EMPTY = b'""'
 """An empty text, in a field and in JSON."""
-BLANK = re.compile(r"[ \t\n\r]*")
-VALUE = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 Texts = Callable[[Sequence[float]], list[str]]
 """The texts of a column of numbers."""
@@ -222,7 +220,7 @@ def slices(row: bytes) -> list[tuple[str, str]]:
     while words[at] != "}":
         name, at = scanstring(words, at + 1)
         start = past_blanks(words, words.index(":", at) + 1)
-        _, end = VALUE(words, start)
+        _, end = SCAN(words, start)
         found.append((name, words[start:end]))
         at = past_blanks(words, end)
         if words[at] == ",":
@@ -232,7 +230,7 @@ def slices(row: bytes) -> list[tuple[str, str]]:
 
 def past_blanks(words: str, at: int) -> int:
     """The place of what follows the blanks of JSON that stand here, if any."""
-    blanks = BLANK.match(words, at)
+    blanks = GAP.match(words, at)
     assert blanks is not None, "no blanks are blanks, too"
     return blanks.end()
 
