@@ -116,19 +116,22 @@ def handle(kind: str, i: int, file: Path, stack: contextlib.ExitStack) -> int | 
         case "a folder":
             return keep(os.open("/", os.O_RDONLY))
         case "not waited for":
-            ends = os.pipe()
-            keep(ends[i == 0])
-            os.set_blocking(ends[i > 0], False)
-            return keep(ends[i > 0])
+            read, write = os.pipe()
+            os.set_blocking(write if i else read, False)
+            if i == 0:
+                keep(write)
+                return keep(read)
+            threading.Thread(target=drained, args=(read,), daemon=True).start()
+            return keep(write)
         case _:
             main, own = os.openpty()
             threading.Thread(target=drained, args=(main,), daemon=True).start()
             return keep(own)
 
 
-def drained(terminal: int) -> None:
-    """What is written to a terminal is taken; once nobody has it open any more, it is closed."""
+def drained(other: int) -> None:
+    """What is written to the other end of a terminal or a pipe is taken; once nobody has that open any more, it is closed."""
     with contextlib.suppress(OSError):
-        while os.read(terminal, 1 << 16):
-            pass
-    os.close(terminal)
+        while os.read(other, 1 << 16):
+            time.sleep(0.001)   # so that the end which does not wait is full at times
+    os.close(other)
