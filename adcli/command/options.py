@@ -47,7 +47,7 @@ TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns",
 """Options about the rows of tables alone."""
 ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
-NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "status", "strict", "digits", "enclose")
+NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
 EMIT_OPTIONS = ("style", "lanes", "symbol")
 """Options about what is emitted."""
@@ -318,7 +318,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are proven right."),
         "enclose": option(TRUST, "--enclose", is_flag=True,
                           help="Guaranteed bounds instead of numbers: at a point, over a box (x=1±0.1) or over declared ranges."),
-        "status": option(TRUST, "--status", is_flag=True, help="Show the status: smooth, kink, jump, singular, pole, domain, …"),
+        "status": option(TRUST, "--status", is_flag=True,
+                         help="Show the status: smooth, kink, jump, singular, pole, domain, …; with --emit one more output."),
         "strict": option(TRUST, "--strict", is_flag=True, help="Exit 4 if a result is not smooth or not finite."),
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": option(OTHER, "--fast-math", is_flag=True,

@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from adcli.codegen.targets import TARGETS, EmitOptions
 from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
-from adcli.lang.ir import Atom, Lit, Program, substitute
+from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.status import with_status
 from adcli.output.streams import destination
 from adcli.output.version import __version__
 from adcli.task.shapes import shaped
@@ -32,7 +33,7 @@ def emit(task: Task, options: ResultOptions) -> None:
     check_options(options, options.emit)
     if task.signature.tensors:
         check_tensors(task, options.emit)
-    program = bound(task.program, task.seeds)
+    program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task)
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math)
     written = TARGETS[options.emit].emit(program, header(task, program, options), how)
@@ -64,6 +65,11 @@ def check_tensors(task: Task, target: str) -> None:
                       help="jvp --emit text and vjp --emit text write one sweep")
 
 
+def wanted(task: Task, status: bool) -> Program:
+    """What is written: the derivative, with its status as the last output where that is asked for."""
+    return simplify(with_status(task.program, task.primal, task.derivation.wrt)) if status else task.program
+
+
 def bound(program: Program, seeds: Mapping[str, float]) -> Program:
     """The program with seeds that were given as constants."""
     env: dict[Atom, Atom] = {p.var: Lit(seeds[p.name]) for p in program.params if p.name in seeds}
@@ -79,6 +85,7 @@ def header(task: Task, program: Program, options: ResultOptions) -> list[str]:
     return [f"adcli {__version__}: {task.verb.header} of {source}{mode}",
             f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
+            *([f"{program.results[-1].name}: {', '.join(f'{k} {level}' for k, level in enumerate(LEVELS))}"] if options.status else []),
             f"made by: {' '.join(map(typed, command(options)))}"]
 
 

@@ -37,7 +37,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.passes.simplify import simplify
     from adcli.task.derive import chosen
-    options.refuse(NUMBER_OPTIONS, "cannot be used with --pattern, which shows no numbers")
+    options.refuse([*NUMBER_OPTIONS, "status"], "cannot be used with --pattern, which shows no numbers")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
     options.refuse(EMIT_OPTIONS, "needs --emit TARGET")
     primal = simplify(chosen(parse_source(request.source), request.of))

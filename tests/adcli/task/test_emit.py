@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from adcli.lang.ir import LEVELS
 from command import adcli, succeeds
 from places import WORKED
 
@@ -118,6 +119,23 @@ def test_emitted_text_computes_what_the_verb_does(verb, seeds, style):
     given = {"jvp": ["--tangent", "x=1,y=0.5"], "vjp": ["--cotangent", "v=2"]}.get(verb, [])
     expected = succeeds(verb, "f.ad", "--at", "x=2,y=5", *given).out
     assert succeeds("eval", "-", "--at", f"x=2,y=5{seeds}", stdin=text).out == expected
+
+
+@pytest.mark.parametrize("verb, formula, at, seeds", [
+    ("eval", "v = sqrt(x)*abs(y)", "x=1,y=0", []), ("grad", "v = sqrt(x)*abs(y)", "x=0,y=1", []),
+    ("grad", "v = sqrt(x)**2 + y", "x=0,y=1", []), ("hessian", "v = log(x)/y", "x=1,y=0", []),
+    ("jvp", "v = sqrt(x)*floor(y)", "x=0,y=1", ["--tangent", "y=1"]), ("vjp", "v = x*y", "x=2,y=1", ["--cotangent", "v=2"]),
+    ("grad", "status = log(x)", "x=-1", []), ("eval", "input x(N); y(i) = relu(x(i))", "x=[1,0]", []),
+    ("grad", "input x(N); v +=! sqrt(x(i))", "x=[1,-1]", [])])
+def test_the_status_is_an_output_where_it_is_asked_for(verb, formula, at, seeds):
+    """In the emitted program the worst level as a number, which its comment explains."""
+    text = succeeds(verb, "-e", formula, *seeds, "--emit", "text", "--status").data
+    assert b": 0 smooth, 1 kink, 2 jump, 3 singular, 4 pole, 5 domain, 6 indeterminate\n" in text
+    expected = succeeds(verb, "-e", formula, "--at", at, *seeds, "--status", "-q").out.splitlines()
+    numbers = succeeds("eval", "-", "--at", at, "-q", stdin=text).out.splitlines()
+    assert numbers[:-1] == expected[:-1]
+    (name, word), (same, level) = expected[-1].split(" = "), numbers[-1].split(" = ")
+    assert (name, word) == (same, LEVELS[int(float(level))])
 
 
 def test_composition_gives_a_hessian_vector_product():
