@@ -85,7 +85,8 @@ def header(task: Task, program: Program, options: ResultOptions) -> list[str]:
     return [f"adcli {__version__}: {task.verb.header} of {source}{mode}",
             f"outputs: {', '.join(shaped(r.name, r.atom) for r in program.results)}",
             f"inputs: {', '.join(shaped(p.name, p.var) for p in program.params) or 'none'}",
-            *([f"{program.results[-1].name}: {', '.join(f'{k} {level}' for k, level in enumerate(LEVELS))}"] if options.status else []),
+            *([f"{program.results[-1].name}: {', '.join(f'{i} {level}' for i, level in enumerate(LEVELS))}"]
+              if options.status else []),
             f"made by: {' '.join(map(typed, command(options)))}"]
 
 

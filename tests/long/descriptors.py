@@ -118,15 +118,19 @@ def handle(kind: str, i: int, file: Path, stack: contextlib.ExitStack) -> int | 
         case "not waited for":
             read, write = os.pipe()
             os.set_blocking(write if i else read, False)
-            if i == 0:
-                keep(write)
-                return keep(read)
-            threading.Thread(target=drained, args=(read,), daemon=True).start()
-            return keep(write)
+            other, own = (write, read) if i == 0 else (read, write)
+            threading.Thread(target=closed_later if i == 0 else drained, args=(other,), daemon=True).start()
+            return keep(own)
         case _:
             main, own = os.openpty()
             threading.Thread(target=drained, args=(main,), daemon=True).start()
             return keep(own)
+
+
+def closed_later(other: int) -> None:
+    """Nothing is written to the other end for a while, then it is closed."""
+    time.sleep(0.2)
+    os.close(other)
 
 
 def drained(other: int) -> None:
