@@ -27,14 +27,15 @@ ones cannot select on x86; and everywhere pointers without a type, which LLVM 14
 class EmitOptions:
     """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below.
 
-    `fast` licenses a compiler to round otherwise. AdError for a style or a number of lanes that there is not, and for a name that
-    C or its library has another use for.
+    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C. AdError for a style or a number of
+    lanes that there is not, and for a name that C or its library has another use for.
     """
 
     style: str = "nested"
     lanes: int = 1
     name: str = "kernel"
     fast: bool = False
+    precision: str = "double"
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
@@ -67,17 +68,19 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import calling, comment, source
+    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.rows.expand import for_machine
-    written = source(for_machine(program), options.name, options.fast)
+    written = source(for_machine(program), options.name, options.fast, precision=PRECISIONS[options.precision])
     return comment([*header, *calling(written, options.fast)]) + written.text
 
 
 def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.header import declarations
     from adcli.codegen.c.source import comment, source
+    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.rows.expand import for_machine
     program = for_machine(program)
-    return comment(header) + declarations(program, source(program, options.name))
+    return comment(header) + declarations(program, source(program, options.name, precision=PRECISIONS[options.precision]))
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -132,8 +135,8 @@ def commented(lines: Sequence[str], mark: str) -> str:
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("text", ".ad", "the program, readable again", text, ("style",)),
-    Target("c", ".c", "a function of C99", c, ("symbol", "fast_math")),
-    Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol",)),
+    Target("c", ".c", "a function of C99", c, ("symbol", "precision", "fast_math")),
+    Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision")),
     Target("llvm", ".ll", "verified LLVM IR", llvm),
     Target("asm", ".s", "assembly", assembly),
     Target("object", ".o", "an object file", object_file),

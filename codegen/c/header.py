@@ -16,6 +16,7 @@ C and C++ read it; the function's own file does not need it.
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,15 +33,15 @@ Entry = tuple[int, int, int]
 def declarations(program: Program, function: CFunction) -> str:
     """The header of a program's function, without its comment. C++ has no `restrict`, which makes no other function."""
     name, ins, outs = function.name, program.params, program.results
-    defaults = ["(double)NAN" if p.default is None else number(p.default)[0] for p in ins]
+    defaults = [number(math.nan if p.default is None else p.default, function.precision)[0] for p in ins]
     lines = [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
              *([f"#define {name}_WORK {function.work}"] if function.work else []), "",
              *array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
              *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
-             *array("double", f"{name}_defaults", defaults),
+             *array(function.precision.type, f"{name}_defaults", defaults),
              *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
                for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
-    maths = ["#include <math.h>", ""] if "(double)NAN" in defaults else []
+    maths = ["#include <math.h>", ""] if any(p.default is None for p in ins) else []
     head = function.head.replace("restrict ", "")
     return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", *maths, *lines, "",
                       "#ifdef __cplusplus", 'extern "C"', "#endif", f"{head};", "", "#endif", ""])

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.codegen.c.spelling import HELPERS, CNames, number, operation
+from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function, number, operation
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.syntax.scalar_printer import ScalarWriter
@@ -30,8 +31,6 @@ PART_SIZE = 1_000
 FAST_MATH = ("#ifdef __FAST_MATH__",
              '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',
              "#endif", "")
-IN, OUT, WORK = "const double *restrict in", "double *restrict out", "double *restrict work"
-
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
@@ -39,15 +38,23 @@ class CFunction:
 
     name: str
     work: int
+    precision: Precision
     text: str
 
     @property
     def head(self) -> str:
-        return head(self.name, self.work)
+        return head(self.name, self.work, self.precision)
 
 
-def head(name: str, work: int) -> str:
-    return f"int {name}_work({IN}, {OUT}, {WORK})" if work else f"int {name}({IN}, {OUT})"
+def head(name: str, work: int, precision: Precision) -> str:
+    arrays = parameters(precision)
+    return f"int {name}_work({', '.join(arrays)})" if work else f"int {name}({', '.join(arrays[:2])})"
+
+
+def parameters(precision: Precision) -> list[str]:
+    """What a function can take."""
+    return [f"{kind} *restrict {array}" for kind, array in
+            ((f"const {precision.type}", "in"), (precision.type, "out"), (precision.type, "work"))]
 
 
 class Statements(ScalarWriter):
@@ -56,37 +63,41 @@ class Statements(ScalarWriter):
     A truth value waits in an array of doubles as 1 or 0.
     """
 
-    def __init__(self, program: Program, part: ProgramPart, names: dict[Var, str], helpers: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, part: ProgramPart, names: dict[Var, str], helpers: Mapping[str, str],
+                 precision: Precision) -> None:
         kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
         super().__init__(replace(program, equations=tuple(part.equations), results=tuple(kept)), "nested", names)
-        self.part, self.helpers = part, helpers
+        self.part, self.helpers, self.precision = part, helpers, precision
 
     def lines(self) -> list[str]:
-        part, params = self.part, self.program.params
-        return [*(declared(params[i].var, self.names[params[i].var], f"in[{i}]") for i in part.params),
-                *(declared(var, self.names[var], f"work[{slot}]{' != 0.0' if var.truth else ''}") for var, slot in part.loads),
+        part, params, zero = self.part, self.program.params, number(0.0, self.precision)[0]
+        return [*(self.declared(params[i].var, f"in[{i}]") for i in part.params),
+                *(self.declared(var, f"work[{slot}]{f' != {zero}' if var.truth else ''}") for var, slot in part.loads),
                 *(line for e in part.equations for line in self.equation(e)),
-                *(f"work[{slot}] = {self.names[var]};" for var, slot in part.stores),
+                *(f"work[{slot}] = {f'({self.precision.type})' if var.truth else ''}{self.names[var]};" for var, slot in part.stores),
                 *(f"out[{i}] = {self.piece(atom)[0]};" for i, atom in part.results)]
 
     def assignment(self, e: Equation, text: str) -> str:
-        return declared(e.outs[0], self.names[e.outs[0]], text)
+        return self.declared(e.outs[0], text)
+
+    def declared(self, var: Var, text: str) -> str:
+        return f"const {'int' if var.truth else self.precision.type} {self.names[var]} = {text};"
 
     def operation(self, e: Equation) -> Piece:
-        return operation(e.op, [self.piece(a) for a in e.args], self.helpers.get(e.op.name))
+        try:
+            return operation(e.op, [self.piece(a) for a in e.args], self.helpers.get(e.op.name), self.precision)
+        except AdError as cannot:
+            raise AdError(cannot.message, e.span, "leave out --precision", self.program.source) from None
 
     def piece(self, atom: Atom) -> Piece:
         if isinstance(atom, Lit):
-            return number(atom.value)
+            return number(atom.value, self.precision)
         return self.inline.pop(atom, None) or (self.names[atom], ATOM)
 
 
-def declared(var: Var, name: str, text: str) -> str:
-    return f"const {'int' if var.truth else 'double'} {name} = {text};"
-
-
-def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE) -> CFunction:
-    """The program as C99: a function `name`, an identifier; of more than `size` equations one that calls others."""
+def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZE, precision: Precision = DOUBLE) -> CFunction:
+    """The program as C99: a function `name`, an identifier; of more than `size` equations one that calls others. AdError where
+    a constant is no number of the precision."""
     program = expand(program, DEFINITIONS)
     parts, slots = cut(program, size)
     names = CNames((name, f"{name}_work", f"{name}_WORK"))
@@ -94,28 +105,29 @@ def source(program: Program, name: str, fast: bool = False, size: int = PART_SIZ
     values = {var: names.named(text) for var, text in name_table(program).items()}
     lines = ["#include <math.h>", "", *(() if fast else FAST_MATH)]
     for op, helper in helpers.items():
-        lines += [*(line.replace("NAME", helper) for line in HELPERS[op]), ""]
-    work = slots if 8 * slots > LARGEST_STACK else 0
-    body = [f"double work[{slots}];"] if slots and not work else []
+        lines += [*helper_function(HELPERS[op], helper, precision), ""]
+    work = slots if slots * precision.bytes > LARGEST_STACK else 0
+    body = [f"{precision.type} work[{slots}];"] if slots and not work else []
     body += [f"(void){array};" for array, used in (("in", any(p.params for p in parts)), ("out", program.results)) if not used]
     for k, part in enumerate(parts):
-        inside = Statements(program, part, values, helpers).lines()
+        inside = Statements(program, part, values, helpers, precision).lines()
         if len(parts) > 1:
             own = names.named(f"{name}_part{k}")
-            arrays = [a for a, used in ((IN, part.params), (OUT, part.results), (WORK, part.loads or part.stores)) if used]
+            arrays = [a for a, used in zip(parameters(precision), (part.params, part.results, part.loads or part.stores),
+                                           strict=True) if used]
             lines += [*block(f"static void {own}({', '.join(arrays) or 'void'})", inside), ""]
             inside = [f"{own}({', '.join(a.split()[-1] for a in arrays)});"]
         body += inside
     lines += [f"#define {name}_WORK {work}", ""] if work else []
-    lines += block(head(name, work), [*body, "return 0;"])
-    return CFunction(name, work, "\n".join(lines) + "\n")
+    lines += block(head(name, work, precision), [*body, "return 0;"])
+    return CFunction(name, work, precision, "\n".join(lines) + "\n")
 
 
 def calling(written: CFunction, fast: bool) -> list[str]:
     """How the function is called and compiled, for the comment in front of it."""
     return [f"call: {written.head}; it returns 0",
             "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
-            *([f"work: {written.name}_WORK doubles that no other call uses meanwhile"] if written.work else []),
+            *([f"work: {written.name}_WORK {written.precision.type}s that no other call uses meanwhile"] if written.work else []),
             f"compile: cc -std=c99 -O2{'' if fast else ' -ffp-contract=off'}, and link with -lm"]
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+import struct
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from adcli.lang.ir import Primitive
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.notation import INFIX as LANGUAGE
@@ -20,15 +24,57 @@ INFIX = {name: level for name, (_, level) in LANGUAGE.items() if name != "pow"}
 """Binary operators by their operation: the levels are those of our language, whose order C shares."""
 
 HELPERS = {
-    "max": ("static double NAME(double x, double y)", "{",
+    "max": ("static REAL NAME(REAL x, REAL y)", "{",
             "    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */",
-            "    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;", "}"),
-    "min": ("static double NAME(double x, double y)", "{",
+            "    return x > y ? x : y > x ? y : x == y && x != ZERO ? x : x + y;", "}"),
+    "min": ("static REAL NAME(REAL x, REAL y)", "{",
             "    /* the smaller; NaN where one is NaN; -0.0 is below 0.0 */",
-            "    return x < y ? x : y < x ? y : x == y && x != 0.0 ? x : -(-x - y);", "}"),
+            "    return x < y ? x : y < x ? y : x == y && x != ZERO ? x : -(-x - y);", "}"),
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
 only if both are, and a sum with NaN is NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A precision as C has it: its type, and what ends literals and the names of functions; `code` is its letter in `struct`,
+    `digits` are the bits of its significand, `smallest` is its smallest normal number."""
+
+    name: str
+    type: str
+    suffix: str
+    code: str
+    digits: int
+    smallest: float
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of a number."""
+        return struct.calcsize(self.code)
+
+    def nearest(self, value: float) -> float:
+        """The number of this precision that is nearest. The smallest normal double, where rules tell numbers that keep their
+        digits from those that do not, is the smallest normal number. AdError where only infinity or zero is near."""
+        if value == DOUBLE.smallest:
+            return self.smallest
+        try:
+            found: float = struct.unpack(self.code, struct.pack(self.code, value))[0]
+        except OverflowError:
+            found = math.inf
+        if math.isinf(found) != math.isinf(value) or (found == 0) != (value == 0):
+            raise AdError(f"{value!r} is too {'large' if found else 'small'} for a number of {self.name} precision")
+        return found
+
+
+DOUBLE = Precision("double", "double", "", "d", 53, sys.float_info.min)
+SINGLE = Precision("single", "float", "f", "f", 24, 2.0 ** -126)
+PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}
+
+
+def helper_function(template: Sequence[str], name: str, precision: Precision) -> list[str]:
+    """The text of a function of our own."""
+    zero = number(0.0, precision)[0]
+    return [line.replace("NAME", name).replace("REAL", precision.type).replace("ZERO", zero) for line in template]
 
 
 def words(text: str) -> frozenset[str]:
@@ -52,7 +98,7 @@ ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan near
 rint round scalbln scalbn signbit significand sin sinh sqrt tan tanh tgamma trunc y0 y1 yn acosh asinh atanh cbrt drem finite
 exp10 pow10 sincos scalb abs
 """)
-"""The names of <math.h>, standard and customary."""
+"""The names of <math.h>, standard and customary; with an f or an l behind them they are those of other precisions."""
 CONSTANTS = re.compile(r"[A-Z][A-Z0-9_]*")
 """Names that headers may give a meaning: NAN, INFINITY, M_PI, I."""
 
@@ -61,7 +107,7 @@ class CNames(Names):
     """Names of C in use: a value keeps its own where C can have it."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        super().__init__((*KEYWORDS, *MATHS, *taken))
+        super().__init__((*KEYWORDS, *MATHS, *(f"{name}{kind}" for name in MATHS for kind in "fl"), *taken))
 
     def named(self, hint: str) -> str:
         """A name that C can have and that is free, close to the hint."""
@@ -96,19 +142,20 @@ def ascii_letters(character: str) -> str:
     return words[-1].lower() if words[:1] == ["GREEK"] and "LETTER" in words else "_"
 
 
-def number(value: float) -> Piece:
-    """A constant of type double: short where decimals are exact, else hexadecimal, so that every compiler has the same bits."""
+def number(value: float, precision: Precision = DOUBLE) -> Piece:
+    """A constant: short where decimals are exact, else hexadecimal, so that every compiler has the same bits."""
     if math.isnan(value):
-        return "(double)NAN", UNARY
+        return f"({precision.type})NAN", UNARY
     if math.isinf(value):
-        return ("(double)INFINITY" if value > 0 else "-(double)INFINITY"), UNARY
+        return f"{'' if value > 0 else '-'}({precision.type})INFINITY", UNARY
+    value = precision.nearest(value)
     text = repr(value)
-    if not (abs(value) < 2.0 ** 53 and value * 8 == math.floor(value * 8)) or "e" in text:
+    if not (abs(value) < 2.0 ** precision.digits and value * 8 == math.floor(value * 8)) or "e" in text:
         text = re.sub(r"\.?0*p", "p", value.hex())
-    return text, UNARY if text.startswith("-") else ATOM
+    return text + precision.suffix, UNARY if text.startswith("-") else ATOM
 
 
-def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None) -> Piece:
+def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None, precision: Precision = DOUBLE) -> Piece:
     """An operation on pieces; `helper` is the function for one that C has not."""
     if helper is not None:
         return call(helper, parts)
@@ -119,7 +166,7 @@ def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None) 
     assert op.c is not None, op.name
     level = INFIX.get(op.name)
     if level is None:
-        return call(op.c, parts)
+        return call(op.c + precision.suffix, parts)
     left, right = (SUM, SUM) if level == COMPARISON else (level, level + 1)
     if level < COMPARISON:   # compilers warn where && stands in || without parentheses
         left = right = COMPARISON

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from adcli.codegen.c.source import PART_SIZE, source
+from adcli.codegen.c.spelling import DOUBLE, Precision
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.ir import Program
 
@@ -18,19 +19,20 @@ Point = Sequence[float]
 
 
 def run_in_c(folder: pathlib.Path, programs: Sequence[tuple[Program, Sequence[Point]]],
-             size: int = PART_SIZE) -> list[list[list[float]]]:
+             size: int = PART_SIZE, precision: Precision = DOUBLE) -> list[list[list[float]]]:
     """The results of each program at each of its points, inputs in order. No warning is forgiven, and no call of a function is
     computed by the compiler, whose maths library is another one."""
-    written = [source(for_machine(program), f"f{k}", size=size).text for k, (program, _) in enumerate(programs)]
+    written = [source(for_machine(program), f"f{k}", size=size, precision=precision).text for k, (program, _) in enumerate(programs)]
     width = max((max(len(p.params), len(p.results)) for p, _ in programs), default=1)
     cases = [f"case {k}: ok = f{k}(in, out) == 0; n = {len(p.results)}; break;" for k, (p, _) in enumerate(programs)]
     sizes = ", ".join(str(len(p.params)) for p, _ in programs)
+    scanned = "%la" if precision is DOUBLE else "%a"
     main = ["#include <stdio.h>", f"static const int sizes[] = {{{sizes}}};", "int main(void)", "{",
-            f"    static double in[{width + 1}], out[{width + 1}];", "    int k, n = 0, ok = 0;",
+            f"    static {precision.type} in[{width + 1}], out[{width + 1}];", "    int k, n = 0, ok = 0;",
             '    while (scanf("%d", &k) == 1) {',
-            '        for (n = 0; n < sizes[k]; n++) if (scanf("%la", &in[n]) != 1) return 1;',
+            f'        for (n = 0; n < sizes[k]; n++) if (scanf("{scanned}", &in[n]) != 1) return 1;',
             "        switch (k) {", *cases, "        default: return 1;", "        }", "        if (!ok) return 1;",
-            '        for (int i = 0; i < n; i++) printf("%a ", out[i]);', '        printf("\\n");', "    }", "    return 0;", "}"]
+            '        for (int i = 0; i < n; i++) printf("%a ", (double)out[i]);', '        printf("\\n");', "    }", "    return 0;", "}"]
     (folder / "all.c").write_text("\n".join([*written, *main, ""]))
     subprocess.run([str(CC), *WARNINGS, "-fno-builtin", *SANITIZERS, "all.c", "-o", "all", "-lm"], cwd=folder, check=True)
     given = "".join(f"{k} {' '.join(map(hexadecimal, at))}\n" for k, (_, points) in enumerate(programs) for at in points)

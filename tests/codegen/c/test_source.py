@@ -5,14 +5,17 @@ import itertools
 import math
 import pathlib
 import subprocess
+from collections.abc import Iterator, Sequence
 
 import pytest
 from adcli.codegen.c import source as c_source
 from adcli.codegen.c.source import comment, source
+from adcli.codegen.c.spelling import SINGLE
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import Program
+from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import same
@@ -45,20 +48,66 @@ def test_the_corpus_has_the_bits_of_machine_code(tmp_path) -> None:
     agree(programs, tmp_path)
 
 
+def of_operation(op: Primitive) -> Program:
+    """The value of a row of the table, of three arguments where it takes any number."""
+    reals = [f"x{i}" for i in range(3 if op.variadic else op.arity) if i not in op.static]
+    args = ["2" if i in op.static else f"(x{i} > 0)" if op.kind(i) == "t" else f"x{i}" for i in range(max(len(reals), op.arity))]
+    call = f"{op.spelled or op.name}({', '.join(args)})"
+    return parse(f"input {', '.join(reals)}\nz = {call} ? 1 : 0" if op.truth else f"input {', '.join(reals)}\nz = {call}")
+
+
+def special_points(program: Program, values: Sequence[float]) -> list[list[float]]:
+    return list(map(list, itertools.product(values, repeat=len(program.params))))
+
+
 def test_every_operation_at_special_points(tmp_path: pathlib.Path) -> None:
     """Values of all rows of the table, the extrema of several arguments too."""
     programs = []
     for op in TABLE.values():
-        if op.name == "dup":
-            continue
-        reals = [f"x{i}" for i in range(3 if op.variadic else op.arity) if i not in op.static]
-        args = ["2" if i in op.static else f"(x{i} > 0)" if op.kind(i) == "t" else f"x{i}"
-                for i in range(max(len(reals), op.arity))]
-        call = f"{op.spelled or op.name}({', '.join(args)})"
-        program = parse(f"input {', '.join(reals)}\nz = {call} ? 1 : 0" if op.truth else f"input {', '.join(reals)}\nz = {call}")
-        some = SPECIAL if len(reals) < 3 else (0.0, -0.0, 1.0, -2.0, 1e300, math.inf, math.nan)
-        programs.append((program, list(map(list, itertools.product(some, repeat=len(reals))))))
+        if op.name != "dup":
+            program = of_operation(op)
+            some = SPECIAL if len(program.params) < 3 else (0.0, -0.0, 1.0, -2.0, 1e300, math.inf, math.nan)
+            programs.append((program, special_points(program, some)))
     agree(programs, tmp_path)
+
+
+def test_every_operation_in_single_precision(tmp_path: pathlib.Path) -> None:
+    """Values and gradients of all rows keep the digits that single precision has, by the reference in double."""
+    r, programs = drawn("test_every_operation_in_single_precision"), []
+    for op in TABLE.values():
+        if op.name != "dup" and not op.truth:
+            program = gradient(of_operation(op))
+            points = [[SINGLE.nearest(r.choice((-1, 1)) * 10 ** r.uniform(-3, 1.5)) for _ in program.params] for _ in range(20)]
+            programs.append((program, [*points, *special_points(program, (0.0, -0.0, -2.0, math.inf, math.nan))]))
+    found = run_in_c(tmp_path, programs, precision=SINGLE)
+    wrong = [(program.results[0].name, at, name, want, have) for (program, points), rows in zip(programs, found, strict=True)
+             for at, row in zip(points, rows, strict=True) for name, want, have in wrong_in_single(program, at, row)]
+    assert not wrong, wrong[:3]
+
+
+def wrong_in_single(program: Program, at: list[float], found: list[float]) -> Iterator[tuple[str, float, float]]:
+    """The results that are further from the reference than 8 units of single precision, plus what moving an input by half a unit
+    does, name by name. Small numbers underflow."""
+    point = dict(zip([p.name for p in program.params], at, strict=True))
+    wanted = evaluate(program, point, FLOAT)
+    moved = [evaluate(program, {**point, name: x * (1 + 2.0 ** -24)}, FLOAT) for name, x in point.items()]
+    for r, have in zip(program.results, found, strict=True):
+        want = wanted[r.name]
+        if math.isfinite(want) and math.isfinite(have):
+            unit = max(2.0 ** -149, math.ldexp(1.0, math.frexp(want)[1] - 24))
+            near = sum(abs(other[r.name] - want) for other in moved if math.isfinite(other[r.name]))
+            if abs(want - have) > 8 * (unit + near):
+                yield r.name, want, have
+        elif not same(want, have) and not (math.isinf(have) and abs(want) > 3e38):
+            yield r.name, want, have
+
+
+def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -> None:
+    for text, said in (("v = x\nw = v * 1e300", "1e+300 is too large for a number of single precision"),
+                       ("v = x\nw = v + 1e-50", "1e-50 is too small for a number of single precision")):
+        with pytest.raises(AdError) as error:
+            source(parse(text), "f", precision=SINGLE)
+        assert (error.value.message, error.value.line) == (said, 2)
 
 
 def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:
