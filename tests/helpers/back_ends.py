@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import math
+import pathlib
 import struct
+import tempfile
+from collections.abc import Sequence
 
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
@@ -11,6 +14,7 @@ from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.passes.status import with_status
+from c_programs import run_in_c
 
 MODES = ("forward", "reverse")
 BACK_ENDS = ("reference", "native")
@@ -20,8 +24,14 @@ def values(program: Program, points: list[dict[str, float]], back_end: str) -> l
     """The results of a program at points."""
     if back_end == "reference":
         return [evaluate(program, at, FLOAT) for at in points]
-    kernel = compile_program(for_machine(program))
-    columns = run(kernel, [[at[p.name] for at in points] for p in program.params], rows=len(points))
+    columns: Sequence[Sequence[float]]
+    if back_end == "c":
+        with tempfile.TemporaryDirectory() as folder:
+            found = run_in_c(pathlib.Path(folder), [(program, [[at[p.name] for p in program.params] for at in points])])[0]
+        columns = list(zip(*found, strict=True))
+    else:
+        kernel = compile_program(for_machine(program))
+        columns = run(kernel, [[at[p.name] for at in points] for p in program.params], rows=len(points))
     return [{r.name: c[i] for r, c in zip(program.results, columns, strict=True)} for i in range(len(points))]
 
 

@@ -17,8 +17,9 @@ from harness import Command, Finding, Tell, announce
 from typical_runs import RUNS, Ended, Place, expected, tried
 
 ABOUT = "little memory, few files, no threads, no executable memory, odd environments: an answer or a clean message"
-NO_PYTHON = re.compile("Fatal Python error: .*init|error while loading shared libraries|cannot allocate memory in static TLS")
-"""What is said where Python itself does not start."""
+NO_PYTHON = re.compile("Fatal Python error: .*init|error while loading shared libraries|cannot allocate memory in static TLS"
+                       r'|\(most recent call last\):\n  File "<string>", line \d+, in <module>\nMemoryError')
+"""What is said where Python itself, or the text that begins a run here, does not get as far as our code."""
 NO_ALLOCATION = "no memory at allocation"
 
 

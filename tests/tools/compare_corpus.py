@@ -2,11 +2,11 @@
 """Every program of a corpus of JSON files against its references in multiple precision; prints a table, exit 1 on a miss.
 
     python tests/tools/compare_corpus.py tests/data                    the programs kept here (see tests/data/README.md)
-    python tests/tools/compare_corpus.py FOLDER [--hessians] [--only NAME]
+    python tests/tools/compare_corpus.py FOLDER [--hessians] [--c] [--only NAME]
 
 For every case: value and gradient by forward and by reverse mode, native and (up to 3,000 operations) in the reference
 evaluator, at every point; with --hessians the second derivatives too; then the sparse Jacobian and the Hessian of every output
-in the modes that cost least. The rule: |x - ref| <= max(1e-12·|ref|, 10·bound), where
+in the modes that cost least; with --c the reverse gradient as C too, under sanitizers. The rule: |x - ref| <= max(1e-12·|ref|, 10·bound), where
 `bound` is the absolute error that a case states for entries lost to cancellation, and 1e-11 for second derivatives.
 """
 from __future__ import annotations
@@ -57,7 +57,7 @@ def entries(reference: dict[str, Any], hessians: bool) -> Iterator[tuple[str, st
                 yield v, f"d2{v}_d{x}_d{y}", float(text), allowed(float(text), 1e-11, bound)
 
 
-def misses(case: dict[str, Any], hessians: bool) -> Iterator[str]:
+def misses(case: dict[str, Any], hessians: bool, in_c: bool) -> Iterator[str]:
     """What is wrong with a case, as lines."""
     program = parse(case["program"], case["id"])
     if [p.name for p in program.params] != case["inputs"] or [r.name for r in program.results] != case["outputs"]:
@@ -68,6 +68,8 @@ def misses(case: dict[str, Any], hessians: bool) -> Iterator[str]:
         derivative = gradient(program, mode=mode, order=2 if second else 1)
         for back_end in BACK_ENDS if case["n_ops"] <= LONGEST else ("native",):
             yield from compare(case, derivative, back_end, second, f"{mode}, {back_end}")
+    if in_c:
+        yield from compare(case, gradient(program, mode="reverse"), "c", False, "reverse, C")
     yield from compare(case, jacobian(program, zeros=False), "native", False, "jacobian")
     for v in case["outputs"] if second else ():
         yield from compare(case, hessian(program, of=[v], zeros=False), "native", True, "hessian", v)
@@ -87,6 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--hessians", action="store_true", help="second derivatives too")
+    parser.add_argument("--c", action="store_true", help="gradients as C too")
     parser.add_argument("--only", default="", help="cases whose id contains this")
     args = parser.parse_args()
     count: Counter[str] = Counter()
@@ -98,7 +101,7 @@ def main() -> int:
         count[family] += 1
         count["points"] += len(case["points"])
         try:
-            wrong = list(misses(case, args.hessians))
+            wrong = list(misses(case, args.hessians, args.c))
         except AdError as error:
             wrong = [str(error)]
         if wrong:
