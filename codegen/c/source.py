@@ -70,11 +70,12 @@ class Statements(ScalarWriter):
         self.part, self.helpers, self.precision = part, helpers, precision
 
     def lines(self) -> list[str]:
-        part, params, zero = self.part, self.program.params, number(0.0, self.precision)[0]
+        part, params = self.part, self.program.params
+        truth, zero = f"({self.precision.type})", number(0.0, self.precision)[0]
         return [*(self.declared(params[i].var, f"in[{i}]") for i in part.params),
                 *(self.declared(var, f"work[{slot}]{f' != {zero}' if var.truth else ''}") for var, slot in part.loads),
                 *(line for e in part.equations for line in self.equation(e)),
-                *(f"work[{slot}] = {f'({self.precision.type})' if var.truth else ''}{self.names[var]};" for var, slot in part.stores),
+                *(f"work[{slot}] = {truth if var.truth else ''}{self.names[var]};" for var, slot in part.stores),
                 *(f"out[{i}] = {self.piece(atom)[0]};" for i, atom in part.results)]
 
     def assignment(self, e: Equation, text: str) -> str:

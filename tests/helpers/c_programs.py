@@ -22,7 +22,8 @@ def run_in_c(folder: pathlib.Path, programs: Sequence[tuple[Program, Sequence[Po
              size: int = PART_SIZE, precision: Precision = DOUBLE) -> list[list[list[float]]]:
     """The results of each program at each of its points, inputs in order. No warning is forgiven, and no call of a function is
     computed by the compiler, whose maths library is another one."""
-    written = [source(for_machine(program), f"f{k}", size=size, precision=precision).text for k, (program, _) in enumerate(programs)]
+    written = [source(for_machine(program), f"f{k}", size=size, precision=precision).text
+               for k, (program, _) in enumerate(programs)]
     width = max((max(len(p.params), len(p.results)) for p, _ in programs), default=1)
     cases = [f"case {k}: ok = f{k}(in, out) == 0; n = {len(p.results)}; break;" for k, (p, _) in enumerate(programs)]
     sizes = ", ".join(str(len(p.params)) for p, _ in programs)
@@ -32,7 +33,8 @@ def run_in_c(folder: pathlib.Path, programs: Sequence[tuple[Program, Sequence[Po
             '    while (scanf("%d", &k) == 1) {',
             f'        for (n = 0; n < sizes[k]; n++) if (scanf("{scanned}", &in[n]) != 1) return 1;',
             "        switch (k) {", *cases, "        default: return 1;", "        }", "        if (!ok) return 1;",
-            '        for (int i = 0; i < n; i++) printf("%a ", (double)out[i]);', '        printf("\\n");', "    }", "    return 0;", "}"]
+            '        for (int i = 0; i < n; i++) printf("%a ", (double)out[i]);',
+            '        printf("\\n");', "    }", "    return 0;", "}"]
     (folder / "all.c").write_text("\n".join([*written, *main, ""]))
     subprocess.run([str(CC), *WARNINGS, "-fno-builtin", *SANITIZERS, "all.c", "-o", "all", "-lm"], cwd=folder, check=True)
     given = "".join(f"{k} {' '.join(map(hexadecimal, at))}\n" for k, (_, points) in enumerate(programs) for at in points)

@@ -6,8 +6,9 @@
 
 For every case: value and gradient by forward and by reverse mode, native and (up to 3,000 operations) in the reference
 evaluator, at every point; with --hessians the second derivatives too; then the sparse Jacobian and the Hessian of every output
-in the modes that cost least; with --c the reverse gradient as C too, under sanitizers. The rule: |x - ref| <= max(1e-12·|ref|, 10·bound), where
-`bound` is the absolute error that a case states for entries lost to cancellation, and 1e-11 for second derivatives.
+in the modes that cost least; with --c the reverse gradient as C too, under sanitizers. The rule:
+|x - ref| <= max(1e-12·|ref|, 10·bound), where `bound` is the absolute error that a case states for entries lost to cancellation,
+and 1e-11 for second derivatives.
 """
 from __future__ import annotations
 
