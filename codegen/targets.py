@@ -27,7 +27,8 @@ ones cannot select on x86; and everywhere pointers without a type, which LLVM 14
 class EmitOptions:
     """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below.
 
-    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C. AdError for a style or a number of
+    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C; `main` makes its
+    function a program. AdError for a style or a number of
     lanes that there is not, and for a name that C or its library has another use for.
     """
 
@@ -36,6 +37,7 @@ class EmitOptions:
     name: str = "kernel"
     fast: bool = False
     precision: str = "double"
+    main: bool = False
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
@@ -70,8 +72,13 @@ def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import calling, comment, source
     from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.rows.expand import for_machine
-    written = source(for_machine(program), options.name, options.fast, precision=PRECISIONS[options.precision])
-    return comment([*header, *calling(written, options.fast)]) + written.text
+    program = for_machine(program)
+    written = source(program, options.name, options.fast, precision=PRECISIONS[options.precision])
+    before, behind = "", ""
+    if options.main:
+        from adcli.codegen.c.filter import INCLUDES, filtering
+        before, behind = INCLUDES, filtering(program, written)
+    return comment([*header, *calling(written, options.fast)]) + before + written.text + behind
 
 
 def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -135,7 +142,7 @@ def commented(lines: Sequence[str], mark: str) -> str:
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("text", ".ad", "the program, readable again", text, ("style",)),
-    Target("c", ".c", "a function of C99", c, ("symbol", "precision", "fast_math")),
+    Target("c", ".c", "a function of C99", c, ("symbol", "precision", "main", "fast_math")),
     Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision")),
     Target("llvm", ".ll", "verified LLVM IR", llvm),
     Target("asm", ".s", "assembly", assembly),

@@ -45,8 +45,9 @@ def test_the_python_examples(document, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_the_c_example(tmp_path):
-    (source,), (command,) = fenced(text("emit"), "c"), fenced(text("emit"), "sh")
+@pytest.mark.parametrize("command", fenced(text("emit"), "sh"))
+def test_the_c_examples(command, tmp_path):
+    (source,) = fenced(text("emit"), "c")
     command, _, shown = command.strip().partition("    # ")
     (tmp_path / "main.c").write_text(source, encoding="utf-8")
     (tmp_path / "samples").symlink_to(ROOT / "samples")

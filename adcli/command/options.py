@@ -49,7 +49,7 @@ ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
-EMIT_OPTIONS = ("style", "lanes", "symbol", "precision")
+EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main")
 """Options about what is emitted."""
 
 
@@ -137,6 +137,7 @@ class ResultOptions(Options):
     lanes: str | None = None
     symbol: str | None = None
     precision: str | None = None
+    main: bool = False
     fmt: str | None = None
     hexadecimal: bool = False
     digits: bool = False
@@ -309,8 +310,9 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                         help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
         "symbol": option(EMIT, "--symbol", metavar="NAME",
                          help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
-        "precision": option(EMIT, "--precision", type=OneOf("precision", ("double", "single")),
+        "precision": option(EMIT, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
                             help="For C: double numbers, the default, or single ones."),
+        "main": option(EMIT, "--main", is_flag=True, help="For C: a program, which reads rows of CSV and appends the results."),
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
                      " go to -o FILE.npz."),

@@ -47,7 +47,7 @@ OPTIONS = choices([
     ("mtx matrix-market", ("--format mtx",)), ("coo", ("--format coo",)),
     ("latex tex", ("--format latex",)), ("markdown md", ("--format markdown",)),
     ("tsv", ("--format tsv",)), ("ndjson jsonl", ("--input-format ndjson",)), ("parquet", ("--format parquet",)),
-    ("precision prec decimals float-format printf", ("--fmt %.6g",)), ("hexadecimal", ("--hex",)),
+    ("prec decimals float-format printf", ("--fmt %.6g",)), ("hexadecimal", ("--hex",)),
     ("f output-format type", ("--format",)),
     ("reverse backward rev", ("--mode reverse", "--stage reverse")), ("forward fwd", ("--mode forward", "--stage forward")),
     ("by respect-to with-respect-to vars variables var respect independent", ("--wrt",)),

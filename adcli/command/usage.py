@@ -93,10 +93,10 @@ class Command(click.Command):
 
 
 class OneOf(click.ParamType):
-    """One of a few words; a wrong one is answered with the nearest."""
+    """One of a few words; a wrong one is answered with the nearest, and with what else could have been meant."""
 
-    def __init__(self, what: str, words: Iterable[str]) -> None:
-        self.what, self.words = what, tuple(words)
+    def __init__(self, what: str, words: Iterable[str], otherwise: str = "") -> None:
+        self.what, self.words, self.otherwise = what, tuple(words), otherwise
         self.name = what
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
@@ -104,7 +104,9 @@ class OneOf(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.words:
-            raise unknown(self.what, value, self.words)
+            error = unknown(self.what, value, self.words)
+            error.help = "; ".join(filter(None, (error.help, self.otherwise)))
+            raise error
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:

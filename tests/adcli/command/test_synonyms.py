@@ -24,7 +24,7 @@ PASTED = [   # a command line, the option that it does not have there, and what 
     ("trace -e x*y {}", "--md", "--format markdown", POINT), ("jacobian -e x*y {}", "--mtx", "--format mtx", POINT),
     ("functions sin {}", "--json", "--format json", ""), ("grad -e x*y {}", "-f json", "--format json", POINT),
     ("grad -e x*y {}", "--out r", "-o r", POINT), ("show -e x*y {}", "--outfile r", "-o r", ""),
-    ("eval -e x*y {}", "--precision 6", "--fmt %.6g", POINT), ("trace -e x*y {}", "--decimals 6", "--fmt %.6g", POINT),
+    ("eval -e x*y {}", "--prec 6", "--fmt %.6g", POINT), ("trace -e x*y {}", "--decimals 6", "--fmt %.6g", POINT),
     ("grad -e x*y {}", "--reverse", "--mode reverse", POINT), ("grad -e x*y {}", "--forward", "--mode forward", POINT),
     ("show -e x*y {}", "--reverse", "--stage reverse", ""), ("why -e x*y {}", "--forward", "--mode forward", POINT),
     ("grad -e x*y {}", "--wtr=x", "--wrt=x", POINT), ("grad -e x*y {}", "--wrtt x", "--wrt x", POINT),

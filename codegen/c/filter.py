@@ -1,0 +1,154 @@
+"""A function of C as a program of its own: rows of CSV in on standard input, the same rows with results behind them out.
+
+It reads as adcli reads tables: columns are found by the names of inputs, in any order, others are kept as they are, and an input
+with a default needs no column. Exit codes are ours too: 2 where the table does not fit the function, 5 at a row that cannot be
+read; rows before it are written. A row has ROW bytes at most, since nothing is allocated.
+"""
+from __future__ import annotations
+
+import math
+from string import Template
+
+from adcli.codegen.c.header import array, quoted
+from adcli.codegen.c.source import CFunction
+from adcli.codegen.c.spelling import SINGLE, number
+from adcli.lang.ir import Program
+
+INCLUDES = "#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+
+FILTER = Template(r"""
+enum { ${name}_IN = $inputs, ${name}_OUT = $outputs, ${name}_ROW = 1 << 20 };
+$tables
+static long ${name}_line = 1;    /* of standard input, where the row begins */
+
+/* Ends the program; a NULL is left out. */
+static void ${name}_stop(int code, const char *what, const char *which)
+{
+    fflush(stdout);
+    fprintf(stderr, "standard input:%ld: %s%s\n", ${name}_line, what, which ? which : "");
+    exit(code);
+}
+
+/* Reads a row without the end of its line; returns 0 at the end of the table. */
+static int ${name}_row(char *row)
+{
+    static int lines = 0;
+    int c = getchar(), length = 0, inside = 0;
+    ${name}_line += lines;
+    lines = 1;
+    if (c == EOF) return 0;
+    for (; c != EOF && (c != '\n' || inside); c = getchar()) {
+        if (c == 0) ${name}_stop(5, "a zero byte", NULL);
+        if (length == ${name}_ROW - 1) ${name}_stop(5, "a row of more than a megabyte", NULL);
+        if (c == '"') inside = !inside;
+        if (c == '\n') lines++;
+        row[length++] = (char)c;
+    }
+    if (inside) ${name}_stop(5, "a quote that is not closed", NULL);
+    if (length > 0 && row[length - 1] == '\r') length--;
+    row[length] = 0;
+    return 1;
+}
+
+/* The end of the field at `from`: a comma, or the end of the row. */
+static char *${name}_end(char *from)
+{
+    int inside = 0;
+    for (; *from && (inside || *from != ','); from++) if (*from == '"') inside = !inside;
+    return from;
+}
+
+/* Cuts a field out of its row, without blanks and quotes around it. */
+static char *${name}_bare(char *from, char *end)
+{
+    while (from < end && strchr(" \t\"", *from)) from++;
+    while (from < end && strchr(" \t\"", end[-1])) end--;
+    *end = 0;
+    return from;
+}
+
+static void ${name}_print($type x)
+{
+    char text[40];
+    int digits = $fewest;
+    do snprintf(text, sizeof text, "%.*g", digits, $double x);
+    while (digits++ < $most && $read(text, NULL) != x);
+    printf(",%s", x != x ? "nan" : text);
+}
+
+int main(void)
+{
+    static char row[${name}_ROW], copy[${name}_ROW];
+    static $type in[${name}_IN + 1], out[${name}_OUT + 1];$work
+    static int column[${name}_IN + 1];
+    int columns = 0, i;
+    char *from, *end;
+    for (i = 0; i < ${name}_IN; i++) column[i] = -1;
+    if (!${name}_row(row)) ${name}_stop(2, "no table: its first line names the columns", NULL);
+    strcpy(copy, strncmp(row, "\xef\xbb\xbf", 3) ? row : row + 3);
+    strcpy(row, copy);
+    for (from = row;; from = end + 1, columns++) {
+        const int last = !*(end = ${name}_end(from));
+        const char *const found = ${name}_bare(from, end);
+        for (i = 0; i < ${name}_IN; i++) {
+            if (strcmp(found, ${name}_inputs[i])) continue;
+            if (column[i] >= 0) ${name}_stop(2, "two columns are called ", found);
+            column[i] = columns;
+        }
+        for (i = 0; i < ${name}_OUT; i++)
+            if (!strcmp(found, ${name}_outputs[i])) ${name}_stop(2, "a column has the name of a result: ", found);
+        if (last) break;
+    }
+    for (i = 0; i < ${name}_IN; i++) {
+        in[i] = ${name}_defaults[i];
+        if (column[i] < 0 && in[i] != in[i]) ${name}_stop(2, "no column ", ${name}_inputs[i]);
+    }
+    printf("%s", copy);
+    for (i = 0; i < ${name}_OUT; i++) printf(",%s", ${name}_outputs[i]);
+    putchar('\n');
+    while (${name}_row(row)) {
+        int k = 0;
+        if (!*row) continue;
+        strcpy(copy, row);
+        for (from = row;; from = end + 1, k++) {
+            const int last = !*(end = ${name}_end(from));
+            char *const found = ${name}_bare(from, end), *stop = found;
+            for (i = 0; i < ${name}_IN; i++) {
+                if (column[i] != k) continue;
+                in[i] = $read(found, &stop);
+                if (!*found) ${name}_stop(5, "an empty field: ", ${name}_inputs[i]);
+                if (*stop) ${name}_stop(5, "not a number: ", found);
+            }
+            if (last) break;
+        }
+        if (k != columns) ${name}_stop(5, k < columns ? "too few fields" : "too many fields", NULL);
+        $call;
+        printf("%s", copy);
+        for (i = 0; i < ${name}_OUT; i++) ${name}_print(out[i]);
+        putchar('\n');
+    }
+    if (ferror(stdin)) ${name}_stop(2, strerror(errno), NULL);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "standard output: %s\n", strerror(errno));
+        return 2;
+    }
+    return 0;
+}
+""")
+
+
+def filtering(program: Program, function: CFunction) -> str:
+    """The text behind the function's that makes a program of it."""
+    name, precision = function.name, function.precision
+    single = precision is SINGLE
+    defaults = [number(math.nan if p.default is None else p.default, precision)[0] for p in program.params]
+    nothing = ["0"]   # C has no array without elements
+    tables = [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in program.params] or nothing),
+              *array("char *const", f"{name}_outputs", [quoted(r.name) for r in program.results] or nothing),
+              *array(precision.type, f"{name}_defaults", defaults or nothing)]
+    call = f"{name}_work(in, out, work)" if function.work else f"{name}(in, out)"
+    return FILTER.substitute(
+        name=name, inputs=len(program.params), outputs=len(program.results), tables="\n".join(tables), type=precision.type,
+        double="(double)" if single else "", fewest=6 if single else 15, most=9 if single else 17,
+        read="strtof" if single else "strtod", call=call,
+        work=f"\n    static {precision.type} work[{name}_WORK];" if function.work else "")
