@@ -5,11 +5,22 @@ before the first line of any program (the module `site`, which is slower for an 
 writes imports before this file (older ones: `re`), is beyond our reach.
 """
 import _signal as signal  # what `signal` wraps in enumerations, which take a hundredth of a start
+import os
 import sys
 
 
 def main() -> None:
     """Entry point of the console script."""
+    try:
+        begin()
+    except MemoryError:   # so little that the message for it could not be made
+        try:
+            os.write(2, b"adcli: error: not enough memory\n")
+        finally:
+            os._exit(2)
+
+
+def begin() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:   # else the process is to ignore it, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

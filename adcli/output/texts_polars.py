@@ -12,14 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
-import polars as pl
 
+from adcli.output.frames import pl
 from adcli.output.numbers import shortest
-
-try:
-    pl.Series([0.0])
-except NameError:   # where there is too little memory for its library, polars says so in a warning
-    raise ImportError("polars cannot be loaded") from None
 
 
 def texts(values: np.ndarray, other: Callable[[float], str] = shortest) -> pl.Series:

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
-import polars as pl
 
 from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
+from adcli.output.frames import pl
 from adcli.output.numbers import non_finite
 from adcli.output.streams import temporary_folder
 from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts

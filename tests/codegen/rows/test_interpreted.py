@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import polars
 import pytest
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
@@ -81,3 +82,10 @@ def test_it_is_called_as_native_code_is():
     assert json.dumps(run(Interpreted(program), rows)) == json.dumps(run(compile_program(program), rows))
     assert run(Interpreted(parse("v = 3")), [], rows=2) == [[3.0, 3.0]]
     assert Interpreted(program).workspace() is None
+
+
+@needs_refusal
+def test_parquet_is_written_where_polars_cannot_ask_the_processor(tmp_path):
+    found = asked(COMMAND, "files", *POINT, "--at", "x=3,y=5", "-o", str(tmp_path / "o.parquet"))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert polars.read_parquet(tmp_path / "o.parquet")["dv_dx"].to_list()[0] == 5880.0
