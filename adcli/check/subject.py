@@ -190,7 +190,8 @@ class Subject:
         return [(s, x) for s in seen for x in self.some_wrt]
 
     def scales(self, s: Seen, x: str) -> dict[str, float | None]:
-        """For every output how far it goes on in one input as it begins at the point; None where nothing shows it."""
+        """For every output how far it goes on in one input as it begins at the point; None where nothing shows it, as where the
+        next doubles are on other pieces, whatever multiple precision sees beyond them."""
         if x not in s.scales:
             steps = ladder(s.at[x])
             *columns, sides = self.back([*stencil(s.at, x, [(s.at[x] + h, s.at[x] - h) for h in steps]), s.at])
@@ -198,7 +199,8 @@ class Subject:
             for r, column in zip(self.chosen.results, columns, strict=False):
                 kept = masked(column[:-1], sides[:-1], sides[-1])
                 found[r.name] = local_scale(steps, kept[::2], kept[1::2], column[-1], MARGIN * s.values[r.name][1])
-            if None in found.values() and find_spec("mpmath"):
+            alone = bool(steps) and sides[-1] not in (sides[0], sides[1])
+            if None in found.values() and not alone and find_spec("mpmath"):
                 exact = exact_scale(self.chosen, s.at, x, {n: tamed(s.values[n]) / ULP for n in found})
                 size = scale(s.at[x], None, None)
                 found.update({n: h and min(h, size) for n, length in found.items() if length is None for h in [exact[n]]})

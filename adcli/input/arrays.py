@@ -10,6 +10,7 @@ import math
 import os
 import re
 import sys
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -318,7 +319,8 @@ def npy_header(file: IO[bytes], path: str) -> tuple[tuple[int, ...], bool, np.dt
     try:
         version = npy.read_magic(file)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-        shape, by_columns, dtype = read(file)
+        with warnings.catch_warnings(action="ignore"):   # of headers that Python 2 wrote
+            shape, by_columns, dtype = read(file)
     except BROKEN:
         raise AdError(f"{path}: not an .npy file that this NumPy can read") from None
     if min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize or len(shape) > MOST_DIMENSIONS:

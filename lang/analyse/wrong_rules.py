@@ -67,6 +67,8 @@ def _wrong(e: Equation, i: int, args: list[Any], exact: Arithmetic) -> Culprit |
     made = by_rule(e, i, exact.constant(1.0), exact.apply(e.op, args, e.args), args, exact)
     got = exact.constant(0.0) if made is None else made
     scale = abs(args[i]) or exact.constant(1.0)
+    if e.op.pieces == "step":
+        scale = min(scale, exact.constant(1.0))   # far out a part of the operand is many steps
     standing = by_differences(e, i, args, scale, exact)
     if "z" not in standing.values:
         return None

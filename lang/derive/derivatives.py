@@ -80,6 +80,8 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
         newest, sizes = list(outputs), [size(started.program)]
         for k in range(1, order + 1):
             newest = extend(started, newest, zeros=True)
+            if not newest:
+                break
             sizes.append(size(started.program))
             refuse_long(sizes, order - k)
         return started.program
