@@ -146,8 +146,8 @@ class Check(Subject):
         return found
 
     def complex_steps(self, seen: Iterable[Seen]) -> list[Tally]:
-        """Reverse mode against the complex step. It goes through the program as the machine has it, compositions written out: what
-        cancels there is told by the tangents of that program."""
+        """Reverse mode against the complex step. That goes through the program as the machine has it, compositions written out;
+        what cancels there is told by the tangents of that program."""
         tally = Tally("complex step")
         if obstacle := continues(self.machine):
             tally.note = f"not applicable: {obstacle}"
