@@ -4,9 +4,9 @@ import os
 try:
     import polars as pl
 except RuntimeError:   # where memory cannot be made executable, it cannot ask the processor what it can
-    os.environ["POLARS_SKIP_CPU_CHECK"] = "1"
+    os.environ.setdefault("POLARS_SKIP_CPU_CHECK", "1")
     import polars as pl
-    del os.environ["POLARS_SKIP_CPU_CHECK"]
+    os.environ.pop("POLARS_SKIP_CPU_CHECK")
 
 try:
     pl.Series([0.0])

@@ -239,11 +239,13 @@ def bounds(x: Affine, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tuple[Af
     return low, high
 
 
-def text(x: Affine, real: bool = False) -> str:
-    """The expression as the language has it; `real`: where `/` is the quotient of real numbers."""
+def text(x: Affine, real: bool = False, places: Mapping[AffineAtom, int] | None = None) -> str:
+    """The expression as the language has it; `real`: where `/` is the quotient of real numbers. Indices stand in the order of
+    their `places`, if these are given: a reader takes ranges in the order in which indices appear."""
     shown = ""
-    for a, c in sorted(x.terms, key=lambda t: t[1] < 0):
-        name = _text(a, real)
+    places = places or {}
+    for a, c in sorted(x.terms, key=lambda t: (t[1] < 0, places.get(t[0], len(places)))):
+        name = _text(a, real, places)
         if isinstance(a, Floor) and not real and (abs(c) != 1 or (c < 0 and not shown)):
             name = f"({name})"   # -N / 2 is the floor of -N/2
         factor = name if abs(c) == 1 else f"{abs(c)}*{name}"
@@ -254,16 +256,16 @@ def text(x: Affine, real: bool = False) -> str:
     return shown
 
 
-def _text(a: AffineAtom, real: bool) -> str:
+def _text(a: AffineAtom, real: bool, places: Mapping[AffineAtom, int]) -> str:
     match a:
         case Floor(whole, divisor):
-            inner = text(whole, real)
+            inner = text(whole, real, places)
             quotient = f"({inner}) / {divisor}" if len(whole.terms) > 1 or whole.constant else f"{inner} / {divisor}"
             return f"floor({quotient})" if real else quotient
         case Extreme(parts, largest):
-            return f"{'max' if largest else 'min'}({', '.join(text(p, real) for p in parts)})"
+            return f"{'max' if largest else 'min'}({', '.join(text(p, real, places) for p in parts)})"
         case Product(left, right):
-            return f"({text(left, real)})*({text(right, real)})"
+            return f"({text(left, real, places)})*({text(right, real, places)})"
         case Index(name):
             return name
         case _:

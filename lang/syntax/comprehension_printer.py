@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
-from adcli.lang.ir.affine import Affine, Extreme, Floor, Index, affine, substituted, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names, look
@@ -153,7 +153,9 @@ class ComprehensionText:
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
         self.fresh = Names(writer.taken)
-        self.by: dict[Index | str, Affine] = {i: affine(Index(self.fresh.fresh(look(i.name)))) for i in self.op.indices}
+        shown = {i: Index(self.fresh.fresh(look(i.name))) for i in self.op.indices}
+        self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
+        self.places: dict[AffineAtom, int] = {new: k for k, new in enumerate(shown.values())}
         self.lets: list[str] = []
 
     def line(self) -> str:
@@ -186,7 +188,7 @@ class ComprehensionText:
     # Parts.
 
     def affine(self, x: Affine) -> str:
-        return text(substituted(x, self.by))
+        return text(substituted(x, self.by), places=self.places)
 
     def subscript(self, s: Subscript) -> str:
         return self.affine(s) if isinstance(s, Affine) else self.source(s)[0]
@@ -198,7 +200,8 @@ class ComprehensionText:
         if isinstance(s, Affine):
             product = len(s.terms) == 1 and not s.constant and s.terms[0][1] > 0
             called = product and s.terms[0][1] == 1 and isinstance(s.terms[0][0], (Floor, Extreme))
-            return text(substituted(s, self.by), real=True), ATOM if name_alone(s) or called else PRODUCT if product else SUM
+            level = ATOM if name_alone(s) or called else PRODUCT if product else SUM
+            return text(substituted(s, self.by), True, self.places), level
         a = self.e.args[s.arg]
         if isinstance(a, Lit):
             return constant(a.value)

@@ -73,9 +73,10 @@ def install(tree: Path) -> None:
 
 def edit(tree: Path, r: random.Random) -> str:
     """One character of one file is another; says which."""
-    place = r.choice(PLACES)
-    path = tree / (place if place.startswith("adcli") else f"adcli/{place}")
-    text = path.read_text(encoding="utf-8")
+    places = {place: tree / (place if place.startswith("adcli") else f"adcli/{place}") for place in PLACES}
+    texts = {place: path.read_text(encoding="utf-8") for place, path in places.items()}
+    place = r.choice([place for place, text in texts.items() if SMALL.search(text)])
+    path, text = places[place], texts[place]
     found = r.choice(list(SMALL.finditer(text)))
     other = r.choice([c for c in ("0123456789" if found[0].isdigit() else "+-*") if c != found[0]])
     path.write_text(text[:found.start()] + other + text[found.end():], encoding="utf-8")

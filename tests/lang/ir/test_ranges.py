@@ -110,7 +110,7 @@ def conv(float(N, C, H, W) I, float(M, C, KH, KW) F, float(P) B) -> (O) {
     # kw: 0 to KW, dimension 3 of F
     # where c >= kh
     # M and P must be the same number
-    O(n, m, h, w) +=! I(n, c, h + kh, kw + w) * F(m, c, kh, kw) * B(m) where h in 0:2, c >= kh
+    O(n, m, h, w) +=! I(n, c, h + kh, w + kw) * F(m, c, kh, kw) * B(m) where h in 0:2, c >= kh
 }
 """
 
