@@ -44,6 +44,7 @@ TESTED_AS = {
     "lang/ir/test_primitives.py": ("lang/ir/polygamma", "lang/ir/rule_programs"),
     "codegen/nests/test_runtime.py": ("codegen/nests/*",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
+    "codegen/documents/test_latex.py": ("codegen/documents/notation",),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),

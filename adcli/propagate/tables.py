@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from adcli.codegen.documents.latex_names import latex_names
 from adcli.output.numbers import Number
-from adcli.output.typeset import booktabs, latex_names, latex_text, markdown_table, markdown_text
+from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
 from adcli.propagate.budgets import Budget, OutputBudget, Shown, judged, pair
 
 HEAD = ("Quantity", "Estimate", "Standard uncertainty", "Distribution", "Degrees of freedom", "Sensitivity", "Contribution",

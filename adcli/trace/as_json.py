@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from adcli.codegen.documents.notation import Number
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import ADJOINT, TANGENT, AdjointStep, TracedLine, TracedTerm
 from adcli.lang.ir import LEVELS, Atom, Lit, Var
 from adcli.lang.ir.errors import Span
 from adcli.output.numbers import json_number, json_text
-from adcli.trace.notation import Number
 from adcli.trace.tables import Writer
 
 

@@ -15,6 +15,7 @@ import click
 
 from adcli.answers.seeding import seeded
 from adcli.answers.watch import Watch
+from adcli.codegen.documents.notation import Latex, Notation, Unicode
 from adcli.command.options import (
     Options,
     derivative_options,
@@ -43,7 +44,7 @@ from adcli.task.request import Request
 from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task, made
 from adcli.trace.as_json import json_object
-from adcli.trace.notation import Latex, Notation, Unicode, labels
+from adcli.trace.labels import labels
 from adcli.trace.tables import RENDERERS, Writer
 
 READABLE = "%.6g"

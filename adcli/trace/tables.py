@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from adcli.codegen.documents.notation import Label, Notation
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
@@ -33,7 +34,6 @@ from adcli.lang.analyse.trace import (
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
 from adcli.output.typeset import booktabs, markdown_table
-from adcli.trace.notation import Label, Notation
 
 
 class Cell(NamedTuple):

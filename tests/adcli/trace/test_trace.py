@@ -7,13 +7,14 @@ import unicodedata
 
 import one_operation
 import pytest
+from adcli.codegen.documents.notation import Label, Latex
 from adcli.lang.analyse.trace import traced
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from places import ROOT
 from sample_files import SCALARS
 
-from adcli.trace.notation import Label, Latex, free_letter, labels
+from adcli.trace.labels import free_letter, labels
 from adcli.trace.tables import Writer, latex
 
 TEXTBOOK = ROOT / "samples" / "textbook.ad"

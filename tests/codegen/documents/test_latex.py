@@ -1,0 +1,105 @@
+"""Programs as equations of LaTeX."""
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from adcli.codegen.documents.latex import broken, equations, width
+from adcli.codegen.documents.latex_names import CAPITALS, LETTERS
+from adcli.lang.derive.derivatives import gradient, hessian
+from adcli.lang.ir import Program
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from compare_corpus import cases
+from one_operation import REAL, program
+from places import DATA
+from random_programs import sample
+from session_seed import drawn, session_seed
+
+COMMANDS = frozenset((
+    *LETTERS, *CAPITALS, "text", "mathit", "operatorname", "itshape", "frac", "partial", "bar", "dot", "sqrt", "cdot", "vee",
+    "wedge", "neg", "le", "ge", "ne", "lvert", "rvert", "max", "min", "exp", "ln", "log", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "tanh", "infty", "Leftrightarrow", "quad", "begin", "end"))
+
+
+def check(text: str) -> None:
+    """Every environment is closed, every line has one &, braces and parentheses are balanced, and every command is known."""
+    blocks = re.findall(r"\\begin\{align\*\}\n(.*?)\n\\end\{align\*\}\n", text, re.S)
+    assert "".join(f"\\begin{{align*}}\n{b}\n\\end{{align*}}\n" for b in blocks) == text
+    for block in blocks:
+        lines = block.split(" \\\\\n")
+        assert 0 < len(lines) <= 50 and all("\n" not in line for line in lines)
+        assert all(len(re.findall(r"(?<!\\)&", line)) == 1 for line in lines), block
+        whole = re.sub(r"\\\\\n&\\quad ", "", block)
+        for line in whole.split(" \\\\\n"):
+            bare = re.sub(r"\\[{}]", "", line)
+            assert bare.count("{") == bare.count("}") and bare.count("(") == bare.count(")"), line
+            assert not re.search(r"[#$%~]|\^[^{]|_[^{\d]", re.sub(r"\\[_#$%]", "", line)), line
+    assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= COMMANDS, set(re.findall(r"\\([a-zA-Z]+)", text)) - COMMANDS
+
+
+def test_every_operation() -> None:
+    for op in REAL:
+        check(equations(gradient(program(op))))
+
+
+def test_programs_of_others_and_random_ones() -> None:
+    r = drawn("latex")
+    for case in itertools.islice(cases(DATA), session_seed() % 8, None, 8):
+        check(equations(gradient(parse(case["program"], case["id"]))))
+    for _ in range(10):
+        p = parse(sample(r, 20, True).text)
+        check(equations(gradient(p, mode=r.choice(("forward", "reverse")))))
+
+
+PRIMAL = parse("p = 7*x\nr = 1/y\nq = p*x*5\nv = 2*p*q + 3*r")
+CASES = {
+    "forward": (tangent_program(PRIMAL, ["x", "y"]), [
+        r"\dot{p} &= 7 \cdot \dot{x} \\", r"\dot{v} &= 2 \cdot \dot{p} \cdot q + i_{2} \cdot \dot{q} + 3 \cdot \dot{r}"]),
+    "reverse": (adjoint_program(PRIMAL, ["x", "y"], None), [
+        r"\bar{r} &= 3 \cdot \bar{v} \\", r"\bar{x} &= 7 \cdot \bar{p} + p \cdot \bar{i}_{1}"]),
+    "gradient": (gradient(PRIMAL, mode="forward"), [r"\frac{\partial r}{\partial y} &= -r \cdot r \\"]),
+    "hessian": (hessian(PRIMAL), [
+        r"\dot{\bar{p}}^{(1)} &= ", r"\frac{\partial^{2} v}{\partial x^{2}} &= ",
+        r"\frac{\partial^{2} v}{\partial x \, \partial y} &= 0"]),
+    "names": (gradient(parse("α = x1*y_max\none_long_name = max(α, x_1)\noutput one_long_name")), [
+        r"\alpha &= \mathit{x1} \cdot y_{\text{max}} \\",
+        r"\frac{\partial \mathit{one\_long\_name}}{\partial \mathit{x\_1}} &="]),
+    "conditions": (parse("c = x < 1 or y > 2\nv = c ? x : not c and x >= y ? y : 1e-9"), [
+        r"c &\Leftrightarrow x < 1 \vee y > 2 \\",
+        r"v &= x \text{ if } c \text{ else } y \text{ if } \neg c \wedge x \ge y \text{ else } 1 \cdot 10^{-9}"]),
+    "plain": (parse("dx = a * x\ndy = -y * dx\noutput dx, dy"), [
+        r"\mathit{dx} &= a \cdot x \\", r"\mathit{dy} &= -y \cdot \mathit{dx}"]),
+    "copies": (parse("u = x\nw = 2"), [r"u &= x \\", "w &= 2"]),
+    "copy": (parse("(a, b) = dup(x)\nv = a * b"), [r"a &= x \\", r"b &= x \\", r"v &= a \cdot b"]),
+}
+
+
+@pytest.mark.parametrize("made, lines", CASES.values(), ids=CASES.keys())
+def test_a_line(made: Program, lines: list[str]) -> None:
+    text = equations(made)
+    check(text)
+    for line in lines:
+        assert line in text, text
+
+
+def test_values_come_before_derivatives() -> None:
+    first, second = equations(gradient(PRIMAL, mode="reverse")).split("\\begin{align*}\n")[1:]
+    assert r"\partial" not in first and r"\bar" not in first and "v &=" in first
+    assert second.count(r"\frac{\partial v}") == 2
+
+
+def test_a_long_formula_goes_on_in_further_lines() -> None:
+    line = "v &= " + " + ".join(rf"\frac{{a_{{{i}}} + b}}{{c}} \cdot (d - e_{{{i}}})" for i in range(12))
+    lines = list(broken(line))
+    assert len(lines) > 2 and all(width(x) <= 70 for x in lines)
+    assert lines[0].startswith("v &= ") and all(x.startswith(r"&\quad {}") for x in lines[1:])
+    assert " ".join(x.removeprefix(r"&\quad {}") for x in lines) == line
+    assert list(broken("v &= a - b")) == ["v &= a - b"]
+
+
+def test_a_long_program_has_many_environments() -> None:
+    text = equations(parse("\n".join([*(f"a{k + 1} = sin(a{k})*x" for k in range(500)), "output a500"])))
+    check(text)
+    assert text.count(r"\begin{align*}") == 13
