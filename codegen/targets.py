@@ -27,9 +27,9 @@ ones cannot select on x86; and everywhere pointers without a type, which LLVM 14
 class EmitOptions:
     """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below.
 
-    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C; `main` makes its
-    function a program. AdError for a style or a number of
-    lanes that there is not, and for a name that C or its library has another use for.
+    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C; `main` makes its function a
+    program. AdError for a style or a number of lanes that there is not, and for a name that the `language` of the target has
+    another use for.
     """
 
     style: str = "nested"
@@ -38,15 +38,34 @@ class EmitOptions:
     fast: bool = False
     precision: str = "double"
     main: bool = False
+    language: str = "C"
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
             raise AdError(f"no style '{self.style}'", help=nearest(self.style, STYLES) or f"the styles are {', '.join(STYLES)}")
         if self.lanes not in LANES:
             raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
-        from adcli.codegen.c.spelling import symbol
-        if symbol(self.name) != self.name:
-            raise AdError(f"'{self.name}' cannot be the name of a function in C", help=f"write --symbol {symbol(self.name)}")
+        if (other := SYMBOLS[self.language](self.name)) != self.name:
+            raise AdError(f"'{self.name}' cannot be the name of a function in {self.language}", help=f"write --symbol {other}")
+
+
+def c_symbol(text: str) -> str:
+    from adcli.codegen.c.spelling import symbol
+    return symbol(text)
+
+
+def js_symbol(text: str) -> str:
+    from adcli.codegen.scripts.javascript import LANGUAGE
+    return LANGUAGE.symbol(text)
+
+
+def python_symbol(text: str) -> str:
+    from adcli.codegen.scripts.python import LANGUAGE
+    return LANGUAGE.symbol(text)
+
+
+SYMBOLS = {"C": c_symbol, "JavaScript": js_symbol, "Python": python_symbol}
+"""What a function can be called in a language: a text as the name nearest to it."""
 
 
 Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
@@ -54,14 +73,15 @@ Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, its emitter, and the options that change
-    what it writes."""
+    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, its emitter, the options that change
+    what it writes, and the language that names the function."""
 
     name: str
     suffix: str
     help: str
     emit: Emitter
     options: tuple[str, ...] = ("symbol", "lanes", "fast_math")
+    language: str = "C"
 
 
 def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -88,6 +108,26 @@ def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> s
     from adcli.codegen.rows.expand import for_machine
     program = for_machine(program)
     return comment(header) + declarations(program, source(program, options.name, precision=PRECISIONS[options.precision]))
+
+
+def js(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.scripts.javascript import calling, module
+    return commented([*header, *calling(program, options.name)], "//") + module(program, options.name)
+
+
+def python(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.scripts.python import calling, module
+    return commented([*header, *calling(program, options.name)], "#") + module(program, options.name)
+
+
+def latex(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.documents.latex import equations
+    return commented([*header, "needs: \\usepackage{amsmath}"], "%") + equations(program)
+
+
+def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.documents.dot import graph
+    return commented([*header, "draw: dot -Tsvg FILE"], "//") + graph(program, options.name)
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -144,6 +184,10 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("text", ".ad", "the program, readable again", text, ("style",)),
     Target("c", ".c", "a function of C99", c, ("symbol", "precision", "main", "fast_math")),
     Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision")),
+    Target("js", ".mjs", "a module of JavaScript", js, ("symbol",), "JavaScript"),
+    Target("python", ".py", "a module of Python for NumPy", python, ("symbol",), "Python"),
+    Target("latex", ".tex", "equations of LaTeX", latex, ()),
+    Target("dot", ".dot", "a graph for Graphviz", dot, ("symbol",)),
     Target("llvm", ".ll", "verified LLVM IR", llvm),
     Target("asm", ".s", "assembly", assembly),
     Target("object", ".o", "an object file", object_file),

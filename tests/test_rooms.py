@@ -45,6 +45,7 @@ TESTED_AS = {
     "codegen/nests/test_runtime.py": ("codegen/nests/*",),
     "codegen/rows/test_instructions.py": ("codegen/machine/veclib",),
     "codegen/documents/test_latex.py": ("codegen/documents/notation",),
+    "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),

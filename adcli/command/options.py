@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
-TARGETS = ("text", "c", "header", "llvm", "asm", "object")
+TARGETS = ("text", "c", "header", "js", "python", "latex", "dot", "llvm", "asm", "object")
 """The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")

@@ -35,9 +35,10 @@ def emit(task: Task, options: ResultOptions) -> None:
         check_tensors(task, options.emit)
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task)
+    target = TARGETS[options.emit]
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
-                      options.main)
-    written = TARGETS[options.emit].emit(program, header(task, program, options), how)
+                      options.main, target.language)
+    written = target.emit(program, header(task, program, options), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError("refusing to write an object file to a terminal; use -o FILE")
     with destination(options.output) as stream:

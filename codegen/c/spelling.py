@@ -115,15 +115,16 @@ class CNames(Names):
 
 
 def identifier(text: str) -> str:
-    """The text in letters that C99 surely has: accents left out, Greek letters by their names, anything else as `_`.
+    """The text in letters that C99 surely has. It is not in capitals only, as macros are."""
+    name = letters(text)
+    return f"v_{name}" if CONSTANTS.fullmatch(name) and len(name) > 1 else name
 
-    It never begins with a digit or an underscore, nor is it in capitals only, as macros are.
-    """
-    letters = "".join(c if c.isascii() else ascii_letters(c) for c in text)
-    name = re.sub(r"\W", "_", letters, flags=re.ASCII)
-    if not name[:1].isalpha() or (CONSTANTS.fullmatch(name) and len(name) > 1):
-        name = f"v_{name.lstrip('_')}"
-    return name
+
+def letters(text: str) -> str:
+    """The text in ASCII letters: accents left out, Greek letters by their names, anything else as `_`. It never begins with a
+    digit or an underscore."""
+    name = re.sub(r"\W", "_", "".join(c if c.isascii() else ascii_letters(c) for c in text), flags=re.ASCII)
+    return name if name[:1].isalpha() else f"v_{name.lstrip('_')}"
 
 
 def symbol(text: str) -> str:

@@ -2,7 +2,8 @@
 
 A row of the table that has a `value` and neither an instruction nor a libm symbol is replaced by that composition,
 applied to the actual arguments, until none is left; a target may bring `definitions` of its own for rows it has no good
-spelling of. The Var that the equation defined is the one that its composition defines, so names survive.
+spelling of, and keep those that it writes as functions. The Var that the equation defined is the one that its composition
+defines, so names survive.
 """
 from __future__ import annotations
 
@@ -24,8 +25,10 @@ def for_machine(program: Program) -> Program:
     return run(program, [drop_zero_seeds, expand, simplify])
 
 
-def expand(program: Program, definitions: Definitions | None = None) -> Program:
-    """The same program with rows that have an instruction or a libm symbol only, of fixed arity and without `dup`.
+def expand(program: Program, definitions: Definitions | None = None,
+           kept: Callable[[Equation], bool] = lambda e: False) -> Program:
+    """The same program with rows that have an instruction or a libm symbol only, of fixed arity and without `dup`. Compositions
+    that are `kept` stay as they are.
 
     Time is linear in the number of equations that come out.
     """
@@ -34,7 +37,7 @@ def expand(program: Program, definitions: Definitions | None = None) -> Program:
     pending = list(reversed(program.equations))
     while pending:
         e = in_terms_of(pending.pop(), env) if env else pending.pop()
-        parts = rewrite(e, env, definitions or {})
+        parts = None if kept(e) else rewrite(e, env, definitions or {})
         if parts is None:
             done.append(e)
         else:

@@ -224,7 +224,7 @@ def numpy_arithmetic() -> Arithmetic:
               "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin,
               "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
               "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-              "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "max": _fold(np.maximum),
+              "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.float_power, "max": _fold(np.maximum),
               "min": _fold(np.minimum), "fmax": np.fmax, "fmin": np.fmin, "abs": np.abs, "floor": np.floor,
               "ceil": np.ceil, "trunc": np.trunc, "fmod": np.fmod, "copysign": np.copysign, "div": np.divide,
               "select": np.where, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not}

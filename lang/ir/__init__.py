@@ -84,6 +84,8 @@ class Primitive:
     args: str = ""
     defined: str = ""
     c: str | None = None
+    js: str | None = None
+    python: str | None = None
     latex: str | None = None
     unicode: str | None = None
     pieces: str | None = None

@@ -15,7 +15,9 @@ Other columns, inert data all of them:
     status      where the operation is not smooth
     value       a definition by other rows, for operations that no machine has
     llvm, libm  an instruction or intrinsic, or the symbol of a mathematics library, for operations that a machine has
-    c           the operator or C99 function; None where C has to write the operation out
+    c, js, python
+                the operator or function of C99, of JavaScript and of NumPy, which have those of C if nothing is said; None where
+                the language has to write the operation out, since it has none or one that differs at some point
     ulps        how far the result of a machine may be off, in units in the last place: 0 rounds nothing, 0.5 rounds correctly.
                 None where other rows define the operation, whose errors add up; `absolute`: the units are those of the larger
                 of 1 and the argument, since digits are lost beside the zeros
@@ -74,8 +76,10 @@ def row(name: str, signature: str, *maps: Callable[..., Any] | None, **columns: 
     """Enter a row; returns the operation as a function of Exprs, for the rows below it."""
     count = signature.index(">")
     machine = "value" not in columns and signature.endswith("r")
-    columns = {"domain": (ANY,) * count, "args": ARGUMENTS[:3 * count - 2], "c": columns.get("libm"),
-               "ulps": FUNCTION_ULPS if machine else None, **columns}
+    c = columns.get("c", columns.get("libm"))
+    function = c is not None and c.isalnum()
+    columns = {"domain": (ANY,) * count, "args": ARGUMENTS[:3 * count - 2], "c": c, "js": f"Math.{c}" if function else c,
+               "python": f"np.{c}" if function else c, "ulps": FUNCTION_ULPS if machine else None, **columns}
     primitive = TABLE[name] = Primitive(name, signature, maps, **columns)
     return lambda *args: apply(primitive, *args)
 
@@ -93,14 +97,17 @@ def comparison(name: str, predicate: str, c: str, about: str, **columns: Any) ->
 
 lt, le = comparison("lt", "olt", "<", "less than"), comparison("le", "ole", "<=", "at most", latex=r"\le")
 gt, ge = comparison("gt", "ogt", ">", "greater than"), comparison("ge", "oge", ">=", "at least", latex=r"\ge")
-eq = comparison("eq", "oeq", "==", "equal to", latex="=", commutes=True)
-ne = comparison("ne", "une", "!=", "different from", latex=r"\ne", commutes=True)
-and_ = row("and", "tt>t", llvm="and", c="&&", latex=r"\wedge", commutes=True, about="whether both are true")
-or_ = row("or", "tt>t", llvm="or", c="||", latex=r"\vee", commutes=True, about="whether one of two is true")
-not_ = row("not", "t>t", llvm="xor true", c="!", latex=r"\neg", about="whether it is false")
+eq = comparison("eq", "oeq", "==", "equal to", js="===", latex="=", commutes=True)
+ne = comparison("ne", "une", "!=", "different from", js="!==", latex=r"\ne", commutes=True)
+and_ = row("and", "tt>t", llvm="and", c="&&", python="np.logical_and", latex=r"\wedge", commutes=True,
+           about="whether both are true")
+or_ = row("or", "tt>t", llvm="or", c="||", python="np.logical_or", latex=r"\vee", commutes=True,
+          about="whether one of two is true")
+not_ = row("not", "t>t", llvm="xor true", c="!", python="np.logical_not", latex=r"\neg",
+           about="whether it is false")
 select = row("select", "trr>r", None, lambda t, z, c, x, y: When(c, t), lambda t, z, c, x, y: When(~c, t),
-             llvm="select", c="?:", hides_nan=True, args="c, x, y", latex=r"#2 \text{ if } #1 \text{ else } #3", ulps=0.0,
-             about="x where c is true, else y")
+             llvm="select", c="?:", python="np.where", hides_nan=True, args="c, x, y",
+             latex=r"#2 \text{ if } #1 \text{ else } #3", ulps=0.0, about="x where c is true, else y")
 
 # --- Arithmetic. `dup` copies a value; its adjoint is the one sum of reverse mode.
 
@@ -116,7 +123,8 @@ div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) *
           latex=r"\frac{#1}{#2}", about="quotient", defined="y != 0")
 neg = row("neg", "r>r", lambda t, z, x: -t, llvm="fneg", c="-", ulps=0.0, vanishes=True, about="the number with the other sign")
 fma = row("fma", "rrr>r", lambda t, z, a, b, c: t * b, lambda t, z, a, b, c: a * t, lambda t, z, a, b, c: t,
-          llvm="llvm.fma", c="fma", ulps=HALF_ULP, factored=True, args="a, b, c", about="a*b + c, rounded once", vanishes=True)
+          llvm="llvm.fma", c="fma", js=None, python=None, ulps=HALF_ULP,
+          factored=True, args="a, b, c", about="a*b + c, rounded once", vanishes=True)
 
 # --- Powers. An integer constant as exponent never meets a logarithm: `pown` is multiplications.
 
@@ -162,7 +170,7 @@ pow_: Fn = row(
     "pow", "rr>r",
     lambda t, z, x, y: t * select((y == 0) & ~(abs_(x) >= SMALLEST), 0, y * pow_(x, y - 1)),
     lambda t, z, x, y: t * select(x < 0, z * log(x), select((x == 0) & (y < 0), z - z, select(z == 0, 0, z * log(x)))),
-    libm="pow", hides_nan=True, domain=(POSITIVE, ANY), vanishes=True, factored=True,
+    libm="pow", js=None, python="np.float_power", hides_nan=True, domain=(POSITIVE, ANY), vanishes=True, factored=True,
     about="x to the power y", defined="x > 0 or x == 0 and y >= 0 or x < 0 and y == trunc(y)",
     status=(
         at(JUMP, lambda z, x, y: (x == 0) & (y == 0), needs=1),
@@ -203,7 +211,7 @@ unit: Fn = row("unit", "rr>r", lambda t, z, x, y: unit_map(t, unit(y, x), x, y),
 # --- Exponentials and logarithms. Outside the domain a derivative is NaN, as the value is.
 
 exp = row("exp", "r>r", lambda t, z, x: t * z, libm="exp", saturates=True, latex=r"\exp", about="exponential function")
-exp2 = row("exp2", "r>r", lambda t, z, x: t * (z * LN2), libm="exp2", saturates=True, about="2 to the power x")
+exp2 = row("exp2", "r>r", lambda t, z, x: t * (z * LN2), libm="exp2", js=None, saturates=True, about="2 to the power x")
 expm1 = row("expm1", "r>r", lambda t, z, x: t * exp(x), libm="expm1", vanishes=True, saturates=True,
             about="exp(x) - 1, accurate near 0")
 
@@ -228,14 +236,14 @@ cos: Fn = row("cos", "r>r", lambda t, z, x: -(t * sin(x)), libm="cos", periodic=
 tan = row("tan", "r>r", lambda t, z, x: t * (1 + z * z), libm="tan", domain=((-1.4, 1.4),), vanishes=True, periodic=True,
           latex=r"\tan", about="tangent")
 at_one = (at(SINGULAR, lambda z, x: abs_(x) == 1),)
-asin = row("asin", "r>r", lambda t, z, x: t / sqrt(fma(-x, x, 1)), libm="asin", domain=(UNIT,), status=at_one,
+asin = row("asin", "r>r", lambda t, z, x: t / sqrt(fma(-x, x, 1)), libm="asin", python="np.arcsin", domain=(UNIT,), status=at_one,
            vanishes=True, latex=r"\arcsin", about="arc sine", defined="abs(x) <= 1")
-acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt(fma(-x, x, 1))), libm="acos", domain=(UNIT,), status=at_one,
-           latex=r"\arccos", about="arc cosine", defined="abs(x) <= 1")
+acos = row("acos", "r>r", lambda t, z, x: -(t / sqrt(fma(-x, x, 1))), libm="acos", python="np.arccos", domain=(UNIT,),
+           status=at_one, latex=r"\arccos", about="arc cosine", defined="abs(x) <= 1")
 lorentz = row("lorentz", "r>r", lambda t, z, x: t * (-2 * (select(z == 0, z, x * z) * z)), value=lambda x: 1 / (1 + x * x),
               saturates=True, about="1/(1 + x**2)")
-atan = row("atan", "r>r", lambda t, z, x: t * lorentz(x), libm="atan", vanishes=True, saturates=True, latex=r"\arctan",
-           about="arc tangent")
+atan = row("atan", "r>r", lambda t, z, x: t * lorentz(x), libm="atan", python="np.arctan", vanishes=True,
+           saturates=True, latex=r"\arctan", about="arc tangent")
 
 
 def atan2_map(t: Expr, z: Expr, u: Expr, v: Expr) -> Expr:
@@ -245,7 +253,7 @@ def atan2_map(t: Expr, z: Expr, u: Expr, v: Expr) -> Expr:
 
 
 atan2 = row("atan2", "rr>r", lambda t, z, y, x: atan2_map(t, z, x, y), lambda t, z, y, x: -atan2_map(t, z, y, x),
-            libm="atan2", domain=(POSITIVE, ANY), vanishes=True,
+            libm="atan2", python="np.arctan2", domain=(POSITIVE, ANY), vanishes=True,
             status=(at(SINGULAR, lambda z, y, x: (x == 0) & (y == 0), nan=True),
                     at(JUMP, lambda z, y, x: (y == 0) & (x < 0), needs=0)),
             saturates=True, factored=True, about="angle of the point (x, y), from -pi to pi", args="y, x")
@@ -256,12 +264,12 @@ tanh: Fn = row("tanh", "r>r", lambda t, z, x: t * sech2(x), libm="tanh", vanishe
 
 sech2: Fn = row("sech2", "r>r", lambda t, z, x: t * (-2 * (z * tanh(x))), value=lambda x: pown(1 / cosh(x), 2), saturates=True,
                 about="square of the hyperbolic secant, 1/cosh(x)**2")
-asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh", vanishes=True, saturates=True,
+asinh = row("asinh", "r>r", lambda t, z, x: t / hypot(1, x), libm="asinh", python="np.arcsinh", vanishes=True, saturates=True,
             about="inverse of the hyperbolic sine")
-acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", domain=((1.1, 4.0),),
-            status=(at(SINGULAR, lambda z, x: x == 1),), saturates=True, about="inverse of the hyperbolic cosine",
-            defined="x >= 1")
-atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / fma(-x, x, 1)), libm="atanh",
+acosh = row("acosh", "r>r", lambda t, z, x: t / (sqrt(x - 1) * sqrt(x + 1)), libm="acosh", python="np.arccosh",
+            domain=((1.1, 4.0),), status=(at(SINGULAR, lambda z, x: x == 1),), saturates=True,
+            about="inverse of the hyperbolic cosine", defined="x >= 1")
+atanh = row("atanh", "r>r", lambda t, z, x: t * select(abs_(x) > 1, z, 1 / fma(-x, x, 1)), libm="atanh", python="np.arctanh",
             domain=(UNIT,), status=at_one, vanishes=True, about="inverse of the hyperbolic tangent", defined="abs(x) < 1")
 
 # --- Pieces. A piece that is not taken contributes nothing, by construction; where the value is NaN so is a partial.
@@ -306,11 +314,11 @@ def tied(z: Expr, *xs: Expr) -> Expr:
 
 
 largest, largest_of_many = extremum_maps(lambda x, y: x > y)
-max_ = row("max", "rr>r", *largest, many=largest_of_many, llvm="llvm.maximum", ulps=0.0, commutes=True,
+max_ = row("max", "rr>r", *largest, many=largest_of_many, llvm="llvm.maximum", js="Math.max", ulps=0.0, commutes=True,
            status=(at(KINK, tied),), pieces="largest", vanishes=True, latex=r"\max", about="the largest; NaN where one is NaN",
            args="x, y, …")
 smallest, smallest_of_many = extremum_maps(lambda x, y: x < y)
-min_ = row("min", "rr>r", *smallest, many=smallest_of_many, llvm="llvm.minimum", ulps=0.0, commutes=True,
+min_ = row("min", "rr>r", *smallest, many=smallest_of_many, llvm="llvm.minimum", js="Math.min", ulps=0.0, commutes=True,
            status=(at(KINK, tied),), pieces="smallest", vanishes=True, latex=r"\min", about="the smallest; NaN where one is NaN",
            args="x, y, …")
 
@@ -324,13 +332,13 @@ def number_map(before: Callable[[Expr, Expr], Expr]) -> tuple[Callable[..., When
 
 
 nan_argument = at(DOMAIN, lambda z, x, y: (x != x) | (y != y))
-fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", ulps=0.0, commutes=True, hides_nan=True,
-           status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="largest", vanishes=True,
+fmax = row("fmax", "rr>r", *number_map(lambda x, y: x > y), libm="fmax", js=None, python=None, ulps=0.0, commutes=True,
+           hides_nan=True, status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="largest", vanishes=True,
            about="the larger; of a number and NaN the number")
-fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", ulps=0.0, commutes=True, hides_nan=True,
-           status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="smallest", vanishes=True,
+fmin = row("fmin", "rr>r", *number_map(lambda x, y: x < y), libm="fmin", js=None, python=None, ulps=0.0, commutes=True,
+           hides_nan=True, status=(at(KINK, lambda z, x, y: x == y), nan_argument), pieces="smallest", vanishes=True,
            about="the smaller; of a number and NaN the number")
-abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", c="fabs", ulps=0.0,
+abs_: Fn = row("abs", "r>r", lambda t, z, x: t * sign(x), llvm="llvm.fabs", c="fabs", js="Math.abs", python="np.abs", ulps=0.0,
                status=(at(KINK, lambda z, x: x == 0),), pieces="sign", vanishes=True, latex=r"\lvert #1 \rvert", unicode="|#1|",
                about="absolute value")
 sign: Fn = row("sign", "r>r", lambda t, z, x: where_nan(x, t), status=(at(JUMP, lambda z, x: x == 0),), pieces="step",
@@ -352,18 +360,18 @@ ceil = row("ceil", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.ceil", c="
            vanishes=True, status=(at(JUMP, lambda z, x: z == x),), about="the smallest whole number not below x")
 trunc = row("trunc", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.trunc", c="trunc", ulps=0.0, pieces="step",
             vanishes=True, status=(at(JUMP, lambda z, x: (z == x) & (x != 0)),), about="the whole part: rounded towards 0")
-round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round", c="round", ulps=0.0, pieces="step",
-             vanishes=True, status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),),
+round_ = row("round", "r>r", lambda t, z, x: where_nan(x, t), llvm="llvm.round", c="round", js=None, python=None, ulps=0.0,
+             pieces="step", vanishes=True, status=(at(JUMP, lambda z, x: abs_(x - trunc(x)) == 0.5),),
              about="the nearest whole number, halves away from 0")
 fmod = row("fmod", "rr>r", lambda t, z, x, y: or_nan(t, z == z), lambda t, z, x, y: -(t * round_((x - z) / y)),
-           libm="fmod", ulps=0.0, domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),),
+           libm="fmod", js="%", ulps=0.0, domain=(POSITIVE, (1.0, 2.0)), status=(at(JUMP, lambda z, x, y: (z == 0) & (x != 0)),),
            pieces="sawtooth", vanishes=True, about="remainder of x/y, with the sign of x", defined="y != 0")
 fdim = row("fdim", "rr>r", lambda t, z, x, y: When(~(x <= y), or_nan(t, x > y)),
-           lambda t, z, x, y: When(~(x <= y), -or_nan(t, x > y)), pieces="hinge", vanishes=True, c="fdim",
+           lambda t, z, x, y: When(~(x <= y), -or_nan(t, x > y)), pieces="hinge", vanishes=True, c="fdim", js=None, python=None,
            value=lambda x, y: select(x <= y, 0, x - y), status=(at(KINK, lambda z, x, y: x == y),),
            about="x - y where that is positive, else 0")
 copysign: Fn = row("copysign", "rr>r", lambda t, z, x, y: t * (sign(x) * copysign(1, y)), None, llvm="llvm.copysign",
-                   c="copysign", ulps=0.0, hides_nan=True, pieces="sign", vanishes=True,
+                   c="copysign", js=None, ulps=0.0, hides_nan=True, pieces="sign", vanishes=True,
                    status=(at(KINK, lambda z, x, y: x == 0), at(JUMP, lambda z, x, y: (y == 0) & (x != 0), needs=1)),
                    about="x with the sign of y")
 
@@ -385,16 +393,16 @@ FAR = 1000
 """Squares from which on exp(−x²) is 0."""
 gauss = row("gauss", "r>r", lambda t, z, x: t * (-2 * select(z == 0, z, x * z)), value=gauss_value, saturates=True,
             about="exp(-x**2), accurate far out")
-erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * gauss(x)), libm="erf", vanishes=True, saturates=True,
-          about="error function")
-erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * gauss(x))), libm="erfc", saturates=True,
+erf = row("erf", "r>r", lambda t, z, x: t * (TWO_OVER_ROOT_PI * gauss(x)), libm="erf", js=None, python=None, vanishes=True,
+          saturates=True, about="error function")
+erfc = row("erfc", "r>r", lambda t, z, x: -(t * (TWO_OVER_ROOT_PI * gauss(x))), libm="erfc", js=None, python=None, saturates=True,
            about="1 - erf(x), accurate in the tail")
 at_poles = (at(POLE, lambda z, *x: (x[-1] <= 0) & (floor(x[-1]) == x[-1]), nan=True),)
 beside_poles = "x > 0 or x != floor(x)"
-gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", ulps=16.0, domain=(POSITIVE,), status=at_poles,
-            about="gamma function", defined=beside_poles)
-lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", ulps=16.0, absolute=True, domain=(POSITIVE,),
-             status=at_poles, about="logarithm of abs(gamma(x))", defined=beside_poles)
+gamma = row("gamma", "r>r", lambda t, z, x: t * (z * digamma(x)), libm="tgamma", js=None, python=None, ulps=16.0,
+            domain=(POSITIVE,), status=at_poles, about="gamma function", defined=beside_poles)
+lgamma = row("lgamma", "r>r", lambda t, z, x: t * digamma(x), libm="lgamma", js=None, python=None, ulps=16.0, absolute=True,
+             domain=(POSITIVE,), status=at_poles, about="logarithm of abs(gamma(x))", defined=beside_poles)
 digamma: Fn = row("digamma", "r>r", lambda t, z, x: t * polygamma(1, x), domain=(POSITIVE,), status=at_poles,
                   value=lambda x: polygamma_value(0, x, operations), saturates=True, about="derivative of log(gamma(x))",
                   defined=beside_poles)

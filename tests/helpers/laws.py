@@ -321,20 +321,29 @@ def check_native(program: Program, points: Sequence[Point]) -> int:
     Errors of one operation so never reach another: what IEEE 754 defines must agree to the bit, a function of libm to 4 units
     in the last place (10 for gamma, as glibc documents it).
     """
+    whole = exposed(program)
+    check_operations(whole, points, list(zip(*native(whole, points), strict=True)))
+    return len(whole.results) * len(points)
+
+
+def exposed(program: Program) -> Program:
+    """The program as code is made of it, with every real value a result."""
     program = expand.for_machine(program)
     made = [e for e in program.equations if not e.op.truth]
-    exposed = Program(program.params, program.equations, tuple(Result(f"v{k}", e.outs[0]) for k, e in enumerate(made)))
-    columns = native(exposed, points)
-    for i, at in enumerate(points):
+    return Program(program.params, program.equations, tuple(Result(f"v{k}", e.outs[0]) for k, e in enumerate(made)))
+
+
+def check_operations(program: Program, points: Sequence[Point], rows: Sequence[Sequence[float]]) -> None:
+    """The results of a program with all values exposed, a row for each point, against the reference."""
+    for at, row in zip(points, rows, strict=True):
         values: dict[Var, Any] = {p.var: at[p.name] for p in program.params}
-        values.update((e.outs[0], c[i]) for e, c in zip(made, columns, strict=True))
+        values.update((r.atom, x) for r, x in zip(program.results, row, strict=True))
         for e in program.equations:
             args = [read(values, a, FLOAT) for a in e.args]
             want = FLOAT.apply(e.op, args, e.args)
             got = values.setdefault(e.outs[0], want)
             said = f"{e.op.name}{tuple(args)} = {got!r}, not {want!r}"
             assert e.op.truth or near(e.op, got, want, args), report(program, at, said)
-    return len(made) * len(points)
 
 
 def near(op: Primitive, got: float, want: float, args: Sequence[float]) -> bool:

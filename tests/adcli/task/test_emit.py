@@ -14,7 +14,7 @@ from places import WORKED
 
 from adcli.main import VERBS
 
-MARKS = {"text": "#", "llvm": ";", "asm": "#"}
+MARKS = {"text": "#", "js": "//", "python": "#", "latex": "%", "dot": "//", "llvm": ";", "asm": "#"}
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 MAIN = """
@@ -51,7 +51,7 @@ def header(target: str, data: bytes) -> list[str]:
     return [line.removeprefix(mark) for line in lines[:next(i for i, line in enumerate(lines) if not line.startswith(mark))]]
 
 
-@pytest.mark.parametrize("target", ["text", "c", "llvm", "asm", "object"])
+@pytest.mark.parametrize("target", ["text", "c", "js", "python", "latex", "dot", "llvm", "asm", "object"])
 def test_header(target):
     lines = header(target, succeeds("grad", "f.ad", "--mode", "reverse", "--emit", target).data)
     assert lines[:4] == ["adcli 0.1.0: the outputs and their partial derivatives of f.ad, reverse mode",
@@ -59,7 +59,9 @@ def test_header(target):
                          f"made by: adcli grad f.ad --mode reverse --emit {target}"]
     if target == "c":
         assert lines[4] == "call: int f_grad(const double *restrict in, double *restrict out); it returns 0"
-    elif target != "text":
+    elif target in ("js", "python"):
+        assert lines[4].startswith("call: f_grad(x, y) gives ")
+    elif target in ("llvm", "asm", "object"):
         assert lines[4:8] == [
             "call: void f_grad(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
             "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
@@ -87,7 +89,7 @@ def test_lanes_are_told():
     assert lines[6] == "rows: begin to end - 1; their number is a multiple of 4"
 
 
-@pytest.mark.parametrize("target", ["text", "c", "llvm", "asm", "object"])
+@pytest.mark.parametrize("target", ["text", "c", "js", "python", "latex", "dot", "llvm", "asm", "object"])
 def test_the_same_input_gives_the_same_bytes(target):
     line = ["grad", "f.ad", "--wrt", "x", "--emit", target]
     once = succeeds(*line).data
@@ -184,13 +186,25 @@ int main(void) {
 
 @pytest.mark.parametrize("symbol, other", [("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e")])
 def test_names_that_no_function_can_have(symbol, other):
+    """In C; other languages have words of their own."""
     for target in ("c", "llvm"):
         said = f"adcli: error: '{symbol}' cannot be the name of a function in C\nhelp: write --symbol {other}\n"
         assert adcli("grad", "f.ad", "--emit", target, "--symbol", symbol)[:3] == (2, "", said)
     assert f" {other}(" in succeeds("grad", "f.ad", "--emit", "c", "--symbol", other).out
 
 
+@pytest.mark.parametrize("target, language, symbol, other", [
+    ("js", "JavaScript", "let", "let_1"), ("python", "Python", "lambda", "lambda_1"), ("js", "JavaScript", "a-b", "a_b"),
+    ("python", "Python", "np", "np_1")])
+def test_names_that_no_function_of_a_script_can_have(target, language, symbol, other):
+    said = f"adcli: error: '{symbol}' cannot be the name of a function in {language}\nhelp: write --symbol {other}\n"
+    assert adcli("grad", "f.ad", "--emit", target, "--symbol", symbol)[:3] == (2, "", said)
+    assert f" {other}(" in succeeds("grad", "f.ad", "--emit", target, "--symbol", other).out
+    assert " gamma(" in succeeds("grad", "f.ad", "--emit", target, "--symbol", "gamma").out
+
+
 @pytest.mark.parametrize("target, option", [
+    ("js", "--lanes=2"), ("python", "--fast-math"), ("latex", "--symbol=a"), ("dot", "--style=anf"),
     ("text", "--symbol=a"), ("text", "--lanes=2"), ("text", "--fast-math"), ("c", "--lanes=2"), ("c", "--style=anf"),
     ("llvm", "--style=anf")])
 def test_options_that_a_target_has_no_use_for(target, option):

@@ -7,18 +7,21 @@ import math
 import random
 import re
 
+import numpy as np
 import pytest
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
+from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic, numpy_arithmetic
 from adcli.lang.ir import JUMP, Primitive
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import map_rule
 from adcli.lang.lower.frontend import parse
+from back_ends import same
 from one_operation import REAL, SPECIAL, program, samples
 
+NUMPY = numpy_arithmetic()
 MP = mpmath_arithmetic(60)
 UNARY = [op for op in REAL if op.signature == "r>r"]
 SEVERAL = [op for op in REAL if op.arity > 1 and not op.static and "t" not in op.signature]
@@ -100,6 +103,31 @@ def test_c_computes_what_the_row_means(op):
         got, want = function(*args), value(op, *args)
         allowed = 10 * math.ulp(max(abs(want), 1.0 if op.absolute else 0.0)) if math.isfinite(want) else 0.0
         assert got == want or (got != got and want != want) or abs(got - want) <= allowed, (args, got, want)
+
+
+MATH = frozenset((
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos", "cosh", "exp", "expm1", "floor",
+    "hypot", "log", "log10", "log1p", "log2", "max", "min", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"))
+"""Functions of JavaScript that mean what ours do; `Math.round` and `Math.pow` do not."""
+
+
+@rows
+def test_the_spelling_in_javascript_is_an_operator_or_a_function_of_math(op):
+    assert op.js is None or op.js in OPERATORS - {"==", "!="} | {"===", "!==", "%"} or op.js.removeprefix("Math.") in MATH
+    assert op.js is not None or op.value or op.libm or op.name in ("dup", "fma", "round", "copysign")
+
+
+@pytest.mark.parametrize("op", [op for op in REAL if op.python and op.python.startswith("np.")], ids=lambda op: op.name)
+def test_numpy_computes_what_the_row_means(op):
+    functions = getattr(np, op.python.removeprefix("np.")), NUMPY.functions[op.name]
+    points = [tuple(at.values()) for at in samples(op, 20)] + list(itertools.product(SPECIAL, repeat=op.arity))[:300]
+    with np.errstate(all="ignore"):
+        for args in points:
+            args = (args[0] > 0, *args[1:]) if op.kind(0) == "t" else args
+            want = value(op, *args)
+            allowed = 10 * math.ulp(want) if math.isfinite(want) and op.ulps else 0.0
+            for got in (float(function(*args)) for function in functions):
+                assert same(got, want) or abs(got - want) <= allowed, (args, got, want)
 
 
 @real

@@ -1,0 +1,173 @@
+"""A program of scalars as a module of Python that needs NumPy alone, and works on whole arrays.
+
+    inputs, outputs = ("x", …), ("v", …)
+    defaults = {"x": 2.0, …}
+    def NAME(x, …): …; return v, …
+
+Inputs are numbers or arrays that broadcast together; every result has their common shape. Both arms of a choice are computed, and
+what is not chosen has no effect; nothing is said of infinities and NaN. Functions are those of NumPy; what it lacks, or has with
+other values at special points than IEEE 754 and C99 give them, is written out in `HELPERS`: the special functions are those of
+Python's own `math`, one element at a time.
+"""
+from __future__ import annotations
+
+import json
+import keyword
+import math
+from collections.abc import Sequence
+
+from adcli.codegen.c.spelling import words
+from adcli.codegen.rows.instructions import DEFINITIONS
+from adcli.codegen.scripts.module import Language, ScriptModule, listed, operation, wrapped
+from adcli.lang.ir import Equation, Lit, Program
+from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece, call
+
+WORDS = frozenset(keyword.kwlist) | words("""
+np math Fraction False None True case match type float tuple zip ValueError OverflowError
+inputs outputs defaults
+""")
+"""Words of the language, what our functions call, and what the module has of its own."""
+
+IMPORTS = {"math.": "import math", "Fraction(": "from fractions import Fraction", "np.": "\nimport numpy as np\n"}
+"""What a module imports, by what calls it."""
+HELPERS = {
+    "arrays": """
+def $arrays(*inputs):
+    # numbers and arrays as arrays of doubles, of one shape
+    return np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in inputs))""",
+    "results": """
+def $results(shape, *values):
+    # values of the shape of the inputs; numbers where these are numbers
+    return tuple(np.full(shape, value, dtype=float)[()] for value in values)""",
+    "max": """
+def $max(x, y):
+    # the larger; NaN where one is NaN; 0.0 is above -0.0
+    return np.where(x > y, x, np.where(y > x, y, np.where((x == y) & (x != 0.0), x, x + y)))""",
+    "min": """
+def $min(x, y):
+    # the smaller; NaN where one is NaN; -0.0 is below 0.0
+    return np.where(x < y, x, np.where(y < x, y, np.where((x == y) & (x != 0.0), x, -(-x - y))))""",
+    "round": """
+def $round(x):
+    # to the nearest whole number, halves away from 0
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1.0, x), whole)""",
+    "fma": """
+def $fma(a, b, c):
+    # a*b + c, rounded once: product and sum in two doubles each, their lower parts added with rounding to odd (Boldo, Melquiond)
+    a, b, c = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (a, b, c)))
+    product = a * b
+    a1, b1 = (134217729.0 * x - (134217729.0 * x - x) for x in (a, b))
+    product2 = (a - a1) * (b - b1) - (((product - a1 * b1) - (a - a1) * b1) - a1 * (b - b1))
+    total, total2 = $two_sum(product, c)
+    low, lost = $two_sum(total2, product2)
+    even = (np.asarray(low).view(np.int64) % 2 == 0) & (lost != 0.0)
+    result = np.asarray(total + np.where(even, np.nextafter(low, np.copysign(np.inf, lost)), low))
+    largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(product), np.abs(c)))
+    other = ~((largest <= 1e290) & (np.abs(product) >= 1e-270))
+    result[other] = [$exact_fma(*at) for at in zip(a[other], b[other], c[other])]
+    return result[()]""",
+    "two_sum": """
+def $two_sum(x, y):
+    # x + y as a rounded sum and what rounding lost
+    total = x + y
+    other = total - x
+    return total, (x - (total - other)) + (y - other)""",
+    "exact_fma": """
+def $exact_fma(a, b, c):
+    # a*b + c in fractions, rounded once
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return a * b + c
+    if not np.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf""",
+    "elementwise": """
+def $elementwise(function):
+    # a function of math on arrays; infinite where it overflows, and at a pole that `math` does not take
+    def safe(x):
+        try:
+            return function(x)
+        except OverflowError:
+            return math.copysign(math.inf, x)
+        except ValueError:
+            return math.inf if function is math.lgamma else math.copysign(math.inf, x) if x == 0.0 else math.nan
+    return np.vectorize(safe, otypes=[float])""",
+    **{name: f"${name} = $elementwise(math.{name})" for name in ("erf", "erfc", "gamma", "lgamma")},
+}
+
+
+def number(value: float) -> Piece:
+    if not math.isfinite(value):
+        return ("np.nan", ATOM) if value != value else ("np.inf", ATOM) if value > 0 else ("-np.inf", UNARY)
+    text = repr(value)
+    return text, UNARY if text.startswith("-") else ATOM
+
+
+def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
+    """An operation on pieces. Where all are constants, NumPy computes: Python would raise an error for 1.0 / 0.0."""
+    if all(isinstance(a, Lit) for a in e.args):
+        parts = [call("np.float64", parts[:1]), *parts[1:]]
+    return operation(spelling, parts)
+
+
+def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
+    return [f"def {name}({', '.join(parameters)}):", *(INDENT + line for line in [*statements, f"return {value}"])]
+
+
+LANGUAGE = Language(
+    name="Python", words=WORDS, spelling=lambda op: op.python, helpers=HELPERS, definitions=DEFINITIONS, number=number,
+    operation=spelled, assignment=lambda name, text: f"{name} = {text}", function=function, prefix="_")
+
+
+def module(program: Program, name: str) -> str:
+    """The module of a program, without its comment."""
+    made = ScriptModule(LANGUAGE, program, name)
+    arrays, results = made.function("arrays"), made.function("results")
+    statements, values = made.body()
+    inputs = [made.values[p.var] for p in program.params]
+    defaults = [f"{quoted(p.name)}: {number(p.default)[0]}" for p in program.params if p.default is not None]
+    imports = [line for word, line in IMPORTS.items() if any(word in line for line in made.helpers)]
+    lines = [*imports, *wrapped("inputs = (", tuple_items([quoted(p.name) for p in program.params]), ")"),
+             *wrapped("outputs = (", tuple_items([quoted(r.name) for r in program.results]), ")"),
+             *(wrapped("defaults = {", defaults, "}") if defaults else []), "", "",
+             *(part for line in made.helpers for part in ([line] if line else ["", ""])),
+             *wrapped(f"def {name}(", parameters(program, inputs), "):")]
+    if inputs:
+        lines += joined(wrapped(f"{INDENT}[", inputs, "] = "), wrapped(f"{INDENT}{arrays}(", inputs, ")"))
+    shape = f"{inputs[0]}.shape" if inputs else "()"
+    returned = wrapped(f"{INDENT}return {results}(", [shape, *values], ")" if len(values) > 1 else ")[0]")
+    computed = [f'{INDENT}with np.errstate(all="ignore"):', *(2 * INDENT + line for line in statements)] if statements else []
+    return "\n".join([*lines, *computed, *returned, ""])
+
+
+def calling(program: Program, name: str) -> list[str]:
+    """How the function is called, for the comment in front of it."""
+    given, found = (listed([x.name for x in names]) for names in (program.params, program.results))
+    return [f"call: {name}({given}) gives {found}; numbers, or arrays that broadcast together"]
+
+
+def tuple_items(items: Sequence[str]) -> list[str]:
+    """The items of a tuple; a comma makes one of a single item."""
+    return [f"{items[0]},"] if len(items) == 1 else list(items)
+
+
+def parameters(program: Program, inputs: Sequence[str]) -> list[str]:
+    """The parameters of the function; those at the end of the list that have a default are optional."""
+    last = max((i for i, p in enumerate(program.params) if p.default is None), default=-1)
+    return [name if i <= last or p.default is None else f"{name}={number(p.default)[0]}"
+            for i, (name, p) in enumerate(zip(inputs, program.params, strict=True))]
+
+
+def joined(left: Sequence[str], right: Sequence[str]) -> list[str]:
+    """Two sides of an assignment as one, on one line where they have room."""
+    return [*left[:-1], left[-1] + right[0].lstrip(), *right[1:]]
+
+
+def quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
