@@ -53,7 +53,7 @@ class Domain:
 
     def never_negative(self, x: Affine) -> bool:
         """Whether an expression is at least 0 over the box for all sizes, as far as that shows without numbers."""
-        return _never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
+        return never_negative(bounds(x, {r.index: (r.low, r.high - 1) for r in self.ranges})[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +208,12 @@ def surely_inside(access: Access, domain: Domain) -> bool:
         if x is not None:
             low, high = bounds(x, ends)
             room = extent - 1 - high
-            if not (_never_negative(low) and _never_negative(room)):
+            if not (never_negative(low) and never_negative(room)):
                 return False
     return True
 
 
-def _never_negative(x: Affine) -> bool:
+def never_negative(x: Affine) -> bool:
     """Sizes are not negative, and d times the floor of w / d is at most w."""
     for a, c in x.terms:
         if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:

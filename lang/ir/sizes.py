@@ -22,6 +22,8 @@ BYTES = 8
 """Of one element of a tensor."""
 LARGEST_SIZE = 2 ** 31 - 1
 """The largest integer among the inputs that a range or an extent can be made of."""
+MOST_PAIRS = 10_000
+"""Pairs of constraints of a proof that are put together in one step; a proof that needs more is not found."""
 
 Sizes = dict[str, int]
 """The names of sizes as numbers."""
@@ -324,13 +326,15 @@ def _guarded(s: Affine, extent: int, box: IndexBox, domain: Sequence[Constraint 
 def infeasible(constraints: Sequence[Constraint], box: IndexBox) -> bool:
     """Whether no point of the box meets all constraints, by Fourier and Motzkin's elimination with coefficients cut to
     integers: True is certain, False may also mean that only fractions are left."""
-    used = {i for row, _ in constraints for i in row}
+    used = dict.fromkeys(i for row, _ in constraints for i in row)   # in an order that is the same in every run
     rows = [_cut(row, constant) for row, constant in constraints]
     for i in used:
         rows += [({i: 1}, -box[i][0]), ({i: -1}, box[i][1])]
     while used:
         i = min(used, key=lambda i: _pairs(i, rows))
-        used.discard(i)
+        if _pairs(i, rows) > MOST_PAIRS:
+            return False
+        del used[i]
         up, down = [r for r in rows if r[0].get(i, 0) > 0], [r for r in rows if r[0].get(i, 0) < 0]
         rows = [r for r in rows if not r[0].get(i, 0)] + [_combined(i, p, q) for p in up for q in down]
         rows = _tightest(rows)

@@ -25,7 +25,7 @@ def too_large(op: Comprehension, tensors: Sequence[tuple[tuple[Subscript, ...], 
               box: IndexBox, sizes: Mapping[str, int]) -> str | None:
     """The first expression of a comprehension whose numbers may not fit, as text. `tensors` are its accesses, each with the
     extents of its tensor; `box` has the first and last value of every index."""
-    for x in _expressions(op):
+    for x in expressions(op):
         if magnitude(x, box, sizes) > LARGEST_WHOLE:
             return text(x)
     for subscripts, extents in tensors:
@@ -37,7 +37,8 @@ def too_large(op: Comprehension, tensors: Sequence[tuple[tuple[Subscript, ...], 
     return None
 
 
-def _expressions(op: Comprehension) -> Iterator[Affine]:
+def expressions(op: Comprehension) -> Iterator[Affine]:
+    """Every expression of whole numbers in a comprehension."""
     yield from op.guards
     yield from op.shape
     for r in op.ranges:

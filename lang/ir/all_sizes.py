@@ -1,0 +1,212 @@
+"""The proof for all sizes at once, for code that is written before they are known: what `sizes.prove` asks of numbers, as
+conditions on names.
+
+Most subscripts are inside of their tensors whatever the sizes are, and leave no condition. What is left is said of sizes alone
+where a box has ends; a subscript that guards keep inside, in a way that is not found here, is to be checked where it is used.
+Numbers are kept so small that no sum in an extent, a range, a guard or a subscript overflows a word.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adcli.lang.ir import Equation, Program, Var
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, affine, atoms, bounds, text
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.ranges import never_negative
+from adcli.lang.ir.sizes import Constraint, accesses, infeasible, shape_text
+from adcli.lang.ir.word_size import expressions
+
+MOST_ATOMS = 12
+"""Of a proof: the elimination behind it takes a time that grows fast with them."""
+SMALLEST_DIVISOR = 8
+"""The bytes of an element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Where all expressions of `given` are at least 0, so are those of `then`; `why` is for people."""
+
+    then: tuple[Affine, ...]
+    why: str
+    given: tuple[Affine, ...] = ()
+
+
+@dataclass(slots=True)
+class SizeConditions:
+    """What sizes must satisfy.
+
+    The product of each tuple of `products` must be at most the largest word divided by `divisor`, as must every size; then every
+    sum is a word. `loose` has the subscripts that are not proved, by the result of the equation, with the extents.
+    """
+
+    divisor: int = SMALLEST_DIVISOR
+    products: list[tuple[Affine, ...]] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    loose: set[tuple[Var, Affine, Affine]] = field(default_factory=set)
+
+
+def size_conditions(program: Program) -> SizeConditions:
+    """What is left to be asked of sizes before a program may run."""
+    found = SizeConditions()
+    known: list[Affine] = []
+    seen: set[object] = set()
+
+    def require(condition: Condition) -> None:
+        then = tuple(x for x in condition.then if not never_negative(x) and not proved(x, known))
+        if then and (then, condition.given) not in seen:
+            seen.add((then, condition.given))
+            found.conditions.append(Condition(then, condition.why, condition.given))
+        if not condition.given:
+            known.extend(then)
+
+    comprehensions = [(e, e.op) for e in program.equations if isinstance(e.op, Comprehension)]
+    for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
+        if len(v.shape) > 1 and frozenset(v.shape) not in seen:
+            seen.add(frozenset(v.shape))
+            found.products.append(v.shape)
+        require(Condition(v.shape, f"the extents of {v.name or 'a value'}{shape_text(v.shape)}"))
+        for x in v.shape:
+            _measure(x, {}, found)
+    for e, op in comprehensions:
+        for x, y, why in equal(e, op):
+            require(Condition((x - y, y - x), why))
+    for e, op in comprehensions:
+        reaches = {r.index: max(_reach(r.low, {}), _reach(r.high, {})) + 1 for r in op.ranges}
+        for x in expressions(op):
+            _measure(x, reaches, found)
+        inside(e, op, known, found, require)
+    return found
+
+
+def equal(e: Equation, op: Comprehension) -> Iterator[tuple[Affine, Affine, str]]:
+    """Pairs of extents that must be the same, with why."""
+    for a in op.agreements:
+        yield a.left, a.right, f"{text(a.left)} and {text(a.right)} are one extent"
+    if op.onto is not None:
+        before = e.args[op.onto]
+        for x, y in zip(shape_of(before), op.shape, strict=True):
+            yield x, y, f"{text(x)} and {text(y)} are one extent"
+
+
+def inside(e: Equation, op: Comprehension, known: Sequence[Affine], found: SizeConditions,
+           require: Callable[[Condition], None]) -> None:
+    """Every subscript of an equation inside of its tensor: proved, asked of sizes, or kept as loose."""
+    ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
+    some = tuple(r.high - r.low - 1 for r in op.ranges)
+    domain = [x for r in op.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))] + list(op.guards)
+    for atom, subscripts in accesses(e, op):
+        for s, extent in zip(subscripts, shape_of(atom), strict=True):
+            if not isinstance(s, Affine):
+                continue
+            low, high = bounds(s, ends)
+            rooms = [(s, low), (extent - 1 - s, extent - 1 - high)]
+            left = [end for x, end in rooms if not never_negative(end) and not proved(x, [*domain, *known])]
+            if not left:
+                continue
+            if op.guards or any(isinstance(a, Index) for x in left for a in atoms(x)):
+                found.loose.add((e.outs[0], s, extent))
+            else:
+                name = atom.name if isinstance(atom, Var) and atom.name else "a value"
+                given = tuple(x for x in some if not never_negative(x))
+                require(Condition(tuple(left), f"subscript {text(s)} of {name}", given))
+
+
+# ---------------------------------------------------------------- proofs
+
+def proved(x: Affine, known: Iterable[Affine]) -> bool:
+    """Whether an expression is never negative where those of `known` are not, whatever the sizes; False may also mean that the
+    proof was not found."""
+    rows = _connected(-x - 1, known)
+    used = dict.fromkeys(a for row in rows for a, _ in row.terms)
+    if len(used) > MOST_ATOMS:
+        return False
+    name = {a: Index("") for a in used}
+    far = 1 << 80
+    box = {i: (0 if isinstance(a, str) else -far, far) for a, i in name.items()}
+    constraints: list[Constraint] = [({name[a]: c for a, c in row.terms}, row.constant) for row in rows]
+    return infeasible(constraints, box)
+
+
+def _connected(x: Affine, known: Iterable[Affine]) -> list[Affine]:
+    """The expression and those of `known` that have to do with it, with what floors and extrema in them satisfy."""
+    rows, left = [x], list(known)
+    done: set[AffineAtom] = set()
+    while True:
+        new = [a for a in dict.fromkeys(a for row in rows for a, _ in row.terms) if a not in done]
+        if not new:
+            return rows
+        done.update(new)
+        rows += [row for a in new for row in _laws(a)]
+        rows += [k for k in left if not done.isdisjoint(a for a, _ in k.terms)]
+        left = [k for k in left if done.isdisjoint(a for a, _ in k.terms)]
+
+
+def _laws(a: AffineAtom) -> Iterator[Affine]:
+    """Expressions that are not negative by what an atom is."""
+    match a:
+        case Floor(whole, divisor):
+            yield whole - affine(a) * divisor
+            yield affine(a) * divisor + (divisor - 1) - whole
+        case Extreme(parts, largest):
+            yield from (affine(a) - p if largest else p - affine(a) for p in parts)
+        case _:
+            return
+
+
+# ---------------------------------------------------------------- words
+
+def _measure(x: Affine, reaches: Mapping[Index, int], found: SizeConditions) -> None:
+    """Make the divisor so large that no sum in an expression overflows, and have its products of sizes bounded."""
+    found.divisor = max(found.divisor, _reach(x, reaches))
+    for a in _products(x):
+        if (pair := (_absolute(a.left), _absolute(a.right))) not in found.products:
+            found.products.append(pair)
+
+
+def _reach(x: Affine, reaches: Mapping[Index, int]) -> int:
+    """How many times the largest size (at least 1) an expression and its partial sums can be."""
+    return abs(x.constant) + sum(abs(c) * _reach_of(a, reaches) for a, c in x.terms)
+
+
+def _reach_of(a: AffineAtom, reaches: Mapping[Index, int]) -> int:
+    match a:
+        case Index():
+            return reaches[a]
+        case Floor(whole, _):
+            return _reach(whole, reaches)
+        case Extreme(parts, _):
+            return max(_reach(p, reaches) for p in parts)
+        case _:
+            return 1
+
+
+def _products(x: Affine) -> Iterator[Product]:
+    """The products of sizes in an expression."""
+    stack = [x]
+    while stack:
+        for a, _ in stack.pop().terms:
+            match a:
+                case Floor(whole, _):
+                    stack.append(whole)
+                case Extreme(parts, _):
+                    stack.extend(parts)
+                case Product(left, right):
+                    yield a
+                    stack += [left, right]
+
+
+def _absolute(x: Affine) -> Affine:
+    """An expression that is at least as large as another one and its negative."""
+    whole = Affine((), abs(x.constant))
+    for a, c in x.terms:
+        match a:
+            case Floor(inner, _):
+                whole += _absolute(inner) * abs(c)
+            case Extreme(parts, _):
+                for p in parts:
+                    whole += _absolute(p) * abs(c)
+            case _:
+                whole += affine(a) * abs(c)
+    return whole

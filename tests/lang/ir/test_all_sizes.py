@@ -1,0 +1,71 @@
+"""The proof for all sizes says of every choice of sizes what the proof for numbers says."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.ir import Program
+from adcli.lang.ir.affine import Floor, Index, affine, greatest, least
+from adcli.lang.ir.all_sizes import SizeConditions, proved, size_conditions
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.sizes import bound_names, number, prove
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program
+from random_comprehensions import sample
+from session_seed import drawn
+
+
+def holds(conditions: SizeConditions, sizes: dict[str, int]) -> bool:
+    return all(min(number(x, sizes) for x in c.then) >= 0 or any(number(x, sizes) < 0 for x in c.given)
+               for c in conditions.conditions)
+
+
+def refused(program: Program, sizes: dict[str, int]) -> bool:
+    try:
+        prove(program, sizes)
+    except AdError:
+        return True
+    return any(number(x, sizes) < 0 for p in program.params for x in p.var.shape)
+
+
+def test_both_proofs_agree() -> None:
+    r = drawn("test_both_proofs_agree")
+    for k in range(60):
+        program = sample(r).program()
+        program = adjoint_program(program) if k % 3 == 0 else program
+        conditions = size_conditions(program)
+        for _ in range(6):
+            sizes = {n: r.choice((0, 1, 2, 3, 4, 7)) for n in sorted(bound_names(program.params))}
+            if refused(program, sizes):
+                assert not holds(conditions, sizes) or conditions.loose, sizes
+            else:
+                assert holds(conditions, sizes), sizes
+
+
+@pytest.mark.parametrize("text, left", [
+    ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", []),
+    ("input x(N)\ny(i) = x(i + 1) - x(i)", ["the extents of y(N - 1)"]),
+    ("input x(N)\ny(i) max=! x(2*i + k) where k in 0:2", []),
+    ("input x(N), y(M)\nz(i) = x(i) + y(i) where i in 0:N", ["subscript i of y"]),
+    ("input x(N), l(N, N)\ny(i) +=! l(i, j) * x(i - j) where j in 0:i", []),
+    ("input x(N), y(N)\nz = x(0) + y(1)", ["subscript 0 of x", "subscript 1 of y"])])
+def test_what_is_left_to_ask(text: str, left: list[str]) -> None:
+    found = size_conditions(parse(text))
+    assert [c.why for c in found.conditions] == left
+    assert not found.loose
+
+
+def test_proofs() -> None:
+    n, m, i = affine("N"), affine("M"), affine(Index("i"))
+    half = affine(Floor(n, 2))
+    assert proved(n - half * 2, [])
+    assert not proved(half * 2 - n, [])
+    assert proved(n - 1 - i * 2, [half - 1 - i])
+    assert not proved(n - 3 - i * 2, [half - 1 - i])
+    assert proved(n - least(n, m), [])
+    assert proved(greatest(n, m) - m, [])
+    assert not proved(n - m, [])
+
+
+def test_numbers_stay_so_small_that_no_sum_overflows() -> None:
+    conditions = size_conditions(parse("input A(M, N)\ny(i) = A(0, 0) * (100 * i) where i in 0:M"))
+    assert conditions.divisor >= 100
+    assert [tuple(map(str, shape)) for shape in conditions.products] == [tuple(map(str, (affine("M"), affine("N"))))]
