@@ -19,8 +19,10 @@ from adcli.lang.ir.elementwise import shape_of
 class Environment:
     """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
 
-    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library) -> None:
+    def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library,
+                 integer: str = "i64", fast: bool = False) -> None:
         self.tensors, self.sizes, self.flag, self.lanes, self.library = tensors, sizes, flag, lanes, library
+        self.integer, self.fast = integer, fast
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
@@ -30,7 +32,7 @@ class Environment:
     def on(self, lanes: int) -> Instructions:
         """The instructions on registers of so many lanes."""
         if lanes not in self.instructions:
-            self.instructions[lanes] = Instructions(lanes, self.library)
+            self.instructions[lanes] = Instructions(lanes, self.library, self.fast)
         return self.instructions[lanes]
 
     def declare(self, symbol: str, declaration: str) -> None:
@@ -101,7 +103,7 @@ class Addresses(FunctionWriter):
 
     def address(self, atom: Atom, subscripts: tuple[Subscript, ...], t: int) -> Placed:
         """The address of an element at value `t` of the tile, lane 0. Each loop adds what its index contributes."""
-        kind = "i64" if isinstance(atom, Var) and atom.integer else "double"
+        kind = self.kind(atom)
         steps: dict[int, list[str]] = {}
         for d, (s, stride) in enumerate(zip(subscripts, self.strides(atom), strict=True)):
             if isinstance(s, Read):
@@ -124,6 +126,14 @@ class Addresses(FunctionWriter):
                 at, placed = self.place(level, f"getelementptr {kind}, ptr {at}, i64 {offset}", ("+", at, offset)), level
         return at, placed
 
+    def kind(self, atom: Atom) -> str:
+        """The type of an element."""
+        return self.env.integer if isinstance(atom, Var) and atom.integer else "double"
+
+    def alignment(self, atom: Atom) -> int:
+        """Bytes to which every element is aligned."""
+        return 4 if self.kind(atom) == "i32" else 8
+
     def times(self, text: str, level: int, factor: str) -> str:
         if factor == "1":
             return text
@@ -137,7 +147,9 @@ class Addresses(FunctionWriter):
         source = self.nest.args[s.arg]
         at, level = self.address(source, s.subscripts, 0)
         level = max(level, self.floor)
-        got = self.place(level, f"load i64, ptr {at}, align 8", ("integer", at))
+        got = self.place(level, f"load {self.env.integer}, ptr {at}", ("integer", at))
+        if self.env.integer != "i64":
+            got = self.place(level, f"sext {self.env.integer} {got} to i64", ("wide", got))
         key = ("checked", got, tensor, d)
         if key in self.frames[level].known:
             return self.frames[level].known[key], level

@@ -112,7 +112,8 @@ class BodyWriter:
             address, level = at.address(atom, s.subscripts, t)
             level = max(level, at.floor)
             if moves == STILL:
-                texts.append([self.as_double(level, f"load {self.kind(atom)}, ptr {address}, align 8", atom, 1)])
+                load = f"load {self.at.kind(atom)}, ptr {address}, align {self.at.alignment(atom)}"
+                texts.append([self.as_double(level, load, atom, 1)])
             elif moves == CONSECUTIVE:
                 texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
             else:
@@ -125,23 +126,20 @@ class BodyWriter:
         begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * at.lanes}") if u else address
         return at.place(level, f"load {at.real}, ptr {begin}, align {8 * at.lanes}")
 
-    @staticmethod
-    def kind(atom: Var) -> str:
-        return "i64" if atom.integer else "double"
-
     def as_double(self, level: int, load: str, atom: Var, lanes: int) -> str:
         got = self.at.place(level, load)
         if not atom.integer:
             return got
-        return self.at.place(level, f"sitofp {vector('i64', lanes)} {got} to {vector('double', lanes)}")
+        return self.at.place(level, f"sitofp {vector(self.at.env.integer, lanes)} {got} to {vector('double', lanes)}")
 
     def registers(self, level: int, address: str, u: int, atom: Var) -> str:
         """Consecutive elements."""
         at, lanes = self.at, self.at.lanes
-        begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * lanes}") if u else address
+        begin = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, i64 {u * lanes}") if u else address
         mask = at.present
         if mask is None:
-            return self.as_double(level, f"load {vector(self.kind(atom), lanes)}, ptr {begin}, align 8", atom, lanes)
+            load = f"load {vector(at.kind(atom), lanes)}, ptr {begin}, align {at.alignment(atom)}"
+            return self.as_double(level, load, atom, lanes)
         return self.as_double(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
 
     def spread_out(self, level: int, address: str, c: str, u: int, atom: Var) -> str:
@@ -150,15 +148,15 @@ class BodyWriter:
         kind = vector("i64", lanes)
         steps = f"<{', '.join(f'i64 {u * lanes + k}' for k in range(lanes))}>"
         offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
-        places = at.place(level, f"getelementptr double, ptr {address}, {kind} {offsets}")
+        places = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, {kind} {offsets}")
         mask = at.present or "splat (i1 true)"
         return self.as_double(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
 
     def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
         """Elements where the mask allows it, 1 elsewhere."""
         lanes = self.at.lanes
-        suffix = f"v{lanes}{'i64' if atom.integer else 'f64'}.{'p0' if action == 'load' else f'v{lanes}p0'}"
-        name, kind, truth = f"llvm.masked.{action}.{suffix}", vector(self.kind(atom), lanes), vector("i1", lanes)
+        suffix = f"v{lanes}{self.at.env.integer if atom.integer else 'f64'}.{'p0' if action == 'load' else f'v{lanes}p0'}"
+        name, kind, truth = f"llvm.masked.{action}.{suffix}", vector(self.at.kind(atom), lanes), vector("i1", lanes)
         self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
-        one = "splat (i64 1)" if atom.integer else self.at.vectors.constant(1.0)
-        return f"call {kind} @{name}({pointer} {where}, i32 8, {truth} {mask}, {kind} {one})"
+        one = f"splat ({self.at.env.integer} 1)" if atom.integer else self.at.vectors.constant(1.0)
+        return f"call {kind} @{name}({pointer} {where}, i32 {self.at.alignment(atom)}, {truth} {mask}, {kind} {one})"

@@ -11,16 +11,46 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from adcli.codegen.rows.expand import expand
+from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript, all_fixed
-from adcli.lang.ir.elementwise import moved
-from adcli.lang.passes.simplify import normal
+from adcli.lang.ir.elementwise import compact, moved
+from adcli.lang.passes.simplify import normal, simplify
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""
 LONGEST_BODY = 100
 """Equations that a body may come to."""
+
+
+def joined(program: Program) -> Program:
+    """The program with its scalars in terms of what a machine has, and elementwise work where it is used."""
+    return fused(expand(program, DEFINITIONS))
+
+
+def in_machine_terms(program: Program) -> Program:
+    """The program with its bodies in terms of what a machine has."""
+    equations = []
+    for e in program.equations:
+        if isinstance(e.op, Comprehension):
+            body = expand(simplify(expand(e.op.body, DEFINITIONS)), DEFINITIONS)
+            op, args = compact(replace(e.op, body=body), e.args)
+            e = replace(e, op=op, args=args)
+        equations.append(e)
+    return replace(program, equations=tuple(equations))
+
+
+def needed(program: Program) -> Program:
+    """The program without equations that nothing needs."""
+    wanted: set[Atom] = {r.atom for r in program.results}
+    kept: list[Equation] = []
+    for e in reversed(program.equations):
+        if not wanted.isdisjoint(e.outs):
+            wanted.update(e.args)
+            kept.append(e)
+    return replace(program, equations=tuple(reversed(kept)))
 
 
 def fused(program: Program) -> Program:

@@ -12,23 +12,21 @@ Sizes come when the function is called, so a program is compiled once for all of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
-from adcli.codegen.nests.fusion import fused
+from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.nests import Nest, indices, nests
-from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.instructions import DEFINITIONS, stack
+from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read
 from adcli.lang.ir.sizes import bound_names, counts
-from adcli.lang.passes.simplify import simplify
 
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads."""
@@ -62,19 +60,24 @@ class TensorModule:
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
          header: Iterable[str] = ()) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
-    program = prepared(program)
-    steps = divided(program, lanes)
+    program = in_machine_terms(joined(program))
+    return assembled(program, divided(program, lanes), lanes, library, name, header=header)
+
+
+def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
+              integer: str = "i64", fast: bool = False, header: Iterable[str] = ()) -> TensorModule:
+    """The module of these steps; `integer` is the type of whole numbers among the inputs."""
     tensors = {v: k for k, v in enumerate(crossing(program, steps))}
     names = sorted(bound_names([*(p for p in program.params if p.var.shape), *counts(program)]))
     sizes = {n: len(tensors) + k for k, n in enumerate(names)}
     choices = len(tensors) + len(sizes)
     flag = choices + len(steps)
-    env = Environment(tensors, sizes, flag, lanes, library)
+    env = Environment(tensors, sizes, flag, lanes, library, integer, fast)
     body: list[str] = []
     for k, step in enumerate(steps):
         symbol = f"{name}.{k}"
         body += comprehension(env, step, symbol, choices + k) if step.nests else scalars(env, step, symbol)
-    body += main(env, steps, name)
+    body += main(env, steps, name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
     helpers = [line for i in used for s in sorted(i.helpers) for line in i.helpers[s]]
@@ -95,29 +98,11 @@ def interface(env: Environment, program: Program, choices: int) -> list[str]:
 
 # ---------------------------------------------------------------- programs as steps
 
-def prepared(program: Program) -> Program:
-    """The program in terms of what a machine has, bodies too."""
-    program = fused(expand(program, DEFINITIONS))
-    equations = []
-    for e in program.equations:
-        if isinstance(e.op, Comprehension):
-            body = expand(simplify(expand(e.op.body, DEFINITIONS)), DEFINITIONS)
-            e = replace(e, op=replace(e.op, body=body))
-        equations.append(e)
-    return replace(program, equations=tuple(equations))
-
-
 def divided(program: Program, lanes: int) -> list[ModuleStep]:
     """The steps of a program, in order; equations that nothing needs are left out."""
-    needed = {r.atom for r in program.results}
-    kept: list[Equation] = []
-    for e in reversed(program.equations):
-        if not needed.isdisjoint(e.outs):
-            needed.update(e.args)
-            kept.append(e)
     steps: list[ModuleStep] = []
     run: list[Equation] = []
-    for e in reversed(kept):
+    for e in needed(program).equations:
         if isinstance(e.op, Comprehension):
             steps += [ModuleStep(run)] if run else []
             run = []
@@ -252,13 +237,13 @@ def cell(f: FunctionWriter, env: Environment, v: Var) -> str:
     return f.put(f"load ptr, ptr {f.put(f'getelementptr i64, ptr %env, i64 {env.tensors[v]}')}")
 
 
-def main(env: Environment, steps: Sequence[ModuleStep], name: str) -> list[str]:
+def main(env: Environment, steps: Sequence[ModuleStep], name: str, linkage: str) -> list[str]:
     """The function that runs steps; a gather that was outside ends it."""
     for symbol, line in (("llvm.smax.i64", "i64 @llvm.smax.i64(i64, i64)"), ("llvm.smin.i64", "i64 @llvm.smin.i64(i64, i64)"),
                          ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
                          ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
         env.declare(symbol, f"declare {line}")
-    lines = [f"define void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){stack(env.lanes)} {{",
+    lines = [f"define {linkage}void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){stack(env.lanes)} {{",
              "entry:",
              "  %whole = icmp eq ptr %share, null",
              "  br i1 %whole, label %run, label %part",

@@ -1,0 +1,98 @@
+"""Where values lie in a function that allocates nothing: its caller brings one array for all that is kept between two nests.
+
+A tensor that is only there for another to start from becomes that other where it lies, and the place of one that nothing reads
+any more is free for another of the same shape, so that the array's length is a sum that a person can check.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adcli.codegen.nests.fusion import in_machine_terms, needed
+from adcli.lang.ir import Equation, Program, Var
+from adcli.lang.ir.affine import Affine, Index, affine, atoms
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import arguments, compact
+
+
+def plain(program: Program) -> Program:
+    """The program in terms of what a machine has, without what nothing needs."""
+    program = in_machine_terms(program)
+    return needed(replace(program, equations=tuple(map(without_start, program.equations))))
+
+
+def elements(op: Comprehension) -> list[Index] | None:
+    """The indices of an element of the result, where it fixes them, they run over all elements, and each is computed at once."""
+    ranges = {r.index: r for r in op.ranges}
+    found = [s.index if isinstance(s, Affine) else None for s in op.write]
+    plain = len(set(found)) == len(found) and all(
+        i is not None and ranges[i].low == affine(0) and ranges[i].high == extent
+        for i, extent in zip(found, op.shape, strict=True))
+    if not plain or (op.reduction == "=" and (op.guards or len(found) < len(op.ranges)) and op.shape):
+        return None
+    return [i for i in found if i is not None]
+
+
+def without_start(e: Equation) -> Equation:
+    """The equation without the value that its result starts from, where every element is replaced."""
+    op = e.op
+    if not isinstance(op, Comprehension) or op.onto is None or op.reduction != "=" or op.guards:
+        return e
+    if elements(op) is None or len(op.ranges) > len(op.write):
+        return e
+    op, args = compact(replace(op, onto=None), e.args)
+    return replace(e, op=op, args=args)
+
+
+def homes(program: Program) -> dict[Var, Var]:
+    """The value in whose array a tensor lies: its own, but one that is only there for another to start from becomes that other
+    element by element."""
+    last = {a: k for k, e in enumerate(program.equations) for a in e.args}
+    given = {p.var for p in program.params} | {r.atom for r in program.results}
+    found: dict[Var, Var] = {}
+    for k, e in reversed(list(enumerate(program.equations))):
+        out = e.outs[0]
+        if isinstance(e.op, Comprehension) and out.shape:
+            found.setdefault(out, out)
+            onto = e.op.onto
+            if onto is None or list(arguments(e.op)).count(onto) > 1 or e.args.count(before := e.args[onto]) > 1:
+                continue
+            if isinstance(before, Var) and last[before] == k and before not in given:
+                found[before] = found[out]
+    return found
+
+
+def work_slots(program: Program, home: Mapping[Var, Var]) -> list[tuple[Var, int]]:
+    """The tensors that are neither inputs nor outputs, in order, each with the number of its place in `work`. A place is free
+    for another tensor of the same shape behind the last equation that reads it."""
+    given = {p.var for p in program.params} | {r.atom for r in program.results}
+    last = {a: k for k, e in enumerate(program.equations) for a in e.args}
+    free: dict[tuple[Affine, ...], list[int]] = {}
+    ending: dict[int, list[tuple[Var, int]]] = {}
+    placed: dict[Var, int] = {}
+    count = 0
+    for k, e in enumerate(program.equations):
+        for v in [home[v] for v in e.outs if v.shape]:
+            if v in given or v in placed:
+                continue
+            if there := free.get(v.shape):
+                placed[v] = there.pop()
+            else:
+                placed[v], count = count, count + 1
+            ending.setdefault(last[v], []).append((v, placed[v]))
+        for v, slot in ending.pop(k, []):
+            free.setdefault(v.shape, []).append(slot)
+    return list(placed.items())
+
+
+def size_parameters(program: Program) -> list[str]:
+    """The sizes that a program is called with, in the order in which its inputs name them."""
+    integers = {p.name for p in program.params if p.var.integer and not p.var.shape}
+    named = (a for p in program.params for x in p.var.shape for a in ordered(x))
+    return [a for a in dict.fromkeys(named) if a not in integers]
+
+
+def ordered(x: Affine) -> list[str]:
+    """The sizes in an extent; what is inside of floors and products by name."""
+    plain = [a for a, _ in x.terms if isinstance(a, str)]
+    return plain + sorted(a for a in atoms(x) if isinstance(a, str) and a not in plain)
