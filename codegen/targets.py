@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine.kernel import EntryPoint
@@ -73,8 +74,9 @@ Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, its emitter, the options that change
-    what it writes, and the language that names the function."""
+    """A name for `--emit`, the usual suffix of a file, what it is in a line of help, its emitter, the options that change what it
+    writes, and the language that names the function; `tensors` is the emitter for programs with tensors, where they can be
+    written."""
 
     name: str
     suffix: str
@@ -82,6 +84,7 @@ class Target:
     emit: Emitter
     options: tuple[str, ...] = ("symbol", "lanes", "fast_math")
     language: str = "C"
+    tensors: Emitter | None = None
 
 
 def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -99,6 +102,28 @@ def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
         from adcli.codegen.c.filter import INCLUDES, filtering
         before, behind = INCLUDES, filtering(program, written)
     return comment([*header, *calling(written, options.fast)]) + before + written.text + behind
+
+
+def c_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.c.source import comment
+    from adcli.codegen.c.spelling import PRECISIONS
+    from adcli.codegen.c.tensors import calling, tensor_source
+    from adcli.lang.passes.pipeline import evaluation_program
+    if options.main:
+        raise AdError("--main reads rows of numbers; this program has tensors", help="leave out --main, and call the function")
+    written = tensor_source(evaluation_program(program), options.name, options.fast, PRECISIONS[options.precision])
+    return comment([*header, *calling(written, options.fast)]) + written.text
+
+
+def c_header_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+    from adcli.codegen.c.header import tensor_declarations
+    from adcli.codegen.c.source import comment
+    from adcli.codegen.c.spelling import PRECISIONS
+    from adcli.codegen.c.tensors import tensor_source
+    from adcli.lang.passes.pipeline import evaluation_program
+    program = evaluation_program(program)
+    written = tensor_source(program, options.name, precision=PRECISIONS[options.precision])
+    return comment(header) + tensor_declarations(program, written)
 
 
 def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -130,35 +155,45 @@ def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     return commented([*header, "draw: dot -Tsvg FILE"], "//") + graph(program, options.name)
 
 
-def llvm(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
     from adcli.codegen.rows import jit
-    module = compiled(program, options)
-    written = commented([*header, *calling(module.entry), f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
+    module, call = (compiled_tensors if tensors else compiled)(program, options)
+    written = commented([*header, *call, f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
     jit.verify(written)
     return written
 
 
-def assembly(program: Program, header: Sequence[str], options: EmitOptions) -> str:
+def assembly(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
     from adcli.codegen.rows import jit
-    module = compiled(program, options)
+    module, call = (compiled_tensors if tensors else compiled)(program, options)
     code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
-    return commented([*header, *calling(module.entry)], "#") + code
+    return commented([*header, *call], "#") + code
 
 
-def object_file(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
+def object_file(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.llvm import identification
-    module = compiled(program, options)
-    marked = module.text + identification([*header, *calling(module.entry)])
+    module, call = (compiled_tensors if tensors else compiled)(program, options)
+    marked = module.text + identification([*header, *call])
     return jit.object_code(marked, jit.baseline(), jit.effort(module))
 
 
-def compiled(program: Program, options: EmitOptions) -> Module:
-    """The program as LLVM IR."""
+def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
+    """The program as LLVM IR, and how it is called."""
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.llvm import emit
-    return emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
+    module = emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
+    return module, calling(module.entry)
+
+
+def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
+    """The same of a program with tensors, whose function has the interface of that in C."""
+    from adcli.codegen.c.tensors import interface, tensor_source
+    from adcli.codegen.nests.standalone import emit
+    from adcli.lang.passes.pipeline import evaluation_program
+    program = evaluation_program(program)
+    return emit(program, options.lanes, options.name, options.fast), interface(tensor_source(program, options.name))
 
 
 def llvm_needed(text: str) -> int:
@@ -181,14 +216,15 @@ def commented(lines: Sequence[str], mark: str) -> str:
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
-    Target("text", ".ad", "the program, readable again", text, ("style",)),
-    Target("c", ".c", "a function of C99", c, ("symbol", "precision", "main", "fast_math")),
-    Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision")),
+    Target("text", ".ad", "the program, readable again", text, ("style",), tensors=text),
+    Target("c", ".c", "a function of C99", c, ("symbol", "precision", "main", "fast_math"), tensors=c_tensors),
+    Target("header", ".h", "its header: sizes, names, defaults and the pattern of zeros", c_header, ("symbol", "precision"),
+           tensors=c_header_tensors),
     Target("js", ".mjs", "a module of JavaScript", js, ("symbol",), "JavaScript"),
     Target("python", ".py", "a module of Python for NumPy", python, ("symbol",), "Python"),
     Target("latex", ".tex", "equations of LaTeX", latex, ()),
     Target("dot", ".dot", "a graph for Graphviz", dot, ("symbol",)),
-    Target("llvm", ".ll", "verified LLVM IR", llvm),
-    Target("asm", ".s", "assembly", assembly),
-    Target("object", ".o", "an object file", object_file),
+    Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
+    Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),
+    Target("object", ".o", "an object file", object_file, tensors=partial(object_file, tensors=True)),
 )}

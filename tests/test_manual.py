@@ -47,9 +47,9 @@ def test_the_python_examples(document, monkeypatch):
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("command", fenced(text("emit"), "sh"))
 def test_the_c_examples(command, tmp_path):
-    (source,) = fenced(text("emit"), "c")
     command, _, shown = command.strip().partition("    # ")
-    (tmp_path / "main.c").write_text(source, encoding="utf-8")
+    for name, source in zip(("main.c", "tensors.c"), fenced(text("emit"), "c"), strict=True):
+        (tmp_path / name).write_text(source, encoding="utf-8")
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == shown + "\n"
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adcli.codegen.targets import TARGETS, EmitOptions
+from adcli.codegen.targets import TARGETS, EmitOptions, Emitter
 from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
 from adcli.lang.ir.errors import AdError
@@ -31,14 +31,12 @@ def emit(task: Task, options: ResultOptions) -> None:
     """Write the task's program for a target."""
     assert options.emit is not None
     check_options(options, options.emit)
-    if task.signature.tensors:
-        check_tensors(task, options.emit)
+    emitter = emitter_of(task, options.emit)
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task)
-    target = TARGETS[options.emit]
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
-                      options.main, target.language)
-    written = target.emit(program, header(task, program, options), how)
+                      options.main, TARGETS[options.emit].language)
+    written = emitter(program, header(task, program, options), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
         raise AdError("refusing to write an object file to a terminal; use -o FILE")
     with destination(options.output) as stream:
@@ -58,13 +56,16 @@ def default_symbol(task: Task) -> str:
     return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{task.verb.name}")
 
 
-def check_tensors(task: Task, target: str) -> None:
-    """AdError where a program with tensors is not written."""
-    if target != "text":
-        raise AdError(f"--emit {target} needs a program of scalars; this one has tensors", help="write --emit text")
+def emitter_of(task: Task, target: str) -> Emitter:
+    """What writes the task's program. AdError where a program with tensors is not written."""
+    if not task.signature.tensors:
+        return TARGETS[target].emit
+    if (emitter := TARGETS[target].tensors) is None:
+        raise AdError(f"--emit {target} needs a program of scalars; this one has tensors", help="write --emit c")
     if task.derivation.program is None:
         raise AdError("--emit cannot write a Jacobian of tensors, which is computed sweep by sweep",
-                      help="jvp --emit text and vjp --emit text write one sweep")
+                      help=f"jvp --emit {target} and vjp --emit {target} write one sweep")
+    return emitter
 
 
 def wanted(task: Task, status: bool) -> Program:

@@ -24,7 +24,9 @@ from itertools import accumulate
 
 from adcli.codegen.c.source import CFunction
 from adcli.codegen.c.spelling import number
+from adcli.codegen.c.tensors import CTensorFunction
 from adcli.lang.ir import Lit, Program, Result
+from adcli.lang.ir.elementwise import shape_of
 
 Entry = tuple[int, int, int]
 """Column, row, and place among the results."""
@@ -45,6 +47,20 @@ def declarations(program: Program, function: CFunction) -> str:
     head = function.head.replace("restrict ", "")
     return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", *maths, *lines, "",
                       "#ifdef __cplusplus", 'extern "C"', "#endif", f"{head};", "", "#endif", ""])
+
+
+def tensor_declarations(program: Program, function: CTensorFunction) -> str:
+    """The header of the function of a program with tensors, without its comment, which has the shapes."""
+    name, ins, outs = function.name, program.params, program.results
+    lines = [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
+             *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
+             *array("int", f"{name}_input_ranks", [str(len(p.var.shape)) for p in ins]),
+             *array("int", f"{name}_output_ranks", [str(len(shape_of(r.atom))) for r in outs]),
+             *array("char *const", f"{name}_sizes", [quoted(n) for n in function.sizes])]
+    heads = [h.replace("restrict ", "") + ";" for h in (function.work_head, function.head) if h]
+    return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", "#include <stddef.h>", "#include <stdint.h>", "", *lines, "",
+                      "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads, "#ifdef __cplusplus", "}", "#endif", "",
+                      "#endif", ""])
 
 
 def first(program: Program) -> list[Entry]:

@@ -61,7 +61,8 @@ __all__ = ["folder"]
      "help: leave out --cotangent: the program then has the input d_dC"),
     ("jacobian mv.ad --emit text", "--emit cannot write a Jacobian of tensors, which is computed sweep by sweep\n"
      "help: jvp --emit text and vjp --emit text write one sweep"),
-    ("eval mv.ad --emit llvm", "--emit llvm needs a program of scalars; this one has tensors\nhelp: write --emit text"),
+    ("eval mv.ad --emit c --main", "--main reads rows of numbers; this program has tensors\n"
+                                   "help: leave out --main, and call the function"),
     ("eval mv.ad --data A.csv", "rows are of scalars, and this program has tensors\nhelp: give points: --at A=@matrix.npy"),
     ("eval mv.ad --at @both.npz --missing nan", "--missing is about rows, and a program with tensors has points only"),
     ("eval mv.ad --at @both.npz --status -o C.npy",

@@ -1,0 +1,280 @@
+"""A program with tensors as a function of C99: a nest of loops for each comprehension.
+
+    size_t NAME_work_size(size_t M, …)
+    int NAME(size_t M, …, const double *restrict A, double s, const int32_t *restrict I, …, double *restrict C, …,
+             double *restrict work)
+
+Sizes come first, in the order in which the declarations name them, then inputs and outputs in order: tensors are row-major
+arrays, scalars among the inputs numbers. `work` is there only where something is kept between two nests: its length, in
+doubles, is what NAME_work_size says. The function returns 0, or 1 where sizes do not fit (before it has written anything) and
+where a subscript that is read from an array is outside (outputs are not complete then). It touches nothing outside of the
+arrays, whatever the sizes and numbers are; it allocates nothing and has no state.
+"""
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from adcli.codegen.c.loops import Loops
+from adcli.codegen.c.source import FAST_MATH, Statements, block
+from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function
+from adcli.codegen.c.whole_numbers import FLOOR, WholeNumbers
+from adcli.codegen.nests.fusion import joined, needed
+from adcli.codegen.nests.layout import homes, plain, size_parameters, work_slots
+from adcli.codegen.rows.parts import ProgramPart
+from adcli.lang.ir import Equation, Param, Program, Var
+from adcli.lang.ir.all_sizes import Condition, SizeConditions, size_conditions
+from adcli.lang.ir.comprehension import COMBINED_BY, Comprehension
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import INDENT
+from adcli.lang.ir.sizes import counts, shape_text
+from adcli.lang.ir.word_size import LARGEST_WHOLE
+from adcli.lang.syntax.comprehension_printer import TensorWriter
+
+WIDTH = 120
+"""Characters of a line beyond which a declaration goes on in the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CTensorFunction:
+    """The text of a function; `sizes` are the sizes it takes, `counted` the inputs that are sizes themselves. Where it takes an
+    array `work`, `work_head` declares the function that says how long it is."""
+
+    name: str
+    head: str
+    sizes: tuple[str, ...]
+    counted: tuple[str, ...]
+    work_head: str | None
+    text: str
+    precision: Precision = DOUBLE
+
+    @property
+    def work(self) -> str | None:
+        """How the length of the array is asked for."""
+        return f"{self.name}_work_size({', '.join([*self.sizes, *self.counted])})" if self.work_head else None
+
+
+def tensor_source(program: Program, name: str, fast: bool = False, precision: Precision = DOUBLE) -> CTensorFunction:
+    """The program as C99: a function `name`, an identifier. AdError where a constant is no number of the precision."""
+    return TensorStatements(program, name, precision).function(fast)
+
+
+class TensorStatements(Statements):
+    """Writes the statements of a program with tensors."""
+
+    def __init__(self, program: Program, name: str, precision: Precision) -> None:
+        self.name = name
+        shown = needed(joined(program))
+        program = plain(shown)
+        self.shown = {e.outs[0]: e for e in shown.equations}
+        self.printed = TensorWriter(shown, "nested")
+        self.given = program
+        refuse_endless(program)
+        self.conditions: SizeConditions = size_conditions(program)
+        self.loose = self.conditions.loose
+        self.c_names = CNames((name, f"{name}_work", f"{name}_work_size", f"{name}_fits", f"{name}_floor", "most"))
+        sizes = size_parameters(program)
+        self.counts = {p.name: p for p in counts(program)}
+        self.sizes = {n: self.c_names.named(n) for n in sizes}
+        self.inputs = [self.c_names.named(p.name) for p in program.params]
+        self.counted = {n: self.c_names.named(f"{n}_size") for n in self.counts}
+        self.whole = WholeNumbers({**self.sizes, **self.counted}, f"{name}_floor")
+        self.outputs = [self.c_names.named(r.name) for r in program.results]
+        used = {e.op.name for e in program.equations}
+        for e in program.equations:
+            if isinstance(e.op, Comprehension):
+                used |= {x.op.name for x in e.op.body.equations} | {COMBINED_BY.get(e.op.reduction, "")}
+        helpers = {op: self.c_names.named(f"{name}_{op}") for op in HELPERS if op in used}
+        self.home = homes(program)
+        self.pool: dict[tuple[str, int], str] = {}
+        self.values = self.named_values(program)
+        scalars = [(k, r.atom) for k, r in enumerate(program.results) if not (isinstance(r.atom, Var) and r.atom.shape)]
+        super().__init__(program, ProgramPart(program.equations, results=scalars), {}, helpers, precision)
+        self.names = {v: f"({precision.type}){n}" if v.integer else n for v, n in self.values.items()}
+        self.held = {a for e in program.equations if isinstance(e.op, Comprehension) for a in e.args}
+        self.slots = work_slots(program, self.home)
+        self.conditions.divisor = max(self.conditions.divisor, 8 * len({slot for _, slot in self.slots}))
+
+    def named_values(self, program: Program) -> dict[Var, str]:
+        """The names of values: a tensor that is an output is its array."""
+        values = {p.var: n for p, n in zip(program.params, self.inputs, strict=True)}
+        for r, n in zip(program.results, self.outputs, strict=True):
+            if isinstance(r.atom, Var) and r.atom.shape:
+                values.setdefault(r.atom, n)
+        for v, hint in name_table(program).items():
+            if v not in values and self.home.get(v, v) is v:
+                values[v] = self.c_names.named(hint)
+        return values | {v: values[root] for v, root in self.home.items()}
+
+    def local(self, hint: str, used: Counter[str]) -> str:
+        """A name for something inside of a block, the same in every block that has no other use for it."""
+        used[hint] += 1
+        key = hint, used[hint]
+        if key not in self.pool:
+            self.pool[key] = self.c_names.named(hint)
+        return self.pool[key]
+
+    # ------------------------------------------------------------ statements
+
+    def single(self, e: Equation) -> bool:
+        return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.held
+
+    def equation(self, e: Equation) -> Iterator[str]:
+        if isinstance(e.op, Comprehension):
+            yield from Loops(self, self.shown[e.outs[0]], e).lines()
+        else:
+            yield from super().equation(e)
+
+    def copies(self) -> Iterator[str]:
+        """Outputs that no nest has written: scalars, and arrays that are also something else."""
+        at = ""
+        for r, name in zip(self.given.results, self.outputs, strict=True):
+            if not (isinstance(r.atom, Var) and r.atom.shape):
+                yield f"*{name} = {self.piece(r.atom)[0]};"
+            elif self.values[r.atom] != name and self.whole.product(r.atom.shape) != "0":
+                at = at or self.local("e", Counter())
+                value = f"{self.values[r.atom]}[{at}]"
+                yield f"for (size_t {at} = 0; {at} < {self.whole.product(r.atom.shape)}; {at}++) {{"
+                yield f"{INDENT}{name}[{at}] = {f'({self.precision.type}){value}' if r.atom.integer else value};"
+                yield "}"
+
+    # ------------------------------------------------------------ the file
+
+    def function(self, fast: bool) -> CTensorFunction:
+        statements = [line for e in self.program.equations for line in self.equation(e)] + list(self.copies())
+        sized = [f"const size_t {n} = (size_t){self.values[self.counts[name].var]};" for name, n in self.counted.items()]
+        arguments = ", ".join([*self.sizes.values(), *self.counted.values()])
+        fits = self.fits()
+        before = [f"if ({self.values[p.var]} < 0) return 1;" for p in self.counts.values()]
+        before += sized + ([f"if (!{self.name}_fits({arguments})) return 1;"] if fits else [])
+        places = list(self.pointers())
+        params = [*(f"size_t {n}" for n in self.sizes.values()), *map(self.parameter, self.given.params, self.inputs),
+                  *(f"{self.precision.type} *restrict {n}" for n in [*self.outputs, *(["work"] if places else [])])]
+        body = [*before, *places, *statements, "return 0;"]
+        body = [*(f"(void){n};" for n in unused([p.split()[-1].lstrip("*") for p in params], body)), *body]
+        head = f"int {self.name}({', '.join(params) or 'void'})"
+        included = ["stddef", *(["stdint"] if "int32_t" in head or fits else []), "math"]
+        lines = [*(f"#include <{h}.h>" for h in sorted(included)), "", *(() if fast else FAST_MATH)]
+        for op, helper in self.helpers.items():
+            lines += [*helper_function(HELPERS[op], helper, self.precision), ""]
+        work = self.work_size(bool(fits))
+        if self.whole.floor_used:
+            lines += [*(line.replace("NAME", self.whole.floor) for line in FLOOR), ""]
+        lines += [*fits, *work, *block(wrapped(head), body)]
+        return CTensorFunction(self.name, head, tuple(self.sizes.values()), tuple(self.counts),
+                              self.sized_head("size_t", "work_size") if work else None, "\n".join(lines) + "\n", self.precision)
+
+    def parameter(self, p: Param, name: str) -> str:
+        kind = "int32_t" if p.var.integer else self.precision.type
+        return f"const {kind} *restrict {name}" if p.var.shape else f"{kind} {name}"
+
+    def sized_head(self, kind: str, name: str) -> str:
+        sizes = [*self.sizes.values(), *self.counted.values()]
+        return f"{kind} {self.name}_{name}({', '.join(f'size_t {n}' for n in sizes) or 'void'})"
+
+    def fits(self) -> list[str]:
+        """The function that says whether sizes fit; none where there is nothing to say."""
+        found = self.conditions
+        names = [*self.sizes.values(), *self.counted.values()]
+        each = [f"(double){n} <= most" for n in names]
+        each += [" * ".join(self.whole.real(x)[0] for x in shape) + " <= most" for shape in found.products
+                 if any(x.terms for x in shape)]
+        tests = [(test, c.why.replace("*/", "* /")) for c in found.conditions if (test := self.tested(c))]
+        if not each and not tests:
+            return []
+        body = [f"const double most = (double)(PTRDIFF_MAX / {found.divisor});" + f"{INDENT}/* elements of an array */"]
+        body += [f"if (!({test})) return 0;" for test in grouped(each)]
+        body += [f"if (!({test})) return 0;{INDENT}/* {why} */" for test, why in tests]
+        body += [f"(void){n};" for n in unused(names, body)]
+        return [*block(self.sized_head("static int", "fits"), [*body, "return 1;"]), ""]
+
+    def tested(self, condition: Condition) -> str | None:
+        then = " && ".join(filter(None, map(self.whole.natural_test, condition.then)))
+        if len(condition.then) == 2 and condition.then[0] == -condition.then[1]:
+            then = self.whole.zero_test(condition.then[0])
+        given = " && ".join(filter(None, map(self.whole.natural_test, condition.given)))
+        return (f"!({given}) || ({then})" if given else then) if then else None
+
+    # ------------------------------------------------------------ memory
+
+    def pointers(self) -> Iterator[str]:
+        """Where the arrays between nests lie: one behind the other, or in the place of one that is not read any more."""
+        before = "work"
+        first: dict[int, str] = {}
+        for v, slot in self.slots:
+            name = self.values[v]
+            if slot in first:
+                yield f"{self.precision.type} *const {name} = {first[slot]};{INDENT}/* which nothing reads by then */"
+                continue
+            yield f"{self.precision.type} *const {name} = {before};"
+            first[slot], before = name, f"{name} + {self.whole.product(v.shape)}"
+
+    def work_size(self, fits: bool) -> list[str]:
+        """The function that says how long `work` must be: so long where sizes do not fit that no memory holds it."""
+        if not self.slots:
+            return []
+        lengths = Counter({slot: self.whole.product(v.shape) for v, slot in reversed(self.slots)}.values())
+        lines = textwrap.wrap(" + ".join(n if k == 1 else f"{k}*{n}" for n, k in lengths.items()), WIDTH - 20)
+        names = ", ".join([*self.sizes.values(), *self.counted.values()])
+        body = [f"if (!{self.name}_fits({names})) return SIZE_MAX / sizeof({self.precision.type});"] if fits else []
+        body += [f"return {lines[0]}", *(INDENT + line for line in lines[1:])]
+        body[-1] += ";"
+        return [*block(self.sized_head("size_t", "work_size"), body), ""]
+
+
+def refuse_endless(program: Program) -> None:
+    """AdError where the numbers in a shape alone make a tensor that no memory holds."""
+    for e in (*program.equations, None):
+        for v in e.outs if e else [p.var for p in program.params]:
+            if prod(x.number for x in v.shape if x.number) > LARGEST_WHOLE:
+                raise AdError(f"no memory holds a tensor of shape {shape_text(v.shape)}", e.span if e else None,
+                              source=program.source)
+
+
+def unused(names: Sequence[str], lines: Sequence[str]) -> list[str]:
+    """The names that no line has."""
+    words = {w for line in lines for w in re.findall(r"\w+", line.partition("/*")[0])}
+    return [n for n in names if n not in words]
+
+
+def grouped(tests: Sequence[str]) -> Iterator[str]:
+    """Tests joined to lines of a bearable length."""
+    line = ""
+    for test in tests:
+        if line and len(line) + len(test) > WIDTH - 30:
+            yield line
+            line = ""
+        line = f"{line} && {test}" if line else test
+    if line:
+        yield line
+
+
+def wrapped(head: str) -> str:
+    """The head of a function, on as many lines as its parameters need."""
+    name, _, params = head.partition("(")
+    lines = [f"{name}("]
+    for param in params.split(", "):
+        if len(lines[-1]) + len(param) > WIDTH:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(INDENT * 2)
+        lines[-1] += f"{param}, "
+    return "\n".join(lines).removesuffix(", ")
+
+
+def interface(written: CTensorFunction) -> list[str]:
+    """How the function is called, in the terms of C."""
+    return [f"call: {written.head}",
+            *([f"sizes: {', '.join(written.sizes)}"] if written.sizes else []),
+            "arrays are row-major, with the shapes above, and do not overlap",
+            "it returns 0, or 1 where sizes do not fit one another or the subscripts, or a subscript that is read is outside",
+            *([f"work: {written.work} {written.precision.type}s that no other call uses meanwhile"] if written.work else [])]
+
+
+def calling(written: CTensorFunction, fast: bool) -> list[str]:
+    """How the function is called and compiled, for the comment in front of it."""
+    return [*interface(written), f"compile: cc -std=c99 -O2{'' if fast else ' -ffp-contract=off'}, and link with -lm"]

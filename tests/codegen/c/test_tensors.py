@@ -1,0 +1,208 @@
+"""Programs with tensors as C: without a warning, without undefined behaviour, with the numbers of the reference evaluation, and
+with nothing touched outside of arrays, whatever the sizes are."""
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+from adcli.codegen.c.spelling import SINGLE
+from adcli.codegen.c.tensors import tensor_source
+from adcli.codegen.targets import TARGETS, EmitOptions
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program
+from c_programs import CC, WARNINGS
+from c_tensors import agree, at_random, derivatives, drawn_point, expected, run_tensors
+from session_seed import drawn
+
+compiled = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+@compiled
+def test_samples_and_programs_of_other_people(tmp_path: pathlib.Path) -> None:
+    r = drawn("test_samples_and_programs_of_other_people")
+    programs = derivatives(r, 8)
+    points = [[drawn_point(r, p) for _ in range(4)] + [drawn_point(r, p, (n,)) for n in (1, 3, 5)] for p in programs]
+    assert agree(programs, points, tmp_path) > len(programs)
+
+
+def machine_code(program: Program, k: int, lanes: int = 1) -> bytes:
+    """The program as an object file with a function f0, f1, …"""
+    emit = TARGETS["object"].tensors
+    assert emit is not None
+    return bytes(emit(program, [], EmitOptions(lanes=lanes, name=f"f{k}")))
+
+
+@compiled
+def test_objects_have_the_interface_and_the_numbers_of_c(tmp_path: pathlib.Path) -> None:
+    r = drawn("test_objects_have_the_interface_and_the_numbers_of_c")
+    programs, objects = [], []
+    for program in [*derivatives(r, 3), *(p for p, _ in at_random(r, 4))]:
+        with contextlib.suppress(AdError):   # a guard whose effect is not seen for all sizes
+            objects.append(machine_code(program, len(programs), r.choice((1, 1, 2, 4))))
+            programs.append(program)
+    points = [[drawn_point(r, p) for _ in range(3)] + [drawn_point(r, p, (n,)) for n in (1, 3, 9)] for p in programs]
+    assert agree(programs, points, tmp_path, objects) >= len(programs) > 3
+
+
+@compiled
+def test_random_comprehensions_have_the_bits_of_the_reference(tmp_path: pathlib.Path) -> None:
+    r = drawn("test_random_comprehensions_have_the_bits_of_the_reference")
+    made = list(at_random(r, 10))
+    points = [[at, *(drawn_point(r, program, (1, 2, 3)) for _ in range(3))] for program, at in made]
+    assert agree([program for program, _ in made], points, tmp_path, near=1e-15) >= len(made)
+
+
+GATHER = "input T(R, D), int32 I(B)\nO(b, d) = T(I(b), d)"
+WINDOW = "input x(N), w(K)\ny(i) +=! x(i + k) * w(k)"
+GIVEN = "input x(N), y(M)\nz(i) = x(i) * y(i) where i in 0:N"
+COUNT = "input x(N), int32 n\nz(i) = x(i) where i in 0:n"
+FITTING = [
+    # program, sizes, values, what the function returns
+    (GATHER, {"R": 2, "D": 1, "B": 2}, {"T": [[1], [2]], "I": [1, 0]}, 0),
+    (GATHER, {"R": 2, "D": 1, "B": 2}, {"T": [[1], [2]], "I": [1, 2]}, 1),
+    (GATHER, {"R": 2, "D": 1, "B": 2}, {"T": [[1], [2]], "I": [-1, 0]}, 1),
+    (GATHER, {"R": 0, "D": 1, "B": 0}, {"T": np.ones((0, 1)), "I": []}, 0),
+    (GATHER, {"R": 0, "D": 1, "B": 1}, {"T": np.ones((0, 1)), "I": [0]}, 1),
+    (WINDOW, {"N": 3, "K": 2}, {"x": [1, 2, 3], "w": [1, 1]}, 0),
+    (WINDOW, {"N": 1, "K": 3}, {"x": [1], "w": [1, 1, 1]}, 1),
+    (WINDOW, {"N": 2**63, "K": 3}, {"x": [1], "w": [1, 1, 1]}, 1),
+    (WINDOW, {"N": 1, "K": 2**64 - 1}, {"x": [1], "w": [1]}, 1),
+    (GIVEN, {"N": 2, "M": 3}, {"x": [1, 2], "y": [1, 1, 1]}, 0),
+    (GIVEN, {"N": 3, "M": 2}, {"x": [1, 2, 3], "y": [1, 1]}, 1),
+    (GIVEN, {"N": 2**64 - 1, "M": 2**64 - 1}, {"x": [], "y": []}, 1),
+    (COUNT, {"N": 2}, {"x": [1, 2], "n": 2}, 0),
+    (COUNT, {"N": 2}, {"x": [1, 2], "n": 3}, 1),
+    (COUNT, {"N": 2}, {"x": [1, 2], "n": -1}, 1)]
+
+
+@compiled
+@pytest.mark.parametrize("target", ["c", "object"])
+def test_what_does_not_fit_returns_1(target: str, tmp_path: pathlib.Path) -> None:
+    programs = [parse(text) for text, *_ in FITTING]
+    points = [[({name: np.array(x) for name, x in at.items()}, sizes)] for _, sizes, at, _ in FITTING]
+    objects = [machine_code(p, k) for k, p in enumerate(programs) if target == "object"]
+    found = run_tensors(tmp_path, programs, points, objects)
+    assert [row[0][0] for row in found] == [code for *_, code in FITTING]
+    good = [k for k, (*_, code) in enumerate(FITTING) if code == 0]
+    for k in good:
+        assert found[k][0][1] == expected(programs[k], points[k][0][0])
+
+
+@compiled
+def test_work_that_no_memory_holds_is_not_a_small_number(tmp_path: pathlib.Path) -> None:
+    """Sizes whose products wrap around."""
+    program = parse("input A(M, N)\nB(i, j) +=! A(i, j) * A(i, k)\nC(i) +=! B(i, j) * B(i, j)\noutput C")
+    main = """
+#include <stdio.h>
+int main(void) { printf("%zu %zu %d", f_work_size(2, 3), f_work_size((size_t)1 << 33, (size_t)1 << 33), f_work_size(0, 3) == 0); }
+"""
+    (tmp_path / "f.c").write_text(tensor_source(program, "f").text + main)
+    subprocess.run([str(CC), *WARNINGS, "f.c", "-o", "f", "-lm"], cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "f"], capture_output=True, check=True, text=True).stdout
+    assert printed == f"6 {(2**64 - 1) // 8} 1"
+
+
+@compiled
+def test_single_precision_and_fast_math_compile(tmp_path: pathlib.Path) -> None:
+    r = drawn("test_single_precision_and_fast_math_compile")
+    texts = [tensor_source(p, f"f{k}", True, SINGLE).text for k, p in enumerate(derivatives(r, 4))]
+    assert "double *" not in "".join(texts)
+    (tmp_path / "f.c").write_text("\n".join(texts))
+    subprocess.run([str(CC), *WARNINGS, "-ffast-math", "-c", "f.c"], cwd=tmp_path, check=True)
+
+
+def test_a_shape_that_no_memory_holds_is_refused() -> None:
+    with pytest.raises(AdError, match="no memory holds a tensor of shape"):
+        tensor_source(parse("input x(N)\nA(i, j, k) = x(0) where i in 0:10000000, j in 0:10000000, k in 0:100000"), "f")
+
+
+def test_the_text() -> None:
+    program = parse(PROGRAM)
+    assert tensor_source(adjoint_program(program, wrt=["A"], of=["s"]), "f", fast=True).text == TEXT
+
+
+PROGRAM = """def f(float(M, N) A, int32(N) at) -> (y, s) {
+    y(i) max=! A(i, at(j)) where j in 1:N, i >= j
+    s +=! y(i)
+}
+"""
+TEXT = """\
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static double f_max(double x, double y)
+{
+    /* the larger; NaN where one is NaN; 0.0 is above -0.0 */
+    return x > y ? x : y > x ? y : x == y && x != 0.0 ? x : x + y;
+}
+
+static int f_fits(size_t M, size_t N)
+{
+    const double most = (double)(PTRDIFF_MAX / 16);    /* elements of an array */
+    if (!((double)M <= most && (double)N <= most && (double)M * (double)N <= most)) return 0;
+    return 1;
+}
+
+size_t f_work_size(size_t M, size_t N)
+{
+    if (!f_fits(M, N)) return SIZE_MAX / sizeof(double);
+    return 2*M;
+}
+
+int f(size_t M, size_t N, const double *restrict A, const int32_t *restrict at, double d_ds, double *restrict y,
+        double *restrict s, double *restrict d_dA, double *restrict work)
+{
+    if (!f_fits(M, N)) return 1;
+    double *const d_dy1 = work;
+    double *const i1 = d_dy1 + M;
+    /* y(i) max=! A(i, at(j)) where j in 1:N, i >= j */
+    for (size_t i = 0; i < M; i++) {
+        double greatest = -(double)INFINITY;
+        for (size_t j = 1; j < N && j <= i; j++) {
+            const size_t at_1 = (size_t)at[j];
+            if (at_1 >= N) return 1;
+            greatest = f_max(greatest, A[i*N + at_1]);
+        }
+        y[i] = greatest;
+    }
+    /* s +=! y(i) */
+    double s_1 = 0.0;
+    for (size_t i = 0; i < M; i++) {
+        s_1 += y[i];
+    }
+    /* d_dy1(i) = d_ds where i in 0:M */
+    for (size_t i = 0; i < M; i++) {
+        d_dy1[i] = d_ds;
+    }
+    /* i1(i) +=! A(i, at(j)) == y(i) ? 1 : 0 where j in 1:N, i >= j */
+    for (size_t i = 0; i < M; i++) {
+        double sum = 0.0;
+        for (size_t j = 1; j < N && j <= i; j++) {
+            const size_t at_1 = (size_t)at[j];
+            if (at_1 >= N) return 1;
+            sum += A[i*N + at_1] == y[i] ? 1.0 : 0.0;
+        }
+        i1[i] = sum;
+    }
+    /* d_dA(i, at(j)) +=! y(i) > A(i, at(j)) ? 0 : d_dy1(i) * (y(i) == y(i) ? 1 / i1(i) : nan) where j in 1:N, i >= j */
+    for (size_t e = 0; e < M*N; e++) {
+        d_dA[e] = 0.0;
+    }
+    for (size_t i = 0; i < M; i++) {
+        for (size_t j = 1; j < N && j <= i; j++) {
+            const size_t at_1 = (size_t)at[j];
+            if (at_1 >= N) return 1;
+            const double y_1 = y[i];
+            d_dA[i*N + at_1] += y_1 > A[i*N + at_1] ? 0.0 : d_dy1[i] * (y_1 == y_1 ? 1.0 / i1[i] : (double)NAN);
+        }
+    }
+    *s = s_1;
+    return 0;
+}
+"""
