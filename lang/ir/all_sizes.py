@@ -63,8 +63,9 @@ def size_conditions(program: Program) -> SizeConditions:
 
     comprehensions = [(e, e.op) for e in program.equations if isinstance(e.op, Comprehension)]
     for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
-        if len(v.shape) > 1 and frozenset(v.shape) not in seen:
-            seen.add(frozenset(v.shape))
+        factors = tuple(sorted(v.shape, key=repr))
+        if len(factors) > 1 and factors not in seen:
+            seen.add(factors)
             found.products.append(v.shape)
         require(Condition(v.shape, f"the extents of {v.name or 'a value'}{shape_text(v.shape)}"))
         for x in v.shape:

@@ -69,3 +69,10 @@ def test_numbers_stay_so_small_that_no_sum_overflows() -> None:
     conditions = size_conditions(parse("input A(M, N)\ny(i) = A(0, 0) * (100 * i) where i in 0:M"))
     assert conditions.divisor >= 100
     assert [tuple(map(str, shape)) for shape in conditions.products] == [tuple(map(str, (affine("M"), affine("N"))))]
+
+
+def test_every_number_of_elements_is_bounded() -> None:
+    """A cube of a size is not bounded by its square."""
+    conditions = size_conditions(parse("input A(N, N), B(M, N)\nC(i, j, k) = A(i, j) * A(j, k)\nD(i, j) = B(j, i)"))
+    n, m = affine("N"), affine("M")
+    assert conditions.products == [(n, n), (m, n), (n, n, n)]
