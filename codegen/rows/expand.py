@@ -42,7 +42,7 @@ def expand(program: Program, definitions: Definitions | None = None,
             done.append(e)
         else:
             pending.extend(reversed(parts))
-    return replace(program, equations=tuple(done), results=tuple(replace(r, atom=read(r.atom, env)) for r in program.results))
+    return replace(program, equations=tuple(done), results=tuple([r.with_atom(read(r.atom, env)) for r in program.results]))
 
 
 def in_terms_of(e: Equation, env: Substitution) -> Equation:

@@ -106,12 +106,16 @@ class Instructions:
         return symbol
 
     def constant(self, value: float) -> str:
-        bits = "0x7FF8000000000000" if math.isnan(value) else f"0x{struct.pack('>d', value).hex().upper()}"
-        return bits if self.lanes == 1 else f"splat (double {bits})"
+        return bits(value) if self.lanes == 1 else f"splat (double {bits(value)})"
 
     def declarations(self) -> list[str]:
         lines = [self.declared[symbol] for symbol in sorted(self.declared)]
         return ["", *lines, "", *(line for symbol in sorted(self.helpers) for line in self.helpers[symbol])]
+
+
+def bits(value: float) -> str:
+    """A double as LLVM writes it, exactly."""
+    return "0x7FF8000000000000" if math.isnan(value) else f"0x{struct.pack('>d', value).hex().upper()}"
 
 
 def vector(scalar: str, lanes: int) -> str:

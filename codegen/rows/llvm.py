@@ -12,13 +12,13 @@ program of one part needs none. A column of results must not overlap a column of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, stack, vector
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, bits, stack, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 
@@ -27,6 +27,8 @@ LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "ro
 """What the text calls its own values and blocks: no value of a program has such a name."""
 ONE_PART = 4_000
 """Equations up to which one part is as quick to compile as several; it runs a tenth faster."""
+LISTED_FROM = 500
+"""Results that are constants or repeat others from which on they are listed: code for each takes far longer to make."""
 BLOCKS, BLOCKS_BEYOND = 4, 20_000
 """How many blocks go through each part together in a program of more than BLOCKS_BEYOND equations."""
 LONGEST_NAME = 200
@@ -36,11 +38,13 @@ PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """LLVM IR with its entry; `equations` is the length of the program after expansion."""
+    """LLVM IR with its entry; `equations` is the length of the program after expansion, `columns` how many columns have code
+    of their own."""
 
     text: str
     entry: EntryPoint
     equations: int
+    columns: int
 
     @property
     def name(self) -> str:
@@ -66,15 +70,48 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     program = expand(program, DEFINITIONS)
     if part_size is None:
         part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
-    parts, slots = cut(program, part_size)
+    listed = Listed.of(program)
+    parts, slots = cut(program, part_size, listed.positions())
     instructions = Instructions(lanes, library, fast)
     writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
-    body = one_part(writer, parts[0], name) if len(parts) == 1 else many_parts(writer, parts, name, slots, blocks)
+    if len(parts) == 1 and not listed:
+        body = one_part(writer, parts[0], name)
+    else:
+        body = many_parts(writer, parts, name, slots, blocks, listed)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
     entry = EntryPoint(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
-    return Module("\n".join(lines), entry, len(program.equations))
+    columns = len(program.params) + len(program.results) - len(listed.positions())
+    return Module("\n".join(lines), entry, len(program.equations), columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Results whose columns are filled by a loop over a list and not by code of their own: the `constants`, each as (column,
+    value), and `copies`, each as (column, column of the same value). None of either where they are few."""
+
+    constants: Sequence[tuple[int, float]] = ()
+    copies: Sequence[tuple[int, int]] = ()
+
+    @classmethod
+    def of(cls, program: Program) -> Listed:
+        first: dict[Atom, int] = {}
+        constants, copies = [], []
+        for i, r in enumerate(program.results):
+            if isinstance(r.atom, Lit):
+                constants.append((i, r.atom.value))
+            elif r.atom in first:
+                copies.append((i, first[r.atom]))
+            else:
+                first[r.atom] = i
+        return cls(constants, copies) if len(constants) + len(copies) >= LISTED_FROM else cls()
+
+    def positions(self) -> frozenset[int]:
+        return frozenset(i for i, _ in (*self.constants, *self.copies))
+
+    def __bool__(self) -> bool:
+        return bool(self.constants or self.copies)
 
 
 def interface(program: Program) -> list[str]:
@@ -88,9 +125,9 @@ def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     return [f"define {head(name, writer.lanes)} {{", *loop(writer.lanes, writer.columns(part), writer.body(part)), "}"]
 
 
-def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int) -> list[str]:
+def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
     """One function a part, and the loop that calls them in order for each `blocks` blocks: code that is longer than the
-    processor's cache for it is fetched once for all of them."""
+    processor's cache for it is fetched once for all of them. What is listed comes last, from the results that it repeats."""
     lines, calls = [], [f"  %beyond = add i64 %row, {blocks * writer.lanes}",
                         "  %within = icmp slt i64 %beyond, %end",
                         "  %until = select i1 %within, i64 %beyond, i64 %end"]
@@ -99,7 +136,62 @@ def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots:
         lines += [f"define internal {head(symbol, writer.lanes)} {{",
                   *loop(writer.lanes, [], [*writer.columns(part), *writer.body(part)], slots), "}", ""]
         calls.append(f"  call void @{quoted(symbol)}(ptr %in, ptr %out, i64 %row, i64 %until, ptr %work)")
+    for symbol, filled in (("constants", listed.constants), ("copies", listed.copies)):
+        if filled:
+            lines += filling(writer.instructions, f"{name}.{symbol}", filled)
+            calls.append(f"  call void @{quoted(f'{name}.{symbol}')}(ptr %out, i64 %row, i64 %until)")
     return [*lines, f"define {head(name, writer.lanes)} {{", *loop(blocks * writer.lanes, [], calls), "}"]
+
+
+def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, float]] | Sequence[tuple[int, int]]) -> list[str]:
+    """The function that fills the columns of a list, each with its value or from its column, and the list."""
+    lanes, real, count = instructions.lanes, instructions.real, len(filled)
+    constant = isinstance(filled[0][1], float)
+    kind = "double" if constant else "i32"
+    others = ", ".join(f"{kind} {bits(x) if constant else x}" for _, x in filled)
+    if not constant:
+        value = ["  %from = zext i32 %other to i64",
+                 "  %from.slot = getelementptr ptr, ptr %out, i64 %from",
+                 "  %from.column = load ptr, ptr %from.slot"]
+        each = ["  %from.at = getelementptr double, ptr %from.column, i64 %row",
+                f"  %value = load {real}, ptr %from.at, align 8"]
+    elif lanes == 1:
+        value, each = [], []
+    else:
+        value = [f"  %one = insertelement {real} poison, double %other, i32 0",
+                 f"  %value = shufflevector {real} %one, {real} poison, <{lanes} x i32> zeroinitializer"]
+        each = []
+    return [f"@{quoted(f'{name}.columns')} = internal constant [{count} x i32] [{', '.join(f'i32 {i}' for i, _ in filled)}]",
+            f"@{quoted(f'{name}.list')} = internal constant [{count} x {kind}] [{others}]",
+            f"define internal void @{quoted(name)}(ptr %out, i64 %begin, i64 %end){stack(lanes)} {{",
+            "entry:",
+            "  br label %column",
+            "column:",
+            "  %k = phi i64 [ 0, %entry ], [ %next.k, %next ]",
+            f"  %to.k = getelementptr i32, ptr @{quoted(f'{name}.columns')}, i64 %k",
+            "  %to = load i32, ptr %to.k",
+            "  %to.64 = zext i32 %to to i64",
+            "  %to.slot = getelementptr ptr, ptr %out, i64 %to.64",
+            "  %to.column = load ptr, ptr %to.slot",
+            f"  %other.k = getelementptr {kind}, ptr @{quoted(f'{name}.list')}, i64 %k",
+            f"  %other = load {kind}, ptr %other.k",
+            *value,
+            "  br label %block",
+            "block:",
+            "  %row = phi i64 [ %begin, %column ], [ %next.row, %block ]",
+            *each,
+            "  %to.at = getelementptr double, ptr %to.column, i64 %row",
+            f"  store {real} {'%other' if constant and lanes == 1 else '%value'}, ptr %to.at, align 8",
+            f"  %next.row = add i64 %row, {lanes}",
+            "  %more = icmp slt i64 %next.row, %end",
+            "  br i1 %more, label %block, label %next",
+            "next:",
+            "  %next.k = add i64 %k, 1",
+            f"  %others = icmp slt i64 %next.k, {count}",
+            "  br i1 %others, label %column, label %exit",
+            "exit:",
+            "  ret void",
+            "}", ""]
 
 
 def head(name: str, lanes: int) -> str:

@@ -6,7 +6,7 @@ the last part that reads it; then the slot is free for another value. Inputs nee
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Program, Var
@@ -26,22 +26,25 @@ class ProgramPart:
     results: list[tuple[int, Atom]] = field(default_factory=list)
 
 
-def cut(program: Program, size: int = PART_SIZE) -> tuple[list[ProgramPart], int]:
-    """The parts of a program in order, of nearly equal length, and the number of slots of the workspace."""
+def cut(program: Program, size: int = PART_SIZE, without: Set[int] = frozenset()) -> tuple[list[ProgramPart], int]:
+    """The parts of a program in order, of nearly equal length, and the number of slots of the workspace; `without` are positions
+    of results that no part has."""
     count = max(1, -(-len(program.equations) // size))
     length = max(1, -(-len(program.equations) // count))
     parts = [ProgramPart(program.equations[k * length:(k + 1) * length]) for k in range(count)]
     wanted = {r.atom for r in program.results}
     home: dict[Atom, int] = {
         out: k for k, part in enumerate(parts) for e in part.equations for out in e.outs if out in wanted}
-    place(program, parts, home, size)
+    place(program, parts, home, size, without)
     return parts, allocate(parts, {p.var: i for i, p in enumerate(program.params)})
 
 
-def place(program: Program, parts: list[ProgramPart], home: Mapping[Atom, int], size: int) -> None:
+def place(program: Program, parts: list[ProgramPart], home: Mapping[Atom, int], size: int, without: Set[int]) -> None:
     """Each result to the part that defines it, `home`; constants and inputs `size` a part, the first parts first."""
     outside = 0
     for i, result in enumerate(program.results):
+        if i in without:
+            continue
         k = home.get(result.atom)
         if k is None:
             k, outside = outside // size, outside + 1

@@ -60,5 +60,5 @@ def duplicate(program: Program) -> Program:
         copies.equations.append(e.with_args([copies.use(a, e.span) for a in e.args]))
         for out in e.outs:
             copies.open(out, e.span)
-    results = tuple([replace(r, atom=copies.use(r.atom, None)) for r in program.results])
+    results = tuple([r.with_atom(copies.use(r.atom, None)) for r in program.results])
     return replace(program, equations=tuple(copies.equations), results=results)

@@ -65,7 +65,7 @@ class _Folder:
     def program(self) -> Program:
         for e in self.old.equations:
             self.equation(e)
-        results = tuple([replace(r, atom=self.env.get(r.atom, r.atom)) for r in self.old.results])
+        results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in self.old.results])
         return replace(self.old, equations=tuple(self.equations), results=results)
 
     def equation(self, e: Equation) -> None:

@@ -41,7 +41,7 @@ def drop_zero_seeds(program: Program) -> Program:
     b = Builder()
     gate = _Gate(b, {x: (b.expr(x) != 0).var for x in seeds if not x.shape}, {x: x for x in seeds if x.shape})
     gate.lines(program.equations)
-    results = tuple([replace(r, atom=gate.or_else(r.atom, 0.0)) for r in program.results])
+    results = tuple([r.with_atom(gate.or_else(r.atom, 0.0)) for r in program.results])
     return prune(replace(program, equations=tuple(b.equations), results=results))
 
 

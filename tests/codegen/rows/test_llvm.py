@@ -7,10 +7,12 @@ import re
 import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows import jit, llvm
-from adcli.codegen.rows.parts import PART_SIZE, cut
+from adcli.codegen.rows.parts import PART_SIZE
+from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
 from back_ends import bits
 from native_programs import WIDTHS, long_program, native
 
@@ -26,10 +28,32 @@ def test_results_that_are_no_equation() -> None:
         assert [bits(v) for v in row] == [bits(v) for v in (2.0, -0.0, 1.0, 1.0, math.nan, 5e-324)]
 
 
-def test_many_constant_results() -> None:
-    program = Program((), (), tuple(Result(f"r{i}", Lit(float(i))) for i in range(2500)))
-    assert len(cut(program)[0]) == 3
-    assert native(program, [()]) == [[float(i) for i in range(2500)]]
+def test_results_that_are_listed() -> None:
+    """Constants, and values that are results many times, in any order, get data and no code: what code takes is looked at."""
+    x, y, b = Var("x"), Var("y"), Builder()
+    v, w = b.emit(TABLE["sqrt"], x), b.emit(TABLE["mul"], x, y)
+    specials: list[Atom] = [Lit(-0.0), Lit(math.nan), Lit(math.inf), Lit(5e-324), Lit(0.1)]
+    atoms: list[Atom] = [x, *specials, y, w, *([v, x, *specials, w] * 150), y]
+
+    def program(count: int) -> Program:
+        results = tuple(Result(f"r{i}", a) for i, a in enumerate(atoms[:count]))
+        return Program((Param(x, "x"), Param(y, "y")), tuple(b.equations), results)
+
+    rows = [(0.1 * k, 3.0 - k) for k in range(9)]
+    few = [row[:12] for row in native(program(400), rows)]
+    for lanes in WIDTHS:
+        many = native(program(len(atoms)), rows, lanes)
+        assert [[bits(z) for z in row[:12]] for row in many] == [[bits(z) for z in row] for row in few]
+        assert all([bits(z) for z in row[8:-1]] == [bits(z) for z in row[8:16]] * 150 for row in many)
+    module = llvm.emit(program(len(atoms)), 8)
+    assert module.text.count("store ") == 4 + 2 and module.columns == 2 + 4
+    assert llvm.emit(program(400)).columns == 402
+    assert llvm.emit(program(len(atoms)), part_size=1).text.count("store ") == 4 + 2
+
+
+def test_the_second_derivatives_of_an_extremum_are_no_code() -> None:
+    many = gradient(parse(f"v = max({', '.join(f'x{i}' for i in range(60))})"), order=2)
+    assert len(many.results) > 1800 and llvm.emit(many, 8).text.count("store ") < 100
 
 
 def test_names() -> None:
