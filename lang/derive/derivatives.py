@@ -254,7 +254,9 @@ def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[s
     """The entries as results; mixed derivatives that there are already, in another order, are left out."""
     names, position = Names.of(program), {x: i for i, x in enumerate(wrt)}
     rows = {r.name: r for r in program.results}
-    known = {(r.of, canonical(r.wrt, position)) for r in program.results if r.wrt}
+    wanted = tuple(wanted)
+    orders = {1 + len(rows[row].wrt) for row, _ in wanted}   # others need no look, which is long at high orders
+    known = {(r.of, canonical(r.wrt, position)) for r in program.results if len(r.wrt) in orders}
     results = []
     for row, x in wanted:
         r = rows[row]
@@ -268,7 +270,7 @@ def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[s
 
 def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]:
     """The inputs of a mixed partial derivative in one order, since that of differentiation makes no difference."""
-    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x)))
+    return tuple(sorted(along, key=lambda x: (position.get(x, -1), x))) if len(set(along)) > 1 else tuple(along)
 
 
 def partial_name(output: str, wrt: Sequence[str]) -> str:
