@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from adcli.codegen.machine.memory import watch_loading
+from adcli.codegen.machine.memory import exhausted, watch_loading
 from adcli.command.usage import Unfit, is_formula, no_verb, quoted, said
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.output import standard
@@ -129,11 +129,14 @@ def run(args: list[str]) -> int:
         say(f"adcli: error: {str(error) or 'not enough memory for this program'}")
         return 2
     except ImportError as error:
-        say(f"adcli: error: the installation cannot be read: {error}")
+        say(f"adcli: error: {exhausted() or f'the installation cannot be read: {error}'}")
         return 2
     except BaseException as error:
         if type(error).__name__ == "PanicException":   # of polars, which has said why; no Exception, and in no module
             say(f"adcli: error: polars has given up: {error}")
+            return 2
+        if little := exhausted():
+            say(f"adcli: error: {little}")
             return 2
         return _defect(error)
 

@@ -5,18 +5,39 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError
 
 UNASKED_BYTES = 1 << 26
 """Bytes that are taken without asking how many there are."""
-LIBRARY_BYTES = {"numpy": 88 << 20, "llvmlite": 192 << 20, "polars": 512 << 20}
-"""Address space that loading a library and a little work with it take, as measured on Linux for x86-64."""
+
+
+class Limit(NamedTuple):
+    """A limit on the memory of a process: what it counts, the command that raises it, its name and that of what is used in the
+    system's files, and how much of it loading a library and a little work with it take, as measured on Linux for x86-64."""
+
+    counts: str
+    raised_by: str
+    name: str
+    used: str
+    libraries: Mapping[str, int]
+
+
+LIMITS = (
+    Limit("address space", "ulimit -v", "Max address space", "VmSize:",
+          {"numpy": 88 << 20, "llvmlite": 192 << 20, "polars": 512 << 20}),
+    Limit("data", "ulimit -d", "Max data size", "VmData:",
+          {"numpy": 46 << 20, "llvmlite": 10 << 20, "polars": 192 << 20}),
+)
+LIBRARIES = tuple(LIMITS[0].libraries)
 THREADED, OWN_THREADS = "polars", 24
 """The library that has threads of its own, some for itself and some for each processor: with fewer it ends the process, or waits
 for ever."""
+NEXT_TO_NOTHING = 2 << 20
+"""Bytes with which Python can hardly load a module."""
 UNKNOWN = 1 << 62
 
 
@@ -32,7 +53,7 @@ def require_room(what: str, size: int, help: str | None = None, limit: int | Non
 def available() -> int:
     """Bytes of memory that the system has left, or that a limit on this process or on its control group (a container, a service)
     leaves it; very many where none is known."""
-    free = min(left(), kibibytes("/proc/meminfo", "MemAvailable:"))
+    free = min(*map(left, LIMITS), kibibytes("/proc/meminfo", "MemAvailable:"))
     with suppress(OSError, ValueError):
         return min(free, of_group(_text("/proc/self/cgroup"), "/sys/fs/cgroup"))
     return free
@@ -57,10 +78,10 @@ def _text(path: str) -> str:
         return file.read()
 
 
-def left() -> int:
-    """Bytes of address space that the limit on this process (`ulimit -v`) leaves it; very many without a limit."""
-    limit = kibibytes("/proc/self/limits", "Max address space")   # which are bytes
-    return limit if limit == UNKNOWN else limit // 1024 - kibibytes("/proc/self/status", "VmSize:")
+def left(limit: Limit) -> int:
+    """Bytes that a limit on this process leaves it; very many without a limit."""
+    most = kibibytes("/proc/self/limits", limit.name)   # which are bytes
+    return most if most == UNKNOWN else most // 1024 - kibibytes("/proc/self/status", limit.used)
 
 
 def kibibytes(path: str, name: str) -> int:
@@ -72,10 +93,21 @@ def kibibytes(path: str, name: str) -> int:
         return UNKNOWN
 
 
-def too_little(what: str, needed: int, free: int) -> MemoryError:
-    """The error where a limit leaves less than is needed."""
-    return MemoryError(f"{what} needs {amount(needed)} of address space, but the limit leaves {amount(free)}"
-                       "\nhelp: raise it: ulimit -v unlimited")
+def allow(what: str, needed: Callable[[Limit], int]) -> None:
+    """MemoryError where a limit leaves less than what is to be done needs of what it counts: a library would end the process."""
+    for limit in LIMITS:
+        if (most := needed(limit)) > (free := left(limit)):
+            raise MemoryError(f"{what} needs {amount(most)} of {limit.counts}, but the limit leaves {amount(max(free, 0))}"
+                              f"\nhelp: raise it: {limit.raised_by} unlimited")
+
+
+def exhausted() -> str | None:
+    """What to say where a limit leaves next to nothing: then anything fails, with any error."""
+    for limit in LIMITS:
+        if (free := left(limit)) < NEXT_TO_NOTHING:
+            return f"not enough memory: the limit leaves {amount(max(free, 0))} of {limit.counts}" \
+                   f"\nhelp: raise it: {limit.raised_by} unlimited"
+    return None
 
 
 class NoRoom(MemoryError, ImportError):
@@ -88,19 +120,21 @@ class RoomToLoad:
     first part of the library is imported, as whether there is a library may always be asked."""
 
     def __init__(self) -> None:
-        self.needed = dict(LIBRARY_BYTES)
+        self.unseen = set(LIBRARIES)
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> None:
         library, inner, _ = name.partition(".")
-        if not inner or library not in self.needed:
+        if not inner or library not in self.unseen:
             return
-        if self.needed[library] > (free := left()):
-            raise NoRoom(*too_little(library, self.needed[library], free).args)
+        try:
+            allow(library, lambda limit: limit.libraries[library])
+        except MemoryError as refused:
+            raise NoRoom(*refused.args) from None
         if library == THREADED:
             from adcli.codegen.machine.kernel import processors
             if not threads_left(needed := OWN_THREADS + 4 * processors()):
                 raise NoRoom(f"{library} needs {needed} threads, but the system gives fewer\nhelp: raise the limit: ulimit -u")
-        del self.needed[library]
+        self.unseen.remove(library)
 
 
 def threads_left(count: int) -> bool:

@@ -23,6 +23,7 @@ from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, counts, number, prove, require_words, shapes
@@ -165,13 +166,16 @@ class TensorKernel:
         for name, at in module.env.sizes.items():
             cells[at] = sizes[name]
         stretches: list[Stretch] = []
+        instructions = 0.0
         for k, step in enumerate(module.steps):
             for nest in step.nests:
                 require_words(program, step.equations[0], nest.op, sizes, found)
             costs = [n.cost(sizes, module.entry.lanes) for n in step.nests]
             best = costs.index(min(costs)) if costs else 0
             cells[module.choices + k] = best
+            instructions += costs[best] if costs else 0.0
             stretches.append(self.single(k, best, costs, sizes))
+        refuse_long(instructions)
         plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(self.plans)), None)
@@ -289,6 +293,13 @@ class TensorKernel:
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
                        f"{extent} elements", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
+
+
+def refuse_long(instructions: float) -> None:
+    """AdError where a run takes more than anybody waits for."""
+    if instructions > MOST_INSTRUCTIONS:
+        raise too_much("at these sizes one run takes about", int(min(instructions, BEYOND)), "instructions",
+                       "use smaller tensors, or ranges with fewer points", MOST_INSTRUCTIONS)
 
 
 def address(a: np.ndarray) -> int | None:

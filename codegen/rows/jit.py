@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.machine.loader import allowed
-from adcli.codegen.machine.memory import left, too_little
+from adcli.codegen.machine.memory import allow
 
 if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
 
 WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
-"""Address space that LLVM takes for a program, and beyond that for each character of its text: a quarter more than measured."""
+"""Memory that LLVM takes for a program, and beyond that for each character of its text: a quarter more than measured."""
 
 
 def effort(module: Module) -> int:
@@ -95,8 +95,7 @@ def parsed(text: str) -> Iterator[Any]:
     """The text as a verified LLVM module, in a context of its own. Both end here, the module first: left to the garbage
     collector the context can end before what is in it, which crashes."""
     from llvmlite import binding
-    if (needed := WORK_BYTES + BYTES_A_CHARACTER * len(text)) > (free := left()):   # LLVM ends the process
-        raise too_little("compiling this program", needed, free)
+    allow("compiling this program", lambda limit: WORK_BYTES + BYTES_A_CHARACTER * len(text))
     start()
     with binding.create_context() as context, binding.parse_assembly(text, context) as module:
         module.verify()

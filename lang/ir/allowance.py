@@ -18,6 +18,9 @@ OF_A_STATEMENT = 100
 OF_A_DERIVATIVE = 5
 """Operations that a derivative counts for that is a result with a name."""
 MOST_DERIVATIVES = LIMIT // OF_A_DERIVATIVE
+MOST_INSTRUCTIONS = 10**15
+"""Machine instructions, on vectors where they can be, that one run of a program may take: days of work. What takes hours may be
+meant, and can be interrupted."""
 LONG_NUMBER = 10**9
 """Numbers from here on are written in powers of ten."""
 BEYOND = 10**1000
@@ -39,7 +42,7 @@ class Allowance:
 
 def too_much(what: str, count: int, noun: str, help: str | None, most: int = LIMIT) -> AdError:
     """The error for `what` that makes `count` of something; it says what to do."""
-    return AdError(f"{what} {quantity(count)} {noun}; the limit is {most:,}", help=help)
+    return AdError(f"{what} {quantity(count)} {noun}; the limit is {quantity(most)}", help=help)
 
 
 def said(value: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adcli.codegen.machine.memory import LIBRARY_BYTES, UNASKED_BYTES, UNKNOWN, amount, available, left, of_group, require_room
+from adcli.codegen.machine.memory import LIBRARIES, LIMITS, UNASKED_BYTES, UNKNOWN, amount, available, left, of_group, require_room
 from adcli.lang.ir.errors import AdError
 from places import ROOT
 
@@ -36,11 +36,12 @@ from adcli.codegen.machine import memory
 from adcli.main import run
 lines = {"grad": ["grad", "-e", "x*sin(x)", "--at", "x=2", "--no-cache"],
          "tensors": ["eval", "-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=[1,2]", "--no-cache"]}
-for kib in (30_000, 150_000):
+given = [(resource.RLIMIT_AS, 30_000), (resource.RLIMIT_AS, 150_000), (resource.RLIMIT_DATA, 13_000), (resource.RLIMIT_DATA, 40_000)]
+for limit, kib in given:
     for line in lines.values():
         child = os.fork()
         if not child:
-            resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10))
+            resource.setrlimit(limit, (kib << 10, kib << 10))
             memory.watch_loading()
             os._exit(run(line))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -48,13 +49,13 @@ for kib in (30_000, 150_000):
 
 
 def test_with_too_little_memory_there_is_an_answer_or_a_message() -> None:
-    assert left() == 1 << 62
-    assert set(LIBRARY_BYTES) == {"numpy", "llvmlite", "polars"}
+    assert [left(limit) for limit in LIMITS] == [1 << 62] * 2
+    assert all(set(limit.libraries) == set(LIBRARIES) == {"numpy", "llvmlite", "polars"} for limit in LIMITS)
     ended = subprocess.run([sys.executable, "-c", LADDER], capture_output=True, text=True, check=True,
                            env={**os.environ, "PYTHONPATH": str(ROOT)})
     codes = [line for line in ended.stdout.splitlines() if line in ("0", "2")]
     others = [line for line in ended.stdout.splitlines() if line not in ("0", "2")]
-    assert len(codes) == 4
+    assert len(codes) == 8
     assert all(" = " in line for line in others)   # results
     said = ended.stderr.splitlines()
     assert all(line.startswith(("adcli: error: ", "help: raise it: ulimit")) for line in said), said
@@ -91,7 +92,7 @@ from adcli.main import main
 if sys.argv.pop(1) == "threads":
     kernel.started = lambda thread: False
 else:
-    memory.left = lambda: 0 if "polars" in sys.modules else memory.UNKNOWN
+    memory.left = lambda limit: 0 if "polars" in sys.modules else memory.UNKNOWN
 sys.argv[0] = "adcli"
 main()
 """

@@ -345,6 +345,16 @@ def test_too_much_memory_is_an_error_before_it_is_taken() -> None:
     assert compile_tensors(program, limit=8_000_000)({"A": np.ones(1000)})["B"].sum() == 10**6
 
 
+def test_a_run_of_days_is_refused_before_it_starts() -> None:
+    def run(n: int) -> Any:
+        text = f"input x(N)\ns *=! x(k)*i*j where i in 0:{n}, j in 0:{n}"
+        return compile_tensors(parse(text))({"x": np.ones(2)}, jobs=1)
+    assert run(100)["s"] == 0.0
+    with pytest.raises(AdError, match=r"one run takes about [0-9.]+e\+1[78] instructions; the limit is 1.0e\+15") as refused:
+        run(10**9)
+    assert refused.value.help
+
+
 def test_a_kernel_is_called_by_several_threads_at_once() -> None:
     kernel: TensorKernel = compile_tensors(chain(9))
     inputs = [np.full(50 + k, float(k)) for k in range(8)]
