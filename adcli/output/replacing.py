@@ -151,7 +151,7 @@ def _moved(new: str, path: str) -> bool:
     try:
         os.replace(new, path)
     except OSError as error:
-        if error.errno not in (errno.EBUSY, errno.EXDEV):
+        if error.errno not in (errno.EBUSY, errno.EXDEV) or not os.path.exists(path):
             raise
         return False
     return True

@@ -21,11 +21,11 @@ ATTACHED = re.compile(r"Process \d+ attached")
 CALL = re.compile(r"(\d+) +(?:\d+\.\d+ )?(\w+)\(")
 FAULTS = {call: errors.split() for call, errors in {
     "openat": "EIO EACCES EMFILE ENFILE ENOMEM ENOSPC EROFS ELOOP EINTR", "read": "EIO EINTR EISDIR ENOMEM",
-    "pread64": "EIO EINTR", "readv": "EIO", "write": "EIO ENOSPC EDQUOT EFBIG EINTR EAGAIN", "pwrite64": "EIO ENOSPC",
+    "pread64": "EIO EINTR", "readv": "EIO", "write": "EIO ENOSPC EDQUOT EFBIG EINTR EAGAIN", "pwrite64": "EIO ENOSPC EDQUOT",
     "writev": "EIO ENOSPC", "close": "EIO EINTR ENOSPC EDQUOT", "lseek": "EINVAL ESPIPE EOVERFLOW",
     "newfstatat": "EACCES ENOMEM EIO ELOOP ENOENT", "fstat": "EIO ENOMEM", "statx": "EIO ENOMEM", "ioctl": "EIO ENOTTY",
-    "fcntl": "EIO EINVAL EPERM", "getdents64": "EIO ENOMEM", "rename": "EIO ENOSPC EACCES EXDEV EROFS",
-    "renameat": "EIO ENOSPC EACCES", "linkat": "EIO ENOSPC EPERM EEXIST ENOENT", "unlink": "EIO EACCES EROFS",
+    "fcntl": "EIO EINVAL EPERM", "getdents64": "EIO ENOMEM", "rename": "EIO ENOSPC EDQUOT EBUSY EACCES EXDEV EROFS",
+    "renameat": "EIO ENOSPC EACCES", "linkat": "EIO ENOSPC EDQUOT EPERM EEXIST ENOENT", "unlink": "EIO EACCES EROFS",
     "unlinkat": "EIO EACCES", "mkdir": "EIO ENOSPC EACCES EROFS", "chmod": "EPERM EIO", "utimensat": "EPERM EIO",
     "ftruncate": "EIO ENOSPC", "mmap": "ENOMEM EPERM EAGAIN", "mremap": "ENOMEM", "mprotect": "ENOMEM EACCES",
     "madvise": "ENOMEM EINVAL", "memfd_create": "ENOMEM ENOSYS", "clone3": "EAGAIN ENOMEM ENOSYS", "clone": "EAGAIN ENOMEM",

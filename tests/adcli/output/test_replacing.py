@@ -2,6 +2,7 @@
 what a fault says of it."""
 from __future__ import annotations
 
+import errno
 import os
 import pathlib
 import subprocess
@@ -113,3 +114,19 @@ def test_a_disk_that_is_full_leaves_the_old_file_in_every_format():
     assert ended.stderr.splitlines() == [f"adcli: error: {name}: File too large" for name in names]
     assert sorted(os.listdir()) == sorted([*names, "two"])
     assert {pathlib.Path(name).read_text() for name in names} == {"old"}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_name_that_cannot_be_taken_is_written_over_or_refused(there, monkeypatch):
+    """As where a file is mounted, or a system refuses for a reason of its own; the reason is said, not that there is no file."""
+    def busy(*paths):
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), *paths)
+    monkeypatch.setattr(os, "replace", busy)
+    if there:
+        pathlib.Path("r").write_text("something longer than what is written\n")
+        succeeds(*LINE, "-o", "r")
+        assert pathlib.Path("r").read_text() == WRITTEN
+    else:
+        ended = adcli(*LINE, "-o", "r")
+        assert (ended.exit_code, ended.stderr) == (2, "adcli: error: r: Device or resource busy\n")
+    assert os.listdir() == ["r"] * there
