@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adcli.codegen.machine.memory import LIBRARIES, LIMITS, UNASKED_BYTES, UNKNOWN, amount, available, left, of_group, require_room
+from adcli.codegen.machine.memory import (
+    LIBRARIES,
+    LIMITS,
+    UNASKED_BYTES,
+    UNKNOWN,
+    amount,
+    available,
+    left,
+    of_group,
+    require_room,
+)
 from adcli.lang.ir.errors import AdError
 from places import ROOT
 
@@ -36,8 +46,8 @@ from adcli.codegen.machine import memory
 from adcli.main import run
 lines = {"grad": ["grad", "-e", "x*sin(x)", "--at", "x=2", "--no-cache"],
          "tensors": ["eval", "-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=[1,2]", "--no-cache"]}
-given = [(resource.RLIMIT_AS, 30_000), (resource.RLIMIT_AS, 150_000), (resource.RLIMIT_DATA, 13_000), (resource.RLIMIT_DATA, 40_000)]
-for limit, kib in given:
+space, data = resource.RLIMIT_AS, resource.RLIMIT_DATA
+for limit, kib in ((space, 30_000), (space, 150_000), (data, 13_000), (data, 40_000)):
     for line in lines.values():
         child = os.fork()
         if not child:
