@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adcli.codegen.machine import memory
 from adcli.codegen.machine.memory import (
     LIBRARIES,
     LIMITS,
@@ -22,6 +23,8 @@ from adcli.codegen.machine.memory import (
 )
 from adcli.lang.ir.errors import AdError
 from places import ROOT
+
+from adcli import main
 
 
 def test_amounts_in_the_largest_unit_that_has_digits_enough() -> None:
@@ -125,3 +128,21 @@ def test_rows_do_without_a_library_that_cannot_be_loaded_and_parquet_says_why(re
     assert done.stderr.startswith("adcli: error: polars needs ")
     assert "\nhelp: raise" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_where_a_limit_leaves_next_to_nothing_any_error_says_so(monkeypatch: pytest.MonkeyPatch,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    """A module that is not found, or text that is not read, is then no defect and no damaged installation."""
+    def fail(fault: Exception) -> tuple[int, str]:
+        monkeypatch.setattr(main, "_exit_code", raising(fault))
+        return main.run([]), capsys.readouterr().err
+
+    def raising(fault: Exception) -> Any:
+        def raise_it(args: list[str]) -> int:
+            raise fault
+        return raise_it
+    assert memory.exhausted() is None
+    assert [fail(e)[0] for e in (SystemError("no exception set"), ImportError("failed to map segment"))] == [70, 2]
+    monkeypatch.setattr(memory, "left", lambda limit: 1 << 20 if limit.counts == "data" else UNKNOWN)
+    said = "adcli: error: not enough memory: the limit leaves 1024 KiB of data\nhelp: raise it: ulimit -d unlimited\n"
+    assert [fail(e) for e in (SystemError("no exception set"), ImportError("failed to map segment"))] == [(2, said)] * 2
