@@ -7,7 +7,7 @@ instructions or calls of the vector maths library (see `instructions`). With one
 
 `in` and `out` are arrays of pointers to columns of doubles, one per input and result. Rows `begin` to `end` are
 computed; their number is a multiple of `lanes`. `work` has `work_bytes` bytes that no other call uses meanwhile; a
-program of one part needs none. A column of results must not overlap a column of inputs.
+program of one part needs none. No column of results overlaps another column.
 """
 from __future__ import annotations
 
