@@ -21,6 +21,7 @@ from adcli.lang.lower.frontend import parse
 from back_ends import same
 from c_programs import CC, WARNINGS, run_in_c
 from compare_corpus import cases
+from engines import zig
 from native_programs import long_program, native
 from places import DATA
 from random_programs import SPECIAL, mixed_points, sample
@@ -46,6 +47,14 @@ def test_the_corpus_has_the_bits_of_machine_code(tmp_path) -> None:
         program = gradient(parse(case["program"], case["id"]), mode="reverse")
         programs.append((program, [[float(point["at"][p.name]) for p in program.params] for point in case["points"]]))
     agree(programs, tmp_path)
+
+
+@pytest.mark.engine
+def test_another_compiler_has_no_warning_either(tmp_path: pathlib.Path) -> None:
+    texts = [source(for_machine(gradient(parse(case["program"], case["id"]))), f"f{k}").text
+             for k, case in enumerate(itertools.islice(cases(DATA), session_seed() % 8, None, 8))]
+    (tmp_path / "all.c").write_text("\n".join(texts))
+    subprocess.run([*zig(), "cc", *WARNINGS, "-c", "all.c", "-o", "all.o"], cwd=tmp_path, check=True)
 
 
 def of_operation(op: Primitive) -> Program:

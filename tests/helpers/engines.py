@@ -1,0 +1,25 @@
+"""Programs and packages that tests marked `engine` run against; a test without its engine is skipped by the engine's name."""
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from types import ModuleType
+
+import pytest
+
+
+def package(name: str) -> ModuleType:
+    """A package of the extra `engines`."""
+    return importlib.import_module(name) if importlib.util.find_spec(name) else pytest.skip(f"no package {name}")
+
+
+def program(*names: str) -> str:
+    """The first of these programs that is here."""
+    return next(filter(None, map(shutil.which, names)), None) or pytest.skip(f"no program {' or '.join(names)}")
+
+
+def zig() -> list[str]:
+    """The command that runs zig, which comes as a package."""
+    package("ziglang")
+    return [sys.executable, "-m", "ziglang"]
