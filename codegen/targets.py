@@ -5,6 +5,7 @@ unless asked otherwise. Heavy imports sit in the emitters.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +18,12 @@ from adcli.lang.syntax.printer import STYLES, print_program
 
 if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
+    from adcli.codegen.rows.platforms import Platform
 
 LANES = (1, 2, 4, 8)
+ABIS = ("plain", "casadi")
+CODE = ("symbol", "lanes", "fast_math", "triple", "cpu")
+"""Options of code on rows."""
 LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
 """The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier
 ones cannot select on x86; and everywhere pointers without a type, which LLVM 14 reads with `-opaque-pointers`."""
@@ -26,7 +31,8 @@ ones cannot select on x86; and everywhere pointers without a type, which LLVM 14
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below.
+    """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below, `abi`
+    for libraries. `triple` and `cpu` name another machine than this one, or another processor of it.
 
     `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C; `main` makes its function a
     program. AdError for a style or a number of lanes that there is not, and for a name that the `language` of the target has
@@ -40,6 +46,9 @@ class EmitOptions:
     precision: str = "double"
     main: bool = False
     language: str = "C"
+    abi: str = "plain"
+    triple: str | None = None
+    cpu: str | None = None
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:
@@ -68,6 +77,17 @@ def python_symbol(text: str) -> str:
 SYMBOLS = {"C": c_symbol, "JavaScript": js_symbol, "Python": python_symbol}
 """What a function can be called in a language: a text as the name nearest to it."""
 
+    @property
+    def machine(self) -> Platform | None:
+        """The machine that code is for; None for the least processor of this one."""
+        from adcli.codegen.rows.platforms import for_processor, platform
+        if self.triple is not None:
+            return for_processor(platform(self.triple), self.cpu)
+        if self.cpu is not None:
+            from adcli.codegen.rows.elsewhere import here
+            return for_processor(here(), self.cpu)
+        return None
+
 
 Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]
 
@@ -82,7 +102,7 @@ class Target:
     suffix: str
     help: str
     emit: Emitter
-    options: tuple[str, ...] = ("symbol", "lanes", "fast_math")
+    options: tuple[str, ...] = CODE
     language: str = "C"
     tensors: Emitter | None = None
 
@@ -156,34 +176,67 @@ def dot(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 
 def llvm(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
-    from adcli.codegen.rows import jit
+    from adcli.codegen.rows import elsewhere, jit
     module, call = (compiled_tensors if tensors else compiled)(program, options)
     written = commented([*header, *call, f"needs LLVM {llvm_needed(module.text)} or newer"], ";") + module.text
-    jit.verify(written)
-    return written
+    if options.machine is None:
+        jit.verify(written)
+        return written
+    return elsewhere.made(written, options.machine, 0, "text").decode()
 
 
 def assembly(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> str:
-    from adcli.codegen.rows import jit
+    from adcli.codegen.rows import elsewhere, jit
     module, call = (compiled_tensors if tensors else compiled)(program, options)
-    code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
-    return commented([*header, *call], "#") + code
+    mark = "#"
+    if options.machine is None:
+        code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
+    else:
+        mark = options.machine.comment
+        code = elsewhere.made(module.text, options.machine, jit.effort(module), "assembly").decode()
+    return commented([*header, *call], mark) + code
 
 
 def object_file(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
     from adcli.codegen.rows import jit
-    from adcli.codegen.rows.llvm import identification
     module, call = (compiled_tensors if tensors else compiled)(program, options)
-    marked = module.text + identification([*header, *call])
-    return jit.object_code(marked, jit.baseline(), jit.effort(module))
+    return object_code(module.text, [*header, *call], options, jit.effort(module))
+
+
+def library(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
+    """The header is where that of an object file is."""
+    from adcli.codegen.library.link import linked
+    from adcli.codegen.rows import jit
+    if options.abi not in ABIS:
+        raise AdError(f"no interface '{options.abi}'", help=nearest(options.abi, ABIS) or f"the interfaces are {', '.join(ABIS)}")
+    if options.abi == "casadi":
+        from adcli.codegen.library.casadi import module as interface
+    else:
+        from adcli.codegen.library.plain import module as interface
+    module = interface(program, options.name, lambda p: for_options(p, options), options.fast, visible(options))
+    code = object_code(module.text, [*header, *module.calling], options, jit.level(module.length))
+    return linked(code, module.exports, options.machine if options.triple else None)
+
+
+def object_code(text: str, header: Sequence[str], options: EmitOptions, level: int) -> bytes:
+    from adcli.codegen.rows import elsewhere, jit
+    from adcli.codegen.rows.llvm import identification
+    marked = text + identification(header)
+    if options.machine is None:
+        return jit.object_code(marked, jit.baseline(), level)
+    return elsewhere.made(marked, options.machine, level, "object")
+
+
+def visible(options: EmitOptions) -> str:
+    """How LLVM is told that a function can be called from outside a library."""
+    return options.machine.visible if options.machine else "dllexport" if os.name == "nt" else ""
 
 
 def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
     """The program as LLVM IR, and how it is called."""
-    from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.llvm import emit
-    module = emit(for_machine(program), options.lanes, name=options.name, fast=options.fast)
+    module = emit(for_options(program, options), options.lanes, name=options.name, fast=options.fast)
     return module, calling(module.entry)
 
 
@@ -194,6 +247,15 @@ def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, li
     from adcli.lang.passes.pipeline import evaluation_program
     program = evaluation_program(program)
     return emit(program, options.lanes, options.name, options.fast), interface(tensor_source(program, options.name))
+
+
+def for_options(program: Program, options: EmitOptions) -> Program:
+    """The program as code is made from it, in terms of what its machine has."""
+    from adcli.codegen.rows.expand import expand, for_machine
+    from adcli.codegen.rows.instructions import DEFINITIONS
+    from adcli.codegen.rows.platforms import EXTREMA
+    program = for_machine(program)
+    return expand(program, {**DEFINITIONS, **EXTREMA}) if options.machine and options.machine.extrema else program
 
 
 def llvm_needed(text: str) -> int:
@@ -227,4 +289,5 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
     Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),
     Target("object", ".o", "an object file", object_file, tensors=partial(object_file, tensors=True)),
+    Target("library", ".so", "a shared library", library, ("symbol", "fast_math", "abi", "triple", "cpu")),
 )}

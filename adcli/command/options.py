@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
-TARGETS = ("text", "c", "header", "js", "python", "latex", "dot", "llvm", "asm", "object")
+TARGETS = ("text", "c", "header", "js", "python", "latex", "dot", "llvm", "asm", "object", "library")
 """The names in codegen.targets, said again so that a help text loads no code generator; a test compares."""
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
@@ -49,7 +49,7 @@ ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
-EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main")
+EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main", "abi", "triple", "cpu")
 """Options about what is emitted."""
 
 
@@ -91,6 +91,13 @@ class Options:
             for t in self.typed:
                 if t.parameter == name:
                     raise AdError(f"{t.spelling} {reason}")
+
+    def refuse_emit_options(self) -> None:
+        """AdError if options about what is emitted are given where nothing is."""
+        for t in self.typed:
+            if t.parameter == "triple" and t.words[-1] in TARGETS:
+                raise AdError(f"--target names a machine, and '{t.words[-1]}' is none", help=f"write --emit {t.words[-1]}")
+        self.refuse(EMIT_OPTIONS, "needs --emit TARGET")
 
     @property
     def inputs(self) -> list[str] | None:
@@ -138,6 +145,9 @@ class ResultOptions(Options):
     symbol: str | None = None
     precision: str | None = None
     main: bool = False
+    abi: str | None = None
+    triple: str | None = None
+    cpu: str | None = None
     fmt: str | None = None
     hexadecimal: bool = False
     digits: bool = False
@@ -313,6 +323,11 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "precision": option(EMIT, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
                             help="For C: double numbers, the default, or single ones."),
         "main": option(EMIT, "--main", is_flag=True, help="For C: a program, which reads rows of CSV and appends the results."),
+        "abi": option(EMIT, "--abi", type=OneOf("interface", ("plain", "casadi")),
+                      help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
+        "triple": option(EMIT, "--target", "triple", metavar="TRIPLE",
+                         help="For machine code and LLVM: another machine, such as aarch64-linux-gnu or wasm32."),
+        "cpu": option(EMIT, "--cpu", metavar="NAME", help="The processor, as LLVM names it (default: the least one)."),
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
                      " go to -o FILE.npz."),

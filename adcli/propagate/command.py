@@ -163,7 +163,7 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
     if options.emit:
         emit(task, options)
         return 0
-    options.refuse(EMIT_OPTIONS, "needs --emit TARGET")
+    options.refuse_emit_options()
     table = source(task, options)
     if table is None:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"

@@ -35,10 +35,10 @@ def emit(task: Task, options: ResultOptions) -> None:
     program = bound(wanted(task, options.status), task.seeds)
     name = options.symbol or default_symbol(task)
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
-                      options.main, TARGETS[options.emit].language)
+                      options.main, TARGETS[options.emit].language, options.abi or "plain", options.triple, options.cpu)
     written = emitter(program, header(task, program, options), how)
     if isinstance(written, bytes) and options.output is None and sys.stdout.isatty():
-        raise AdError("refusing to write an object file to a terminal; use -o FILE")
+        raise AdError(f"refusing to write {TARGETS[options.emit].help} to a terminal; use -o FILE")
     with destination(options.output) as stream:
         stream.write(written.encode() if isinstance(written, str) else written)
 
@@ -47,6 +47,11 @@ def check_options(options: ResultOptions, target: str) -> None:
     options.refuse(NUMBER_OPTIONS, "cannot be used with --emit, which writes a program")
     without = [name for name in (*EMIT_OPTIONS, "fast_math") if name not in TARGETS[target].options]
     options.refuse(without, f"has no effect on --emit {target}")
+    if options.abi == "casadi":
+        if options.verb != "eval":
+            raise AdError(f"--abi casadi writes a function with its derivatives, so it goes with eval, not with {options.verb}",
+                          help="write adcli eval … --emit library --abi casadi")
+        options.refuse(["status"], "has no derivative, which --abi casadi writes")
 
 
 def default_symbol(task: Task) -> str:

@@ -9,7 +9,7 @@ import click
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
 from adcli.answers.watch import Watch
-from adcli.command.options import EMIT_OPTIONS, ResultOptions, entries, program_options, takes, together
+from adcli.command.options import ResultOptions, entries, program_options, takes, together
 from adcli.command.usage import Command
 from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
@@ -75,7 +75,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         from adcli.task.emit import emit
         emit(task, options)
         return 0
-    options.refuse(EMIT_OPTIONS, "needs --emit TARGET")
+    options.refuse_emit_options()
     if options.form in MATRIX_FORMATS:
         options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
     if options.form in ("tsv", "parquet", *ARRAYS):

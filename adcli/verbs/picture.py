@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
+from adcli.command.options import NUMBER_OPTIONS, ResultOptions
 from adcli.output.streams import destination
 from adcli.task.verbs import VERBS, MatrixKind
 
@@ -39,7 +39,7 @@ def pattern(request: Request, options: ResultOptions) -> int:
     from adcli.task.derive import chosen
     options.refuse([*NUMBER_OPTIONS, "status"], "cannot be used with --pattern, which shows no numbers")
     options.refuse(["explain", "emit"], "and --pattern cannot be used together")
-    options.refuse(EMIT_OPTIONS, "needs --emit TARGET")
+    options.refuse_emit_options()
     primal = simplify(chosen(parse_source(request.source), request.of))
     inputs = inputs_to_differentiate(primal, request.wrt)
     kind = VERBS[request.verb].matrix or "jacobian"

@@ -17,15 +17,13 @@ from dataclasses import dataclass, replace
 from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function, number, operation
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.parts import ProgramPart, cut
+from adcli.codegen.rows.parts import LARGEST_STACK, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
-LARGEST_STACK = 256 << 10
-"""Bytes of the largest array that a function has of its own."""
 PART_SIZE = 1_000
 """Equations of a function at most: the time of compilers grows faster than the length of a function."""
 FAST_MATH = ("#ifdef __FAST_MATH__",

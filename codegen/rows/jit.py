@@ -29,7 +29,11 @@ WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 
 def effort(module: Module) -> int:
     """LLVM's code generation level for a program of this length; a column costs it more than an equation does."""
-    length = module.equations + 20 * module.columns
+    return level(module.equations + 20 * module.columns)
+
+
+def level(length: int) -> int:
+    """LLVM's code generation level for so many equations."""
     if length <= 3_000:
         return 2
     return 1 if length <= 20_000 else 0

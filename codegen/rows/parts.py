@@ -13,6 +13,8 @@ from adcli.lang.ir import Atom, Equation, Program, Var
 
 PART_SIZE = 1000
 """Equations a part has at most."""
+LARGEST_STACK = 256 << 10
+"""Bytes of the largest workspace that a function of C has of its own, in text and as code."""
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ PASTED = [   # a command line, the option that it does not have there, and what 
     ("grad -e x*y {}", "--silent", "--quiet", POINT), ("eval {}", "-V", "--version", ""),
     ("check -e x*y {}", "--tol 1e-6", "--digits 19", POINT), ("grad -e x*y {}", "--tol", "--digits", POINT),
     ("jvp -e x*y {}", "--direction x=1", "--tangent x=1", POINT), ("vjp -e x*y {}", "--weights f=1", "--cotangent f=1", POINT),
-    ("grad -e x*y {}", "--degree 2", "--order 2", POINT), ("grad -e x*y {}", "--target llvm", "--emit llvm", ""),
+    ("grad -e x*y {}", "--degree 2", "--order 2", POINT), ("grad -e x*y {}", "--lang llvm", "--emit llvm", ""),
     ("grad -e x*y {}", "--latex", "--emit latex", ""), ("grad -e x*y {}", "--javascript", "--emit js", ""),
     ("grad -e x*y {}", "--llvm", "--emit llvm", ""), ("grad -e x*y {}", "--asm", "--emit asm", ""),
     ("grad -e x*y {}", "--anf", "--style anf", "--emit text"), ("show -e x*y {}", "--anf", "--stage anf", ""),

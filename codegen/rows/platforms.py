@@ -1,0 +1,110 @@
+"""The machines that code is written for: their triples, as people and as LLVM spell them, and the least processor of each.
+
+A triple is looked up by its words, whatever the vendor in it: aarch64-linux-gnu, aarch64-unknown-linux-gnu and arm64-linux are
+one. Floating point is in hardware on all of them, and passed so where the machine has two conventions.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from adcli.lang.ir.build import Expr
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.primitives import select
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A machine: `llvm` is LLVM's own triple; `cpu`, `features` and `abi` say which code its least processor runs; `zig` is the
+    triple by which zig links libraries for it, None where it does not."""
+
+    name: str
+    llvm: str
+    cpu: str
+    zig: str | None
+    features: str = ""
+    abi: str = ""
+
+    @property
+    def architecture(self) -> str:
+        return self.name.partition("-")[0]
+
+    @property
+    def visible(self) -> str:
+        """How LLVM is told that others can call a function of a library, where a name alone does not say so."""
+        return "dllexport" if "windows" in self.name else ""
+
+    @property
+    def comment(self) -> str:
+        """What begins a comment of its assembly."""
+        return {"aarch64": "//", "arm": "@"}.get(self.architecture, "#")
+
+    @property
+    def extrema(self) -> bool:
+        """Whether LLVM lacks code for `max` and `min`."""
+        return self.architecture == "arm"
+
+
+RISCV = ("+m,+a,+f,+d,+c", "lp64d")
+PLATFORMS = {p.name: p for p in (
+    Platform("x86_64-linux-gnu", "x86_64-unknown-linux-gnu", "x86-64", "x86_64-linux-gnu"),
+    Platform("x86_64-linux-musl", "x86_64-unknown-linux-musl", "x86-64", "x86_64-linux-musl"),
+    Platform("x86_64-windows-gnu", "x86_64-unknown-windows-gnu", "x86-64", "x86_64-windows-gnu"),
+    Platform("x86_64-windows-msvc", "x86_64-pc-windows-msvc", "x86-64", None),
+    Platform("x86_64-macos", "x86_64-apple-macosx11.0.0", "x86-64", "x86_64-macos"),
+    Platform("aarch64-linux-gnu", "aarch64-unknown-linux-gnu", "generic", "aarch64-linux-gnu"),
+    Platform("aarch64-linux-musl", "aarch64-unknown-linux-musl", "generic", "aarch64-linux-musl"),
+    Platform("aarch64-windows-gnu", "aarch64-unknown-windows-gnu", "generic", "aarch64-windows-gnu"),
+    Platform("aarch64-macos", "arm64-apple-macosx11.0.0", "apple-m1", "aarch64-macos"),
+    Platform("arm-linux-gnueabihf", "armv7-unknown-linux-gnueabihf", "generic", "arm-linux-gnueabihf"),
+    Platform("arm-linux-musleabihf", "armv7-unknown-linux-musleabihf", "generic", "arm-linux-musleabihf"),
+    Platform("riscv64-linux-gnu", "riscv64-unknown-linux-gnu", "generic-rv64", "riscv64-linux-gnu", *RISCV),
+    Platform("riscv64-linux-musl", "riscv64-unknown-linux-musl", "generic-rv64", "riscv64-linux-musl", *RISCV),
+    Platform("wasm32", "wasm32-unknown-unknown", "generic", "wasm32-wasi"),
+)}
+"""What --target can name; the first that begins with the words given is meant."""
+VENDORS = {"unknown", "pc", "apple", "w64", "none"}
+OTHER_WORDS = {"arm64": "aarch64", "amd64": "x86_64", "x64": "x86_64", "armv7": "arm", "armv7l": "arm", "armv7a": "arm",
+               "riscv64gc": "riscv64", "darwin": "macos", "macosx": "macos", "win32": "windows", "mingw32": "windows-gnu"}
+"""Words of triples that others write."""
+WEBASSEMBLY = re.compile(r"wasm32(-(unknown|wasi|wasip1|freestanding|none))*")
+
+
+def platform(triple: str) -> Platform:
+    """The machine of a triple. AdError for one that is not known."""
+    name = common(triple)
+    if found := next((p for key, p in PLATFORMS.items() if f"{key}-".startswith(f"{name}-")), None):
+        return found
+    first, architectures = name.partition("-")[0], {p.architecture for p in PLATFORMS.values()}
+    close = nearest(name, [key for key, p in PLATFORMS.items() if p.architecture == first]) or nearest(first, architectures)
+    raise AdError(f"no target '{triple}'", help=close or f"the targets are {', '.join(PLATFORMS)}")
+
+
+def common(triple: str) -> str:
+    """A triple in the words of the table."""
+    if WEBASSEMBLY.fullmatch(triple):
+        return "wasm32"
+    first, *others = triple.lower().split("-")
+    words = [first, *(re.sub(r"(?<=darwin|macosx)[0-9.]+$|(?<=macos)[0-9.]+$", "", w) for w in others if w not in VENDORS)]
+    return "-".join(OTHER_WORDS.get(word, word) for word in words)
+
+
+def for_processor(platform: Platform, cpu: str | None) -> Platform:
+    """The machine with another processor than the least one."""
+    return platform if cpu is None else replace(platform, cpu=cpu)
+
+
+def larger(x: Expr, y: Expr) -> Expr:
+    """max by comparisons: NaN where one is NaN, and 0.0 above -0.0."""
+    return select(x > y, x, select(y > x, y, select((x == y) & (x != 0), x, x + y)))
+
+
+def smaller(x: Expr, y: Expr) -> Expr:
+    """min by comparisons: NaN where one is NaN, and -0.0 below 0.0."""
+    return select(x < y, x, select(y < x, y, select((x == y) & (x != 0), x, -(-x - y))))
+
+
+EXTREMA: Mapping[str, Callable[..., Expr]] = {"max": lambda *xs: reduce(larger, xs), "min": lambda *xs: reduce(smaller, xs)}
+"""What `expand` writes for a machine with `extrema`."""

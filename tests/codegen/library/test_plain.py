@@ -1,0 +1,153 @@
+"""Libraries for whatever calls C: they load by themselves, export the function alone, and give the verb's numbers."""
+from __future__ import annotations
+
+import array
+import ctypes
+import math
+import pathlib
+import subprocess
+
+import pytest
+from command import adcli, succeeds
+from engines import package, program, zig
+from libraries import LD, called, library
+from places import ROOT
+
+needs_ld = pytest.mark.skipif(LD is None, reason="no ld")
+MANUAL = (ROOT / "adcli/manual/libraries.md").read_text(encoding="utf-8")
+
+
+@needs_ld
+def test_a_library_by_itself(tmp_path: pathlib.Path) -> None:
+    words = ("grad", "-e", "v = sin(x)*exp(y) + gamma(x)", "--symbol", "f")
+    loaded = library(tmp_path, *words)
+    expected = [float(line.split()[-1]) for line in succeeds(*words[:3], "--at", "x=1.5,y=0.25").out.splitlines()]
+    assert called(loaded, "f", [1.5, 0.25], 3) == pytest.approx(expected, rel=1e-15)
+    first = (tmp_path / "libf.so").read_bytes()
+    library(tmp_path, *words)
+    assert (tmp_path / "libf.so").read_bytes() == first
+    assert b"call: int f(const double *restrict in, double *restrict out); it returns 0" in first
+
+
+@needs_ld
+def test_only_the_function_is_exported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adcli.codegen.rows.point.ONE_PART", 20)   # several functions inside
+    monkeypatch.setattr("adcli.codegen.rows.point.PART_SIZE", 20)
+    lines = "\n".join(f"a{i + 1} = sin(a{i} * x) + a{i // 2}" for i in range(50))
+    (tmp_path / "long.ad").write_text(f"input x, a0\n{lines}\noutput a50\n")
+    library(tmp_path, "eval", tmp_path / "long.ad", "--symbol", "f", name="long.so")
+    assert symbols(tmp_path / "long.so") == [("f", "T"), ("sin", "U")]
+
+
+def symbols(path: pathlib.Path) -> list[tuple[str, str]]:
+    """Names that a library defines or needs, without versions, each with its kind as nm writes it."""
+    lines = subprocess.run([program("nm"), "-D", path], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [(line.split()[-1].partition("@")[0], line.split()[-2]) for line in lines]
+
+
+@needs_ld
+@pytest.mark.parametrize("text, at, value", [("v = 2", [], 2.0), ("input x\nv = 3", [5.0], 3.0), ("v = -x", [-0.0], 0.0),
+                                             ("v = x/y", [0.0, 0.0], math.nan), ("v = x", [math.inf], math.inf)])
+def test_small_programs(tmp_path: pathlib.Path, text: str, at: list[float], value: float) -> None:
+    (found,) = called(library(tmp_path, "eval", "-e", text, "--symbol", "f"), "f", at, 1)
+    assert math.isnan(found) if math.isnan(value) else (found, math.copysign(1, found)) == (value, math.copysign(1, value))
+
+
+def test_refusals(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ("eval", "-e", "v = x*y", "--emit", "library", "-o", tmp_path / "a")
+    ended = adcli(*line, "--target", "x86_64-windows-msvc")
+    assert ended.err == ("adcli: error: no linker here makes a library for x86_64-windows-msvc\n"
+                         "help: write --emit object, and link it there\n")
+    monkeypatch.setattr("adcli.codegen.library.link.zig", lambda: ["zig"])
+    ended = adcli(*line, "--target", "wasm32", "--symbol", "memory")
+    assert ended.err == ("adcli: error: 'memory' is a name that a WebAssembly module has itself\n"
+                         "help: write --symbol memory_1\n")
+    monkeypatch.undo()
+    monkeypatch.setenv("ADCLI_CACHE_DIR", "/dev/null")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("adcli.codegen.library.link.find_spec", lambda name: None)
+    ended = adcli(*line)
+    assert ended.err.startswith("adcli: error: --emit library needs ziglang, which is not installed\nhelp: ")
+    assert "pip install ziglang" in ended.err
+    assert not (tmp_path / "a").exists()
+    for words, said in ((("--abi", "casad"), "no interface 'casad'"), (("--lanes", "2"), "--lanes has no effect on --emit lib")):
+        assert adcli(*line, *words).err.startswith(f"adcli: error: {said}")
+
+
+@needs_ld
+def test_a_linker_that_fails_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ld").write_text("#!/bin/sh\necho 'ld: no such thing' >&2\nexit 3\n")
+    (tmp_path / "ld").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    ended = adcli("eval", "-e", "v = x*y", "--emit", "library", "-o", tmp_path / "a")
+    said = "adcli: error: the linker ended with 3: ld: no such thing\nhelp: write --emit object, and link it\n"
+    assert ended[:3] == (2, "", said)
+
+
+@pytest.mark.engine
+def test_zig_where_there_is_no_ld(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zig()
+    monkeypatch.setattr("adcli.codegen.library.link.shutil.which", lambda name: None)
+    loaded = library(tmp_path, "grad", "-e", "v = sin(x)*y", "--symbol", "f")
+    assert called(loaded, "f", [1.0, 2.0], 3) == pytest.approx([2 * math.sin(1), 2 * math.cos(1), math.sin(1)], rel=1e-15)
+    assert isinstance(loaded, ctypes.CDLL)
+
+
+def example(language: str) -> str:
+    """The block of the manual in this language that calls the library."""
+    blocks = MANUAL.split(f"```{language}\n")[1:]
+    return next(text for block in blocks if "worked" in (text := block.partition("```")[0]))
+
+
+@pytest.mark.engine
+@needs_ld
+@pytest.mark.parametrize("language, file, tools, build", [
+    ("c", "main.c", ("cc", "gcc"), "{tool} main.c ./libworked.so -o main"),
+    ("rust", "main.rs", ("rustc",), "{tool} main.rs -L . -o main"),
+    ("fortran", "main.f90", ("gfortran",), "{tool} main.f90 ./libworked.so -o main"),
+    ("julia", "main.jl", ("julia",), ""), ("python", "main.py", ("python3",), "")])
+def test_the_examples_of_the_manual(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, language: str, file: str,
+                                    tools: tuple[str, ...], build: str) -> None:
+    monkeypatch.setenv("PATH", str(pathlib.Path.home() / ".cargo/bin"), prepend=":")
+    tool = program(*tools)
+    library(tmp_path, "grad", ROOT / "samples/worked.ad", name="libworked.so")
+    (tmp_path / file).write_text(example(language))
+    if build:
+        subprocess.run(build.format(tool=tool).split(), cwd=tmp_path, check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    command = ["./main"] if build else [tool, file]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    numbers = [float(word) for word in printed.replace("[", " ").replace("]", " ").replace(",", " ").split()]
+    assert numbers == pytest.approx([3920.6, 5880.0, -0.12], rel=1e-12)
+
+
+@pytest.mark.engine
+def test_web_assembly_in_node_and_wasmtime(tmp_path: pathlib.Path) -> None:
+    """The module of the manual, by the program of the manual, and in an engine of its own."""
+    zig()
+    at, words = tmp_path / "worked.wasm", ("grad", "-e", "v = sin(x)*exp(y) + max(x, y)")
+    succeeds("grad", ROOT / "samples/worked.ad", "--emit", "library", "--target", "wasm32", "-o", at)
+    succeeds(*words, "--symbol", "f", "--emit", "library", "--target", "wasm32", "-o", tmp_path / "f.wasm")
+    assert in_wasmtime(at, "worked_grad", [2.0, 5.0], 3) == [3920.6, 5880.0, -0.12]
+    expected = [float(line.split()[-1]) for line in succeeds(*words, "--at", "x=2,y=3").out.splitlines()]
+    assert in_wasmtime(tmp_path / "f.wasm", "f", [2.0, 3.0], 3) == pytest.approx(expected, rel=1e-14)
+    (tmp_path / "main.mjs").write_text(example("js"))
+    node = [program("node", "nodejs"), "main.mjs"]
+    printed = subprocess.run(node, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [float(word) for word in printed.split()] == [3920.6, 5880.0, -0.12]
+
+
+def in_wasmtime(path: pathlib.Path, name: str, at: list[float], outputs: int) -> list[float]:
+    wasmtime = package("wasmtime")
+    store = wasmtime.Store()
+    module = wasmtime.Module.from_file(store.engine, str(path))
+    assert not module.imports
+    assert {e.name for e in module.exports} == {"memory", "__heap_base", "_initialize", name}
+    exports = wasmtime.Instance(store, module, []).exports(store)
+    begin = exports["__heap_base"].value(store)
+    memory = exports["memory"]
+    memory.grow(store, 1)
+    memory.write(store, array.array("d", at).tobytes(), begin)
+    assert exports[name](store, begin, begin + 8 * len(at)) == 0
+    results = memory.read(store, begin + 8 * len(at), begin + 8 * (len(at) + outputs))
+    return array.array("d", bytes(results)).tolist()
