@@ -58,6 +58,17 @@ class EmitOptions:
         if (other := SYMBOLS[self.language](self.name)) != self.name:
             raise AdError(f"'{self.name}' cannot be the name of a function in {self.language}", help=f"write --symbol {other}")
 
+    @property
+    def machine(self) -> Platform | None:
+        """The machine that code is for; None for the least processor of this one."""
+        from adcli.codegen.rows.platforms import for_processor, platform
+        if self.triple is not None:
+            return for_processor(platform(self.triple), self.cpu)
+        if self.cpu is not None:
+            from adcli.codegen.rows.elsewhere import here
+            return for_processor(here(), self.cpu)
+        return None
+
 
 def c_symbol(text: str) -> str:
     from adcli.codegen.c.spelling import symbol
@@ -76,17 +87,6 @@ def python_symbol(text: str) -> str:
 
 SYMBOLS = {"C": c_symbol, "JavaScript": js_symbol, "Python": python_symbol}
 """What a function can be called in a language: a text as the name nearest to it."""
-
-    @property
-    def machine(self) -> Platform | None:
-        """The machine that code is for; None for the least processor of this one."""
-        from adcli.codegen.rows.platforms import for_processor, platform
-        if self.triple is not None:
-            return for_processor(platform(self.triple), self.cpu)
-        if self.cpu is not None:
-            from adcli.codegen.rows.elsewhere import here
-            return for_processor(here(), self.cpu)
-        return None
 
 
 Emitter = Callable[[Program, Sequence[str], EmitOptions], str | bytes]

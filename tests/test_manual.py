@@ -54,6 +54,17 @@ def test_the_c_examples(command, tmp_path):
     assert shell(f"cd {shlex.quote(str(tmp_path))} && {command}") == shown + "\n"
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_somebody_elses_gradient(tmp_path):
+    """In Python as the chapter shows it, and in C."""
+    (source,), commands = fenced(text("digits"), "python"), fenced(text("digits"), "sh")
+    (tmp_path / "model.py").write_text(source, encoding="utf-8")
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    for command in commands:
+        line, _, shown = command.strip().partition("    # ")
+        assert shell(f"cd {shlex.quote(str(tmp_path))} && {line}") == shown + "\n"
+
+
 def test_the_primitive_that_is_added_as_an_example(monkeypatch):
     """The row of the walk-through is a row: value, derivative and second derivative by its own rule."""
     from adcli.lang.ir import primitives

@@ -16,17 +16,20 @@ from adcli.command.options import (
     program_options,
     takes,
 )
-from adcli.command.usage import TRUST, WHERE, WRITTEN, Command, WholeNumber
+from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import packed_destination, say
 
 if TYPE_CHECKING:
+    from adcli.check.against import Against
     from adcli.check.methods import Check
     from adcli.input.sampling import Point
     from adcli.lang.ir import Program
 
 MOST_POINTS = 100_000
 """Points in one run."""
+RETURNS = ("value", "gradient", "hessian", "all")
+"""What somebody's function may return: the outputs, their first or second derivatives alone, or one after another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +39,15 @@ class CheckOptions(Options):
     samples: int
     seed: int
     digits: int
+    against: str | None
+    symbol: str | None
+    returns: str | None
+    time_limit: int
 
 
 @click.command("check", cls=Command,
-               examples=("adcli check -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli check -e 'v = x*sin(y)' --samples 3 -q"))
+               examples=("adcli check -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli check -e 'v = x*sin(y)' --samples 3 -q",
+                         """adcli check -e 'v = x*y' --against 'adcli eval -e "dv_dx = y; dv_dy = x"' -q"""))
 @program_options
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
@@ -50,6 +58,14 @@ class CheckOptions(Options):
         help="Seed of the points and directions drawn.")
 @option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
         help="Decimal digits that multiple precision must settle.")
+@option(WHAT, "--against", metavar="WHAT",
+        help="Compare somebody's value, gradient or Hessian: ./libmodel.so, model.py:grad, or a command that reads and writes"
+             " CSV. It is run.")
+@option(WHAT, "--symbol", metavar="NAME", help="Function of the library (default: as --emit c names it).")
+@option(WHAT, "--returns", type=OneOf("content", RETURNS),
+        help="What its numbers are (default: by their names, else by how many there are).")
+@option(WHAT, "--time-limit", type=WholeNumber(1, 86_400), default=60, show_default=True, metavar="SECONDS",
+        help="Seconds for all points.")
 @format_option(("text", "json"), "A table, or one JSON object.")
 @output_option
 @option(WRITTEN, "-q", "--quiet", is_flag=True, help="Only the verdict, and no notes on standard error.")
@@ -61,6 +77,8 @@ def command(options: CheckOptions) -> int:
 
     Tolerances widen where cancellation loses digits, and the report says so; kinks, poles and overflow are counted, not
     compared.
+
+    With --against, somebody's value, gradient or Hessian is compared too, and a wrong entry traced to a part of the formula.
     """
     from adcli.check.methods import Check
     from adcli.task.derive import opened
@@ -70,10 +88,22 @@ def command(options: CheckOptions) -> int:
     if not inputs:
         raise AdError("no input to differentiate with respect to",
                       help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
-    check = Check(primal, inputs, options.seed, 10.0 ** -options.digits)
+    check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
     check.run(points)
     return report(check, summary, options)
+
+
+def others(primal: Program, options: CheckOptions) -> Against | None:
+    """Somebody's derivatives, where there are any to compare with."""
+    if options.against is None:
+        options.refuse(("symbol", "returns", "time_limit"), "says more of --against, which is not given")
+        return None
+    from adcli.check.against import Against
+    from adcli.check.foreign import foreign
+    from adcli.task.emit import default_symbol
+    names = [default_symbol(primal.source, verb) for verb in ("grad", "hessian", "jacobian", "eval")]
+    return Against(foreign(options.against, names, options.symbol, options.time_limit), options.returns)
 
 
 def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:

@@ -28,6 +28,7 @@ from adcli.lang.ir.extras import install
 from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 
 if TYPE_CHECKING:
+    from adcli.check.against import Against
     from adcli.lang.analyse.wrong_rules import Culprit
     from adcli.lang.analyse.wrong_status import Judged, Operands, Operation
 
@@ -57,9 +58,11 @@ COMPLEX_MARGIN = 8.0
 
 @dataclass
 class Check(Subject):
-    """The methods. `agreed` is the relative difference up to which multiple precision takes an entry for settled."""
+    """The methods. `agreed` is the relative difference up to which multiple precision takes an entry for settled; `against` has
+    somebody else's derivatives."""
 
     agreed: float = 1e-19
+    against: Against | None = None
     tallies: list[Tally] = field(default_factory=list)
     looked_at: int = 0
     misjudged: list[tuple[Equation, Operands, Judged]] = field(default_factory=list)
@@ -70,9 +73,11 @@ class Check(Subject):
         points = spread(points, max(1, POINTS // (cost + OVERHEAD)))
         self.looked_at = len(points)
         seen = list(self.see(points))
+        theirs = [] if self.against is None else self.against.run(self, seen)   # first, since there may be nothing to call
         for method in (self.modes, self.evaluators, self.differences, self.complex_steps, self.precise, self.products,
                        self.statuses, self.taylor):
             self.tallies += method(seen)
+        self.tallies += theirs
 
     @property
     def failed(self) -> bool:
@@ -80,8 +85,9 @@ class Check(Subject):
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, and nothing failed."""
-        return not self.failed and any(t.compared for t in self.tallies)
+        """Whether something was compared, with somebody else's derivatives too where there are any, and nothing failed."""
+        theirs = self.against is None or self.against.tally.compared > 0
+        return not self.failed and any(t.compared for t in self.tallies) and theirs
 
     def modes(self, seen: Iterable[Seen]) -> list[Tally]:
         """Forward mode against reverse mode, in the reference evaluator and native."""

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from adcli.check.methods import Check
     from adcli.check.tally import Compared, Tally
     from adcli.lang.analyse.wrong_rules import Culprit
+    from adcli.lang.ir.errors import Source, Span
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
-PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor")
+PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
+MOST_FINDINGS = 5
+"""Findings and entries that are listed."""
 EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULAR: "slopes without bound"}
 """What values on both sides of a point show."""
 
@@ -67,9 +70,10 @@ def row(t: Tally) -> tuple[str, ...]:
     """The cells of a method; of one that compared nothing, why."""
     if not t.compared:
         return t.method, "", "", "", "–", t.note or "nothing to compare"
-    assert t.worst is not None
+    remarks = [r for r in (slope_text(t), digits_text(t), t.note, t.findings and plural(len(t.findings), "finding")) if r]
+    if t.worst is None:
+        return t.method, str(t.compared), "", "", t.verdict, ", ".join(remarks)
     w = t.worst
-    remarks = [r for r in (slope_text(t), digits_text(t), t.note) if r]
     worst, allowed = relative(w)
     if t.method.startswith("Taylor") or not t.derivatives:
         worst = allowed = ""
@@ -99,6 +103,8 @@ def verdict(check: Check) -> str:
         return f"FAIL: {failed} of {plural(compared, 'comparison')} failed, in {methods} of {len(check.tallies)} methods"
     if not compared:
         return "nothing compared: no method applies at any of these points"
+    if not check.agrees:
+        return f"nothing compared: no entry of {check.tallies[-1].method.removeprefix('against ')} can be told at these points"
     return f"ok: {plural(compared, 'comparison')}, no disagreement"
 
 
@@ -114,14 +120,53 @@ def fault_lines(check: Check) -> list[str]:
     """The worst entry, and the operation it comes from."""
     t = worst(check)
     w = t.worst
-    assert w is not None
     if not t.derivatives:
         return [diagnostic("error", *misjudged(check), check.primal.source)]
-    at = ", ".join(f"{n} = {shortest(x)}" for n, x in list(w.at.items())[:8]) + (", …" if len(w.at) > 8 else "")
-    lines = [f"worst: {w.name} at {at}",
+    lines = finding_lines(t)
+    if w is None or w.ratio <= 1:
+        return lines
+    lines += [f"worst: {w.name} at {place(w.at)}",
              f"  got {shortest(w.got)}, expected {shortest(w.expected)} ± {w.allowed:.1e} ({t.method})"]
+    if foreign(check, t):
+        return [*lines, *foreign_lines(check, w)]
     found = check.culprit(w.at)
     return [*lines, "", diagnostic("error", *blame(found), check.primal.source) if found else elsewhere(check)]
+
+
+def place(at: dict[str, float]) -> str:
+    """A point in a message."""
+    return ", ".join(f"{n} = {shortest(x)}" for n, x in list(at.items())[:8]) + (", …" if len(at) > 8 else "")
+
+
+def finding_lines(t: Tally) -> list[str]:
+    """What is wrong where there are no numbers, each once, with the first of its points."""
+    lines, met = [], Counter(f.message for f in t.findings)
+    for f in {f.message: f for f in reversed(t.findings)}.values():
+        more = f", and at {plural(met[f.message] - 1, 'other point')}" if met[f.message] > 1 else ""
+        lines.append(diagnostic("error", f"{t.method.removeprefix('against ')} {f.message}"
+                                f"{f', at {place(f.at)}' if f.at else ''}{more}", None, None))
+    return lines[::-1][:MOST_FINDINGS]
+
+
+def foreign(check: Check, t: Tally) -> bool:
+    """Whether a method compares with somebody else's derivatives."""
+    return check.against is not None and t is check.against.tally
+
+
+def foreign_lines(check: Check, w: Compared) -> list[str]:
+    """What is wrong on their side: how far, where else, and what explains it."""
+    against = check.against
+    assert against is not None
+    lines, wrong = [], against.wrong()
+    if 1 < w.ratio < math.inf:
+        lines.append(f"  {w.ratio:.2g} times what rounding allows")
+    if against.points > 1:
+        entries = [f"{name} at {n} of {plural(looked_at, 'point')}" for name, n, looked_at in wrong[:MOST_FINDINGS]]
+        lines.append(f"wrong: {', '.join(entries)}{', …' if len(wrong) > MOST_FINDINGS else ''}")
+    found = against.explanation(w)
+    if found is None and against.points == 1:
+        lines.append("note: at more points than one, check looks for the part of the formula that it comes from")
+    return [*lines, "", diagnostic("error", found.message, found.span, found.span and check.primal.source)] if found else lines
 
 
 def blame(found: Culprit) -> tuple[str, Any]:
@@ -175,7 +220,9 @@ def json_report(check: Check, points: dict[str, Any]) -> str:
         "entries": {"first": len(check.entries(1)), "second": len(check.entries(2)), "all": check.whole},
         "methods": [{"method": t.method, "verdict": t.verdict, "compared": t.compared, "failed": t.failed,
                      "worst": entry(t) if t.worst else None, "digits": t.digits, "slope": t.slope,
-                     "skipped": dict(t.skipped), "note": t.note} for t in check.tallies],
+                     "skipped": dict(t.skipped), "note": t.note,
+                     **({"findings": [{"message": f.message, "at": {n: number(x) for n, x in f.at.items()}} for f in t.findings]}
+                        if foreign(check, t) else {})} for t in check.tallies],
         "fault": fault_record(check) if check.failed else None,
         "verdict": verdict(check).split(":")[0],
     }
@@ -185,11 +232,25 @@ def json_report(check: Check, points: dict[str, Any]) -> str:
 def fault_record(check: Check) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
+    source = check.primal.source
+    if t.findings:
+        first = t.findings[0]
+        return {"method": t.method, "entry": None, "at": {n: number(x) for n, x in first.at.items()}, "got": None,
+                "expected": None, "allowed": None, **blamed(first.message, None, None, source)}
     assert t.worst is not None
-    found, source = check.culprit(t.worst.at) if t.derivatives else None, check.primal.source
+    if foreign(check, t):
+        assert check.against is not None
+        why = check.against.explanation(t.worst)
+        return {"method": t.method, **entry(t), **(blamed(why.message, why.operation, why.span, source) if why else
+                                                  blamed("no part of the formula explains it", None, None, source))}
+    found = check.culprit(t.worst.at) if t.derivatives else None
     equation = found.equation if found else None if t.derivatives else check.misjudged[0][0]
-    place = source.place(equation.span[0]) if equation and source and equation.span else None
     message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(check)[0]
-    return {"method": t.method, **entry(t), "message": message,
-            "operation": equation and (equation.op.spelled or equation.op.name),
-            "line": place and place[0], "column": place and place[1]}
+    operation, span = (equation.op.spelled or equation.op.name, equation.span) if equation else (None, None)
+    return {"method": t.method, **entry(t), **blamed(message, operation, span, source)}
+
+
+def blamed(message: str, operation: str | None, span: Span | None, source: Source | None) -> dict[str, Any]:
+    """What is at fault, as JSON has it."""
+    where = source.place(span[0]) if source and span else None
+    return {"message": message, "operation": operation, "line": where and where[0], "column": where and where[1]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from adcli.lang.analyse.taylor_remainder import ORDERS
 
@@ -24,7 +25,9 @@ class Compared:
     def ratio(self) -> float:
         """The difference as a multiple of what is allowed; 1 or less is agreement."""
         difference = abs(self.got - self.expected)
-        return 0.0 if difference == 0 else difference / self.allowed if self.allowed else math.inf
+        if difference == 0:
+            return 0.0
+        return difference / self.allowed if self.allowed and difference < math.inf else math.inf
 
     @property
     def severity(self) -> tuple[int, float]:
@@ -33,14 +36,22 @@ class Compared:
 
     def relative(self, x: float) -> float:
         """A difference relative to the derivative; as it is where that is 0."""
-        size = max(abs(self.got), abs(self.expected))
+        size = max(abs(y) for y in (self.got, self.expected) if math.isfinite(y))
         return x / size if size else x
+
+
+class ForeignFault(NamedTuple):
+    """What is wrong at a point where there are no numbers to compare."""
+
+    message: str
+    at: dict[str, float]
 
 
 @dataclass
 class Tally:
     """The figures of one method. `note` says why it did not run, or of what it looked at a part; `derivatives` whether it
-    compares derivatives, and not levels of smoothness by their place in the order."""
+    compares derivatives, and not levels of smoothness by their place in the order. Each finding counts as a comparison that
+    failed."""
 
     method: str
     compared: int = 0
@@ -51,6 +62,7 @@ class Tally:
     slope: float | None = None
     note: str | None = None
     derivatives: bool = True
+    findings: list[ForeignFault] = field(default_factory=list)
 
     def compare(self, name: str, at: dict[str, float], got: float, expected: float, allowed: float,
                 order: int = 1) -> None:
@@ -61,7 +73,10 @@ class Tally:
         if not allowed < math.inf:
             self.skip("rounding leaves no digit")
             return
-        entry = Compared(name, at, got, expected, allowed, order)
+        self.enter(Compared(name, at, got, expected, allowed, order))
+
+    def enter(self, entry: Compared) -> None:
+        """Enter a comparison as it is."""
         self.compared += 1
         if self.worst is None or entry.severity > self.worst.severity:
             self.worst = entry
@@ -73,6 +88,12 @@ class Tally:
         self.compare(f"slope of the remainder of {name}", at, got, wanted, allowed)
         if slope < math.inf:
             self.slope = slope if self.slope is None else min(self.slope, slope)
+
+    def find(self, message: str, at: dict[str, float]) -> None:
+        """Enter a finding."""
+        self.compared += 1
+        self.failed += 1
+        self.findings.append(ForeignFault(message, at))
 
     def skip(self, reason: str, count: int = 1) -> None:
         self.skipped[reason] += count

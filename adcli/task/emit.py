@@ -15,7 +15,7 @@ from dataclasses import replace
 from adcli.codegen.targets import TARGETS, EmitOptions, Emitter
 from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 from adcli.output.streams import destination
@@ -33,7 +33,7 @@ def emit(task: Task, options: ResultOptions) -> None:
     check_options(options, options.emit)
     emitter = emitter_of(task, options.emit)
     program = bound(wanted(task, options.status), task.seeds)
-    name = options.symbol or default_symbol(task)
+    name = options.symbol or default_symbol(task.primal.source, task.verb.name)
     how = EmitOptions(options.style or "nested", int(options.lanes or 1), name, options.fast_math, options.precision or "double",
                       options.main, TARGETS[options.emit].language, options.abi or "plain", options.triple, options.cpu)
     written = emitter(program, header(task, program, options), how)
@@ -54,11 +54,11 @@ def check_options(options: ResultOptions, target: str) -> None:
         options.refuse(["status"], "has no derivative, which --abi casadi writes")
 
 
-def default_symbol(task: Task) -> str:
+def default_symbol(source: Source | None, verb: str) -> str:
     """The name of the function: that of the program's file and of the verb, such as worked_grad."""
     from adcli.codegen.c.spelling import symbol
-    stem = pathlib.PurePath(task.primal.source.name).stem if task.primal.source else ""
-    return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{task.verb.name}")
+    stem = pathlib.PurePath(source.name).stem if source else ""
+    return symbol(f"{stem if stem.strip('-<>') and stem[0] not in '-<' else 'adcli'}_{verb}")
 
 
 def emitter_of(task: Task, target: str) -> Emitter:

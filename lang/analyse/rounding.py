@@ -34,18 +34,20 @@ class Rounding:
     """The values of a program in doubles at a point, and for each a bound of its absolute error (infinite: none is known).
 
     `program` must be written in operations that a machine has (adcli.codegen.rows.expand), so that every rounding is seen. A
-    sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well.
+    sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well. With `any_order` they are
+    for whoever computes the same in another order of operations: inputs may be rounded, and a sum costs a rounding of its
+    larger operand.
     """
 
-    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False) -> None:
-        self.near = near
+    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False) -> None:
+        self.near, self.any_order = near, any_order
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
         self.undecided: set[Atom] = set()
         for p in program.params:
             given = at.get(p.name, p.default)
             assert given is not None, f"no value for {p.name}"
-            self.values[p.var], self.errors[p.var] = given, 0.0
+            self.values[p.var], self.errors[p.var] = given, math.ulp(given) if any_order else 0.0
         for e in program.equations:
             self._step(e)
 
@@ -72,6 +74,8 @@ class Rounding:
     def _carried(self, e: Equation, args: list[Any], errors: list[float], out: float) -> float:
         match e.op.name:
             case "add" | "sub":
+                if self.any_order:
+                    return errors[0] + errors[1] + math.ulp(max(abs(args[0]), abs(args[1]), abs(out)))
                 if self.near:
                     return errors[0] + errors[1] + math.ulp(out)
                 return errors[0] + errors[1] + abs(rounded_off(args[0], args[1] if e.op.name == "add" else -args[1], out))

@@ -57,8 +57,8 @@ def in_process(args: list[str], data: bytes) -> tuple[bytes, bytes]:
     """Standard output and standard error of the command adcli."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     given = io.TextIOWrapper(io.BytesIO(data), "utf-8")
-    with (contextlib.chdir(ROOT), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
-          mock.patch.object(sys, "stdin", given)):
+    with (mock.patch.dict(os.environ, PATH=search_path()), contextlib.chdir(ROOT), contextlib.redirect_stdout(out),
+          contextlib.redirect_stderr(err), mock.patch.object(sys, "stdin", given)):
         run(args)
         out.flush()
         err.flush()
@@ -70,10 +70,14 @@ def as_process(args: list[str], data: bytes) -> tuple[bytes, bytes]:
     return done.stdout, done.stderr
 
 
+def search_path() -> str:
+    """Where a shell looks for commands, this environment's first."""
+    return os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+
+
 def shell(command: str, **environment: str) -> str:
     """What a terminal shows of a command that needs a shell, with this environment's adcli first."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env={**os.environ, "PATH": path, **environment},
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env={**os.environ, "PATH": search_path(), **environment},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           encoding="utf-8", check=False)
     return done.stdout

@@ -1,0 +1,237 @@
+"""Somebody's derivatives as one more method of check: theirs against ours, within what rounding can do to either.
+
+Nothing is known of the order of operations on their side, so the allowance is for computing the same in any order. Entries are
+compared where check compares derivatives, values wherever they are finite; a NaN of theirs where ours is a number is wrong.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from adcli.check.foreign import Answer, Foreign
+from adcli.check.returned import Returned, called
+from adcli.check.subject import Derived, EntryKey, Seen, Subject
+from adcli.check.tally import Compared, Tally
+from adcli.input.sampling import Point
+from adcli.lang.analyse.rounding import Bounded, Rounding
+from adcli.lang.analyse.wrong_terms import Difference, WrongTerm, told, wrong_term
+from adcli.lang.derive.derivatives import canonical, gradient
+from adcli.lang.ir import LEVELS, SMOOTH, Var
+from adcli.lang.ir.errors import AdError, Span, plural
+
+ALLOWED = 8.0
+"""So many times our bound is allowed."""
+MOST_DIGITS = 15.95
+"""Decimal digits of a double."""
+SINGLE = 1e-5
+"""Relative differences up to which single precision may be the reason."""
+LONGEST_TERM = 60
+"""Characters of a term in a message."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """One entry of theirs beside ours, at a smooth point."""
+
+    at: dict[str, float]
+    theirs: float
+    ours: float
+    allowed: float
+
+    @property
+    def wrong(self) -> bool:
+        return not abs(self.theirs - self.ours) <= self.allowed
+
+
+@dataclass(frozen=True)
+class WrongEntry:
+    """What is wrong with somebody's entry, and where it stands in the program."""
+
+    message: str
+    span: Span | None = None
+    operation: str | None = None
+
+
+@dataclass
+class Against:
+    """The method, and what it remembers for a report. `what` says which entries they return, where that is said."""
+
+    foreign: Foreign
+    what: str | None = None
+    tally: Tally = field(init=False)
+    held: dict[EntryKey, list[Held]] = field(default_factory=dict)
+    singles: bool = True
+
+    def __post_init__(self) -> None:
+        self.tally = Tally(f"against {self.foreign.title}")
+
+    def run(self, subject: Subject, seen: Sequence[Seen]) -> list[Tally]:
+        """Ask for all points and compare."""
+        self.subject = subject
+        returned = Returned(subject.primal, subject.wrt, self.what)
+        answers = self.foreign.answers([p.name for p in subject.primal.params], [s.at for s in seen], returned.longest)
+        if missing := len(seen) - sum(not a.everywhere for a in answers):
+            self.tally.skip("no answer", missing)
+        theirs = list(self.understood(returned, zip(seen, answers, strict=False)))
+        order = max((len(wrt) for _, found in theirs for _, wrt in found), default=0)
+        ours = self.ours(order)
+        for s, found in theirs:
+            self.compare(s, found, ours)
+        return [self.tally]
+
+    def understood(self, returned: Returned,
+                   answers: Iterable[tuple[Seen, Answer]]) -> Iterator[tuple[Seen, dict[EntryKey, float]]]:
+        """The answers that are entries; what is wrong with others is a finding."""
+        count: int | None = None
+        for s, answer in answers:
+            if answer.wrong is not None:
+                self.tally.find(answer.wrong, {} if answer.everywhere else s.at)
+                continue
+            if count is not None and len(answer.numbers) != count:
+                self.tally.find(f"returns {plural(len(answer.numbers), 'number')} here, and {count} elsewhere", s.at)
+                continue
+            keys = self.entries(returned, answer)
+            if isinstance(keys, str):
+                self.tally.find(keys, {})
+                return
+            count = len(answer.numbers)
+            yield s, {keys[i]: x for i, x in enumerate(answer.numbers) if i in keys}
+
+    def entries(self, returned: Returned, answer: Answer) -> Mapping[int, EntryKey] | str:
+        """The entry of each number, or what is wrong with their names or their count."""
+        if answer.names is not None:
+            found = returned.by_name(answer.names)
+            some = ", ".join(called(key) for part in ("values", "first") for key in returned.entries[part]()[:3])
+            said = f" but {', '.join(answer.names[:6])}" if answer.names else ""
+            return found or f"names none of the entries {some}, …{said}"
+        keys = returned.by_count(len(answer.numbers))
+        if keys is None:
+            return f"returns {len(answer.numbers)} numbers; expected are {returned.counts()}"
+        return dict(enumerate(keys))
+
+    # ---------------------------------------------------------------- comparison
+
+    def ours(self, order: int) -> Derived:
+        """Our derivatives, up to those of this order if there are not too many."""
+        for most in range(max(order, 1), 0, -1):
+            with suppress(AdError):
+                return Derived.of(gradient(self.subject.primal, self.subject.wrt, order=most))
+        return self.subject.reverse
+
+    def compare(self, s: Seen, theirs: Mapping[EntryKey, float], derived: Derived) -> None:
+        """Enter the numbers of a point."""
+        ours, position = self.bounded(derived, s.at), {x: i for i, x in enumerate(self.subject.wrt)}
+        for key, got in theirs.items():
+            mine = key[0], canonical(key[1], position)
+            if mine not in ours:
+                self.tally.skip("too many derivatives")
+                continue
+            if key[1] and s.level != SMOOTH:
+                self.tally.skip(f"{LEVELS[s.level]} at the point")
+                continue
+            (expected, bound), name = ours[mine], called(key)
+            allowed = ALLOWED * (bound + math.ulp(expected))
+            if not math.isfinite(expected):
+                self.tally.skip("not finite")
+                continue
+            if math.isfinite(got):
+                self.tally.compare(name, s.at, got, expected, allowed, len(key[1]))
+            else:
+                self.tally.enter(Compared(name, s.at, got, expected, allowed, len(key[1])))
+            if allowed < math.inf:
+                self.held.setdefault(key, []).append(Held(s.at, got, expected, allowed))
+                self.count_digits(got, expected)
+
+    def bounded(self, derived: Derived, at: Point) -> dict[EntryKey, Bounded]:
+        """Our entries with what rounding can do to them in any order of operations."""
+        rounding = Rounding(derived.machine, at, any_order=True)
+        return {key: rounding.of(r.atom) for key, r in zip(derived.keys, derived.machine.results, strict=True)}
+
+    def count_digits(self, got: float, expected: float) -> None:
+        """The digits that all entries have, and whether all numbers are of single precision."""
+        self.singles = self.singles and is_single(got)
+        if not math.isfinite(got):
+            self.tally.digits = 0.0
+        elif expected:
+            wrong = abs(got - expected) / abs(expected)
+            digits = max(0.0, min(MOST_DIGITS, -math.log10(wrong))) if wrong else MOST_DIGITS
+            self.tally.digits = digits if self.tally.digits is None else min(self.tally.digits, digits)
+
+    # ---------------------------------------------------------------- what is wrong
+
+    @property
+    def points(self) -> int:
+        """At how many points entries are compared."""
+        return max(map(len, self.held.values()), default=0)
+
+    def wrong(self) -> list[tuple[str, int, int]]:
+        """The entries that are wrong: their names, at how many points, and of how many."""
+        found = [(called(key), sum(h.wrong for h in held), len(held)) for key, held in self.held.items()]
+        return [entry for entry in found if entry[1]]
+
+    def explanation(self, worst: Compared) -> WrongEntry | None:
+        """What explains the worst entry at every point; None where nothing known does."""
+        key = next((k for k in self.held if called(k) == worst.name), None)
+        if key is None or not math.isfinite(worst.got):
+            return None
+        if self.singles and worst.relative(abs(worst.got - worst.expected)) < SINGLE:
+            return WrongEntry(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree")
+        return self.exchanged(key) or self.of_a_term(key)
+
+    def exchanged(self, key: EntryKey) -> WrongEntry | None:
+        """Another entry of ours that theirs is, at every point."""
+        theirs = [(h.theirs, 2 * h.allowed) for h in self.held[key]]
+        for other, held in self.held.items():
+            if other == key or len(held) != len(theirs) or len(held) < 2 or len(other[1]) != len(key[1]):
+                continue
+            if all(abs(x - h.ours) <= allowed + h.allowed for (x, allowed), h in zip(theirs, held, strict=True)):
+                back = all(abs(h.theirs - mine.ours) <= h.allowed + mine.allowed
+                           for h, mine in zip(held, self.held[key], strict=True))
+                return WrongEntry(f"{called(key)} and {called(other)} are exchanged" if back and
+                                   any(h.wrong for h in held) else
+                                   f"what is returned as {called(key)} is {called(other)}")
+        return None
+
+    def of_a_term(self, key: EntryKey) -> WrongEntry | None:
+        """The part of the formula that explains an entry."""
+        of, wrt = key
+        primal = self.subject.primal
+        if len(wrt) == 2:
+            program = gradient(primal, [wrt[0]], [of], "forward")
+            result = next(r for r in program.results if r.wrt)
+        else:
+            program, result = primal, next(r for r in primal.results if r.name == of)
+        cases = [Difference(h.at, h.theirs - h.ours, h.allowed) for h in self.held[key]]
+        cases.sort(key=lambda c: abs(c.difference) <= c.tolerance)
+        with suppress(ArithmeticError):
+            found = wrong_term(program, result, wrt[-1] if wrt else None, cases)
+            return None if found is None else self.words(key, found)
+        return None
+
+    def words(self, key: EntryKey, found: WrongTerm) -> WrongEntry:
+        """What is wrong with a part, in its own words."""
+        source, name = self.subject.primal.source, called(key)
+        place = found.computed or found.used
+        span, operation = (None, None) if place is None else (place.span, place.op.spelled or place.op.name)
+        if found.used is None:
+            return WrongEntry(f"{name} {told(found.factor)} at every point", span, operation)
+        text = found.part.name if isinstance(found.part, Var) and found.computed is None else \
+            " ".join(source.text[span[0]:span[1]].split()) if source and span else None
+        if text is None:
+            return WrongEntry(f"what {name} gets from this part {told(found.factor)}", span, operation)
+        text = text if len(text) <= LONGEST_TERM else f"{text[:LONGEST_TERM - 1]}…"
+        part = f"{name} comes from '{text}' alone, and that" if found.whole else f"in {name}, the part that comes from '{text}'"
+        return WrongEntry(f"{part} {told(found.factor)}", span, operation)
+
+
+def is_single(x: float) -> bool:
+    """Whether a number is one of single precision."""
+    try:
+        return bool(struct.unpack("f", struct.pack("f", x))[0] == x)
+    except OverflowError:
+        return False
+
+

@@ -1,0 +1,258 @@
+"""Run in a process of its own: calls somebody's function at points and says what comes back, one JSON text a line.
+
+This file is given to Python by its path and imports nothing of adcli, so that what it loads finds the modules that it would
+find in a bare Python. The request stands on standard input: {"library" or "python": path, "names": those to try, "inputs": names,
+"points": […], "most": numbers,
+"seconds": it may take}. The answers go where standard output was; before anything foreign is loaded, standard output becomes
+/dev/null, so the function may print. The first answer is {"name": …} or {"unusable": why, "known": names}; then comes
+{"numbers": […]}, with "names" where they have names, or {"wrong": why}, for each point.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+GUARD = 512
+"""Doubles in front of and behind an array that a function must leave alone."""
+UNWRITTEN = 0x7FF4_ADC1_1ADC_11AD
+"""The bits of a NaN that no arithmetic makes."""
+MOST_STRINGS = 20_000
+"""Words of a library's file that may be names of its functions."""
+DEEPEST = 50
+"""Lists within lists."""
+
+
+class Unusable(Exception):
+    """Nothing can be called: why, and the names that there are."""
+
+    def __init__(self, message: str, known: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.known = sorted(set(known))
+
+
+class Wrong(Exception):
+    """What a function does that it must not do."""
+
+
+Called = Callable[[Sequence[float]], dict[str, Any]]
+
+
+def main() -> None:
+    """One request."""
+    answers = os.fdopen(os.dup(1), "wb")
+    request = json.load(sys.stdin.buffer)
+    signal.alarm(int(request["seconds"]) + 1)   # whoever waits for the answers may have been ended
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    answer(answers, request)
+    os._exit(0)   # what a library does when it is unloaded is no result
+
+
+def answer(answers: BinaryIO, request: dict[str, Any]) -> None:
+    """Write the answers to a request."""
+    try:
+        name, function = library(request) if "library" in request else python(request)
+    except Unusable as fault:
+        say(answers, {"unusable": str(fault), "known": fault.known})
+        return
+    say(answers, {"name": name})
+    for point in request["points"]:
+        try:
+            say(answers, function(point))
+        except Wrong as fault:
+            say(answers, {"wrong": str(fault)})
+        except BaseException as error:
+            say(answers, {"wrong": f"raises {raised(error)}"})
+
+
+def say(answers: BinaryIO, record: dict[str, Any]) -> None:
+    answers.write(json.dumps(record).encode() + b"\n")
+    answers.flush()
+
+
+def raised(error: BaseException) -> str:
+    """An exception in a line, with the last line of a file that it came through."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file != __file__ and not file.startswith("<"):
+            place = f" ({os.path.basename(file)}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return f"{type(error).__name__}{f': {error}' if str(error) else ''}{place}"
+
+
+# ---------------------------------------------------------------- a library with the C interface
+
+def library(request: dict[str, Any]) -> tuple[str, Called]:
+    """The function of a shared library: the first of the names that it has."""
+    import ctypes
+    try:
+        loaded = ctypes.CDLL(request["library"])
+    except OSError as error:
+        raise Unusable(f"cannot be loaded: {error}") from None
+    for name in request["names"]:
+        try:
+            function = loaded[name]
+        except (AttributeError, ValueError):
+            continue
+        function.restype = ctypes.c_int
+        return name, c_function(function, request["most"])
+    raise Unusable("no such function", exported(loaded, request["library"]))
+
+
+def exported(loaded: Any, path: str) -> Iterator[str]:
+    """Names of functions that a library has and this process had not: the words of its file that the loader knows."""
+    import ctypes
+    from ctypes.util import find_library
+    others = [ctypes.CDLL(None), *([ctypes.CDLL(found)] if (found := find_library("m")) else [])]
+    with open(path, "rb") as file:
+        words = dict.fromkeys(re.findall(rb"(?<=\0)_?([A-Za-z]\w{0,200})(?=\0)", file.read(64 << 20)))
+    for word in list(words)[:MOST_STRINGS]:
+        name = word.decode()
+        if hasattr(loaded, name) and not any(hasattr(other, name) for other in others):
+            yield name
+
+
+def c_function(function: Any, most: int) -> Called:
+    """int f(const double *in, double *out): how much it writes is seen in an array that begins as a NaN nobody computes."""
+    import ctypes
+    from mmap import mmap
+    blank = UNWRITTEN.to_bytes(8, sys.byteorder)
+
+    def array(length: int) -> Any:
+        return (ctypes.c_uint64 * (length + 2 * GUARD)).from_buffer(mmap(-1, 8 * (length + 2 * GUARD)))
+
+    def call(point: Sequence[float]) -> dict[str, Any]:
+        given, out = array(len(point)), array(most)
+        for a in (given, out):
+            ctypes.memmove(a, blank * len(a), 8 * len(a))
+        start = 8 * GUARD
+        (ctypes.c_double * len(point)).from_buffer(given, start)[:] = list(point)
+        before = bytes(given)
+        code = function(ctypes.byref(given, start), ctypes.byref(out, start))
+        if code != 0:
+            raise Wrong(f"returns {code}, and 0 means success (a function without a result must be declared int, and return 0)")
+        if bytes(given) != before:
+            raise Wrong("writes into the array of its inputs, or beside it")
+        written = [x != UNWRITTEN for x in out]
+        if any(written[:GUARD]):
+            raise Wrong("writes in front of its array of results")
+        used = written[GUARD:]
+        count = len(used) - used[::-1].index(True) if any(used) else 0
+        if count > most:
+            raise Wrong(f"writes out[{count - 1}]: more results than there can be")
+        if not all(used[:count]):
+            raise Wrong(f"never writes out[{used.index(False)}], and writes out[{count - 1}]")
+        return {"numbers": list((ctypes.c_double * count).from_buffer(out, start))}
+    return call
+
+
+# ---------------------------------------------------------------- a Python function
+
+def python(request: dict[str, Any]) -> tuple[str, Called]:
+    """The function of a Python file."""
+    module = imported(request["python"])
+    (name,), found = request["names"], module
+    for part in name.split("."):
+        known = [n for n in vars(found) if not n.startswith("_")] if hasattr(found, "__dict__") else []
+        if not hasattr(found, part):
+            raise Unusable(f"no '{part}'", [n for n in known if callable(getattr(found, n))])
+        found = getattr(found, part)
+    if not callable(found):
+        raise Unusable(f"'{name}' is no function")
+    return name, python_function(found, name, request["inputs"])
+
+
+def imported(path: str) -> Any:
+    """A file as a module, with the modules of its folder beside it, as Python runs a script."""
+    from importlib.util import module_from_spec, spec_from_file_location
+    sys.path.insert(0, os.path.dirname(path))
+    stem = os.path.splitext(os.path.basename(path))[0]
+    name = f"against_{stem}" if stem in sys.modules else stem
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise Unusable(f"cannot be imported: {raised(error)}") from None
+    return module
+
+
+def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> Called:
+    """A function of an array, or of some inputs by their names."""
+    by_name = arguments(function, name, inputs)
+
+    def call(point: Sequence[float]) -> dict[str, Any]:
+        if by_name is None:
+            return record(function(array(point)))
+        given = dict(zip(inputs, point, strict=True))
+        return record(function(**{n: given[n] for n in by_name}))
+    return call
+
+
+def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> list[str] | None:
+    """The inputs that a function takes by name; None where it takes an array."""
+    from inspect import Parameter, signature
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    plain = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+    needed = [p for p in plain if p.default is Parameter.empty]
+    if len(needed) <= 1 and (plain or len(parameters) > 0) and not (needed and needed[0].kind is Parameter.KEYWORD_ONLY):
+        return None
+    if all(p.name in inputs and p.kind is not Parameter.POSITIONAL_ONLY for p in needed) and needed:
+        return [p.name for p in plain if p.name in inputs]
+    raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither an array of the inputs nor the inputs by"
+                   f" their names, {', '.join(inputs)}")
+
+
+def array(point: Sequence[float]) -> Any:
+    """The inputs in order, as NumPy has them where it is installed; an array of one is a number as well."""
+    try:
+        import numpy as np
+    except ImportError:
+        return list(point)
+
+    class One(np.ndarray):
+        def __float__(self) -> float:
+            return float(self.item())
+    given = np.array(point, dtype=float)
+    return given.view(One) if len(point) == 1 else given
+
+
+def record(returned: Any) -> dict[str, Any]:
+    """What a function returns as numbers in order; those of a mapping have names."""
+    if hasattr(returned, "items") and hasattr(returned, "keys"):
+        pairs = list(returned.items())
+        numbers = [list(flat(x)) for _, x in pairs]
+        for (name, _), found in zip(pairs, numbers, strict=True):
+            if len(found) != 1:
+                raise Wrong(f"returns {len(found)} numbers as '{name}'; a name has one")
+        return {"names": [str(name) for name, _ in pairs], "numbers": [x for (x,) in numbers]}
+    return {"numbers": list(flat(returned))}
+
+
+def flat(x: Any, depth: int = 0) -> Iterator[float]:
+    """The numbers in arrays, lists and tuples, in order."""
+    for convert in ("toarray", "tolist"):
+        if hasattr(x, convert):
+            x = getattr(x, convert)()
+    if isinstance(x, (list, tuple)) and depth < DEEPEST:
+        for each in x:
+            yield from flat(each, depth + 1)
+        return
+    if isinstance(x, (str, bytes, bool)) or not hasattr(type(x), "__float__"):
+        raise Wrong(f"returns {type(x).__name__ if x is not None else None}, which is no number")
+    yield float(x)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,442 @@
+"""`adcli check --against`: somebody's derivatives beside ours, called as a library, as a Python function and as a command."""
+from __future__ import annotations
+
+import functools
+import json
+import math
+import random
+import shlex
+import subprocess
+import sys
+import time
+
+import pytest
+from adcli.codegen.c.source import source
+from adcli.codegen.rows.expand import for_machine
+from adcli.lang.analyse.wrong_terms import Difference, contributions, explains, told
+from adcli.lang.derive.derivatives import gradient, hessian
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from c_programs import CC
+from command import adcli, succeeds
+from places import ROOT
+from sample_files import SCALARS
+from session_seed import drawn, half
+
+from adcli.check import caller
+from adcli.check.against import Against
+from adcli.check.command import drawn_points
+from adcli.check.foreign import Answer, Foreign, foreign
+from adcli.check.methods import Check
+from adcli.check.returned import Returned
+from adcli.check.subject import Native
+
+needs_c = pytest.mark.skipif(CC is None, reason="no C compiler")
+TEXT = "input x in [1, 2], y in [1, 2]\nv = x*sin(y) + 3*x/y\n"
+"""The program whose derivatives somebody wrote by hand; C, Python and awk spell them alike."""
+VALUE, BY_X, BY_Y = "x*sin(y) + 3*x/y", "sin(y) + 3/y", "x*cos(y) - 3*x/(y*y)"
+
+
+@functools.cache
+def looked_at(text=TEXT, samples=4, seed=0):
+    """A program with what check sees of it."""
+    program = parse(text)
+    check = Check(program, [p.name for p in program.params if p.active], seed)
+    points, _ = drawn_points(check, samples, seed)
+    return check, list(check.see(points))
+
+
+def held(what, text=TEXT, symbol=None, returns=None, seconds=20.0, names=(), samples=4):
+    """The method alone, with what it has to say of its worst entry."""
+    check, seen = looked_at(text, samples)
+    against = Against(foreign(str(what), names, symbol, seconds), returns)
+    against.run(check, seen)
+    return against
+
+
+def compiled(folder, text, name="f"):
+    """C as a shared library."""
+    file, library = folder / f"{name}.c", folder / f"lib{name}.so"
+    file.write_text(text)
+    subprocess.run([str(CC), "-shared", "-fPIC", "-O0", "-ffp-contract=off", "-w", file, "-o", library, "-lm"], check=True)
+    return library
+
+
+# ---------------------------------------------------------------- faults of each kind, in each of the three ways
+
+FAULTS = {
+    "right": ([VALUE, BY_X, BY_Y], None, ""),
+    "wrong sign of a term": ([VALUE, BY_X, "x*cos(y) + 3*x/(y*y)"], "dv_dy", "the part that comes from '3*x/y' has the"),
+    "wrong sign": ([VALUE, BY_X, f"-({BY_Y})"], "dv_dy", "dv_dy has the wrong sign at every point"),
+    "a term is missing": ([VALUE, "sin(y)", BY_Y], "dv_dx", "in dv_dx, the part that comes from '3*x/y' is missing"),
+    "a wrong rule": ([VALUE, BY_X, "-x*cos(y) - 3*x/(y*y)"], "dv_dy", "comes from 'x*sin(y)' has the wrong sign"),
+    "twice": ([VALUE, f"2*({BY_X})", BY_Y], "dv_dx", "dv_dx counts twice at every point"),
+    "degrees": ([VALUE, BY_X, "x*cos(y)*0.017453292519943295 - 3*x/(y*y)"], "dv_dy", "'x*sin(y)' counts 0.0174533 times"),
+    "exchanged": ([VALUE, BY_Y, BY_X], "dv_d", "are exchanged"),
+    "value": (["x*sin(y) - 3*x/y", BY_X, BY_Y], "v", "in v, the part that comes from '3*x/y' has the wrong sign"),
+    "too few": ([BY_Y] * 5, None, "returns 5 numbers; expected are value 1, gradient 2, hessian 4, all 3 or 6 or 7"),
+    "not a number": ([VALUE, "0*x/(y - y)", BY_Y], "dv_dx", ""),
+}
+
+
+def in_c(folder, formulas):
+    lines = [f"out[{i}] = {formula};" for i, formula in enumerate(formulas)]
+    return compiled(folder, "#include <math.h>\nint f(const double *in, double *out) { double x = in[0], y = in[1]; "
+                    + " ".join(lines) + " return 0; }")
+
+
+def in_python(folder, formulas):
+    (folder / "m.py").write_text("from math import *\ndef f(x, y):\n    def quiet(f):\n        try:\n            return f()\n"
+                                 "        except ZeroDivisionError:\n            return nan\n"
+                                 f"    return [{', '.join(f'quiet(lambda: {formula})' for formula in formulas)}]\n")
+    return f"{folder / 'm.py'}:f"
+
+
+def as_command(folder, formulas):
+    printed = ", ".join(formula.replace("0*x/(y - y)", '"nan"') for formula in formulas)
+    shown = ",".join("%s" if '"nan"' in f else "%.17g" for f in printed.split(", "))
+    return f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"{shown}\\n\", {printed}}}'"
+
+
+WAYS = {"a library": in_c, "Python": in_python, "a command": as_command}
+
+
+@pytest.mark.parametrize(("fault", "way"), half([pytest.param(f, w, marks=needs_c if w == "a library" else ())
+                                                 for w in WAYS for f in FAULTS]))
+def test_a_fault_of_each_kind_is_caught_and_explained_in_each_way(fault, way, tmp_path):
+    formulas, entry, said = FAULTS[fault]
+    against = held(WAYS[way](tmp_path, formulas), symbol="f" if way == "a library" else None)
+    tally = against.tally
+    if fault == "right":
+        assert (tally.failed, tally.compared, tally.findings) == (0, 12, []) and tally.digits > 14
+    elif entry is None:
+        assert tally.failed and said in tally.findings[0].message
+    else:
+        assert tally.failed and tally.worst.name.startswith(entry) and not tally.findings
+        found = against.explanation(tally.worst)
+        assert said in found.message if said else found is None
+        if "'" in said and fault != "value":
+            start, end = found.span
+            assert said.split("'")[1] == TEXT[start:end]
+
+
+@needs_c
+def test_single_precision_fails_and_its_digits_are_counted(tmp_path):
+    library = compiled(tmp_path, "#include <math.h>\nint f(const double *in, double *out) { float x = in[0], y = in[1];"
+                                 f" out[0] = (float)({VALUE}); out[1] = (float)({BY_X}); out[2] = (float)({BY_Y}); return 0; }}")
+    against = held(library, symbol="f")
+    assert against.tally.failed > 8 and 6 < against.tally.digits < 9
+    assert "single precision: " in against.explanation(against.tally.worst).message
+    seven = f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"%.7g,%.7g\\n\", {BY_X}, {BY_Y}}}'"
+    assert held(seven).tally.failed and 6 < held(seven).tally.digits < 9
+
+
+# ---------------------------------------------------------------- what is right passes
+
+@needs_c
+def test_our_own_c_passes_for_every_sample(tmp_path):
+    samples = [(p, parse(p.read_text(encoding="utf-8"))) for p in drawn("against C").sample(SCALARS, 3)]
+    written = []
+    for p, program in samples:
+        written.append(source(for_machine(gradient(program)), f"{p.stem}_grad").text)
+        if len(program.results) == 1:
+            written.append(source(for_machine(hessian(program)), f"{p.stem}_hessian").text)
+    library = compiled(tmp_path, "\n".join(written))
+    for p, program in samples:
+        for verb in ("grad", "hessian")[:1 + (len(program.results) == 1)]:
+            tally = held(library, p.read_text(encoding="utf-8"), f"{p.stem}_{verb}", "all", samples=2).tally
+            assert (tally.failed, tally.findings) == (0, []) and tally.compared, (p.stem, tally.worst)
+
+
+def test_arrays_tuples_and_dicts_of_python_are_understood(tmp_path):
+    (tmp_path / "m.py").write_text(f"""
+import numpy as np
+from math import cos, sin
+def array(p): x, y = p; return np.array([{BY_X}, {BY_Y}])
+def pair(p): x, y = p; return {VALUE}, np.array([{BY_X}, {BY_Y}])
+def named(y, x): return dict(dv_dy={BY_Y}, v={VALUE}, other=5)
+def matrix(x, y, *, extra=1): return np.array([[0, cos(y) - 3/y**2], [cos(y) - 3/y**2, -x*sin(y) + 6*x/y**3]])
+class Model:
+    def __call__(self, p): return array(p)
+    @staticmethod
+    def value(x, y): return np.float64({VALUE})
+model = Model()
+def one(t): from math import sin; return sin(t)
+""")
+    for name, compared in half((("array", 8), ("pair", 12), ("named", 8), ("matrix", 16), ("model", 8), ("Model.value", 4))):
+        tally = held(f"{tmp_path / 'm.py'}:{name}").tally
+        assert (tally.failed, tally.compared) == (0, compared), (name, tally)
+    tally = held(f"{tmp_path / 'm.py'}:one", "v = sin(x)", returns="value").tally
+    assert (tally.failed, tally.compared) == (0, 4)
+
+
+def test_adcli_itself_is_a_command_that_passes():
+    program = ROOT / "samples" / "rosenbrock.ad"
+    what = shlex.join([sys.executable, "-m", "adcli", "hessian", str(program), "--data", "-"])
+    tally = held(what, program.read_text(encoding="utf-8"), samples=2).tally
+    assert (tally.failed, tally.findings, tally.compared) == (0, [], 2 * (1 + 10 + 55))
+
+
+# ---------------------------------------------------------------- random programs in another association
+
+FUNCTIONS = ("sin({})", "exp({})", "tanh({})", "sqrt(1 + {}**2)", "log(2 + {}**2)", "({})**3")
+
+
+def expression(r, depth):
+    """Sums and products of any length, as nested tuples."""
+    kind = r.random() if depth else 1.0
+    if kind < 0.45:
+        return "+", [expression(r, depth - 1) for _ in range(r.randint(2, 4))]
+    if kind < 0.75:
+        return "*", [expression(r, depth - 1) for _ in range(r.randint(2, 3))]
+    if kind < 0.9 or (depth and kind < 1.0):
+        return r.choice(FUNCTIONS), [expression(r, depth - 1)]
+    return r.choice(("x", "y", "z", repr(round(r.uniform(0.1, 3), 2)))), []
+
+
+def written(e, r):
+    """The text of an expression in an order and association of its own."""
+    kind, parts = e
+    texts = [f"({written(part, r)})" for part in parts]
+    if kind not in ("+", "*"):
+        return kind.format(*texts)
+    r.shuffle(texts)
+    while len(texts) > 1:
+        i = r.randrange(len(texts) - 1)
+        texts[i:i + 2] = [f"({texts[i]} {kind} {texts[i + 1]})"]
+    return texts[0]
+
+
+class Ours(Foreign):
+    """The derivatives of a text, by native code in this process."""
+
+    def answers(self, inputs, points, most):
+        native = Native(gradient(parse(self.what), list(inputs)))
+        return [Answer(tuple(row)) for row in zip(*native(points), strict=True)]
+
+
+def test_another_association_passes_and_a_planted_sign_fails():
+    r, told_of = drawn("against"), 0
+    for _ in range(4):
+        parts, other_order = [("+", [expression(r, 3), expression(r, 2)]) for _ in range(2)], random.Random(1)
+        text = f"input x, y, z\nv = {' + '.join(f'({written(e, other_order)})' for e in parts)} + exp(x + y*z)"
+        other = f"input x, y, z\nv = exp(x + y*z) + ({' + '.join(f'({written(e, r)})' for e in parts[::-1])})"
+        check, seen = looked_at(text, 6)
+        right, wrong = (Against(Ours(t, 1.0, "")) for t in (other, other.replace("v = ", "v = -")))
+        assert right.run(check, seen)[0].failed == 0, (text, other, right.tally.worst)
+        assert wrong.run(check, seen)[0].failed > 0, (text, other)
+        told_of += wrong.explanation(wrong.tally.worst) is not None
+    assert told_of >= 3
+
+
+def test_prefix_text_run_as_a_command_passes_and_with_a_planted_sign_fails(tmp_path):
+    e = expression(drawn("against prefix"), 3)
+    term, program = f"({written(e, random.Random(2))})", "input x, y, z\nv = x*y*z + "
+    for sign in ("", "-"):
+        prefix = succeeds("grad", "-e", f"input x, y, z\nv = {sign}x*y*z + {term}", "--emit", "text", "--style", "prefix").out
+        (tmp_path / "theirs.ad").write_text(prefix)
+        against = held(shlex.join([sys.executable, "-m", "adcli", "eval", str(tmp_path / "theirs.ad")]), program + term)
+        assert bool(against.tally.failed) is bool(sign) and not against.tally.findings, (prefix, against.tally)
+
+
+# ---------------------------------------------------------------- what goes wrong on their side
+
+C_FAULTS = {
+    "segv": ("*(volatile int *)8 = 1;", "crashes (SIGSEGV)"),
+    "aborts": ('fprintf(stderr, "a check failed\\n"); abort();', "crashes (SIGABRT): a check failed"),
+    "exits": ("exit(3);", "ends with exit code 3"), "leaves": ("exit(0);", "ends with exit code 0"),
+    "code": ("return 7;", "returns 7, and 0 means success"), "nothing": ("return 0;", "returns 0 numbers; expected"),
+    "beyond": ("for (int i = 0; i < 20; i++) out[i] = i;", "writes out[19]: more results than there can be"),
+    "far": ("for (long i = 0; ; i++) out[i] = i;", "crashes (SIG"),
+    "before": ("out[-1] = 0;", "writes in front of its array of results"),
+    "inputs": ("((double *)in)[0] = 0;", "writes into the array of its inputs"),
+    "hole": ("out[0] = out[2] = 1;", "never writes out[1], and writes out[2]"),
+    "closes": ("for (int i = 0; i < 30; i++) close(i);", "ends with exit code"),
+    "forges": ('for (int i = 3; i < 30; i++) write(i, "{\\"numbers\\": [1, 2]}\\nx\\n", 23);', "writes into the pipe of its"),
+}
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory):
+    heads = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "unistd"))
+    functions = [f"int {name}(const double *in, double *out) {{ {text} return 0; }}" for name, (text, _) in C_FAULTS.items()]
+    good = f'int good(const double *in, double *out) {{ double x = in[0], y = in[1]; puts("1,2,3"); fflush(stdout);' \
+           f" out[0] = {BY_X}; out[1] = {BY_Y}; return 0; }}\nint big_work(const double *in, double *out) {{ return 0; }}"
+    return compiled(tmp_path_factory.mktemp("c"), "\n".join([heads, *functions, good]), "faulty")
+
+
+@needs_c
+@pytest.mark.parametrize("name", half(sorted(C_FAULTS)))
+def test_what_a_c_function_does_wrong_is_a_finding(name, faulty):
+    tally = held(faulty, symbol=name).tally
+    assert tally.verdict == "FAIL" and C_FAULTS[name][1] in tally.findings[0].message, tally
+
+
+@needs_c
+def test_a_function_may_print_and_a_missing_one_is_no_finding(faulty):
+    assert held(faulty, symbol="good").tally.failed == 0
+    for symbol, help in (("godo", "write --symbol good"), ("big", "big_work takes a third array"), ("zzzzz", "it has ")):
+        with pytest.raises(AdError) as fault:
+            held(faulty, symbol=symbol)
+        assert f"no function '{symbol}'" in fault.value.message and help in fault.value.help
+    with pytest.raises(AdError) as fault:
+        held(faulty, names=["worked_grad", "worked_eval"])
+    assert "none of the functions worked_grad, worked_eval" in fault.value.message
+
+
+PYTHON_FAULTS = {
+    "raises": ("[][1]", "raises IndexError: list index out of range (m.py:2)"), "leaves": ("sys.exit(4)", "raises SystemExit: 4"),
+    "ends": ("os._exit(4)", "ends with exit code 4"), "aborts": ("os.abort()", "crashes (SIGABRT)"),
+    "nothing": ("None", "returns None, which is no number"), "word": ("'abc'", "returns str, which is no number"),
+    "complex_": ("[1j, 2]", "returns complex, which is no number"), "many": ("[[1]*5]", "returns 5 numbers"),
+    "itself": ("itself(x, y)", "raises RecursionError"), "names": ("dict(a=1, b=2)", "names none of the entries v, dv_dx"),
+    "varies": ("[1, 2] if x > 1.6 else [1, 2, 3]", "elsewhere"), "lists": ("dict(v=[1, 2])", "returns 2 numbers as 'v'"),
+}
+
+
+@pytest.mark.parametrize("name", half(sorted(PYTHON_FAULTS)))
+def test_what_a_python_function_does_wrong_is_a_finding(name, tmp_path):
+    (tmp_path / "m.py").write_text(f"import os, sys\ndef {name}(x, y): print('1,2,3'); return {PYTHON_FAULTS[name][0]}\n")
+    tally = held(f"{tmp_path / 'm.py'}:{name}").tally
+    assert tally.verdict == "FAIL" and any(PYTHON_FAULTS[name][1] in f.message for f in tally.findings), tally
+
+
+@pytest.mark.parametrize(("what", "said"), [
+    ("exit 3", "ends with exit code 3"), ("kill -SEGV $$", "crashes (SIGSEGV)"), ("echo no >&2; false", "exit code 1: no"),
+    ("true", "writes 0 rows for 4 points"), ("head -3", "writes 2 rows for 4 points"), ("cat", "names none of the entries v,"),
+    ("sed 's/x,y/v,v/'", "writes two columns 'v'"), ("sed 's/x,y/v,q r/'", "begins with 'q r', which is no number and no name"),
+    ("sed 's/x,y/v,q/; s/^[12]/a/'", "writes 'a."), ("sed 's/x,y/v/'", "a row of 2 fields under a header of 1"),
+    ("printf '{\"v\": 1}\\n%.0s' 1 2 3 4", "begins with '{\"v\": 1}'"), ("sed 's/.*/1,2,3,4,5/; 1d'", "returns 5 numbers"),
+    ("head -c 3000 /dev/urandom | tr '\\n' a", ""), ("head -c 200000 /dev/zero | tr '\\0' a", "writes no table of CSV")])
+def test_what_a_command_does_wrong_is_a_finding(what, said):
+    tally = held(what).tally
+    assert tally.verdict == "FAIL" and any(said in f.message for f in tally.findings), tally
+
+
+def test_a_hang_and_a_flood_end(tmp_path, monkeypatch):
+    (tmp_path / "m.py").write_text("import time\ndef f(x, y):\n    if x > 1.5: time.sleep(100)\n    return 1, 2\n")
+    started = time.monotonic()
+    for what in (f"{tmp_path / 'm.py'}:f", "sleep 100 & sleep 100"):
+        assert "gives no answer within 0.7 s" in held(what, seconds=0.7).tally.findings[-1].message
+    monkeypatch.setattr("adcli.check.foreign.MOST_BYTES", 1 << 20)
+    assert "writes more than 1 MiB" in held("yes").tally.findings[0].message
+    assert time.monotonic() - started < 60
+
+
+# ---------------------------------------------------------------- the command line
+
+def test_the_report_names_the_point_the_numbers_the_units_and_the_place(tmp_path):
+    (tmp_path / "m.py").write_text("from math import *\ndef grad(x, y): return [sin(y) - 3/y, x*cos(y) - 3*x/y**2]\n")
+    args = ["check", "-e", TEXT, "--against", tmp_path / "m.py:grad", "--samples", 3]
+    ended = adcli(*args)
+    assert ended.code == 1 and "worst: dv_dx at x = " in ended.out and "times what rounding allows" in ended.out
+    assert "wrong: dv_dx at 3 of 3 points" in ended.out
+    assert "-e:2:16: error: in dv_dx, the part that comes from '3*x/y' has the wrong sign\n" in ended.out
+    record = adcli(*args, "--format", "json").records[0]
+    method, fault = record["methods"][-1], record["fault"]
+    assert (method["method"][:7], method["verdict"], method["compared"], method["failed"]) == ("against", "FAIL", 6, 3)
+    assert (fault["entry"], fault["operation"], fault["line"], fault["column"]) == ("dv_dx", "div", 2, 16)
+    assert method["findings"] == []
+    assert abs(fault["got"] - fault["expected"]) > fault["allowed"] > 0
+    alone = adcli("check", "-e", TEXT, "--against", tmp_path / "m.py:grad", "--at", "x=1,y=2").out
+    assert "at more points than one, check looks for the part" in alone and "error:" not in alone
+
+
+def test_a_finding_in_the_report(tmp_path):
+    (tmp_path / "m.py").write_text("def grad(x, y): return [1/0, 2]\n")
+    args = ["check", "-e", TEXT, "--against", tmp_path / "m.py:grad", "--samples", 2]
+    ended = adcli(*args)
+    assert ended.code == 1 and "FAIL     2 findings" in ended.out
+    assert "raises ZeroDivisionError: division by zero (m.py:1), at x = " in ended.out and "and at 1 other point\n" in ended.out
+    found = adcli(*args, "--format", "json").records[0]
+    assert len(found["methods"][-1]["findings"]) == 2 and "ZeroDivisionError" in found["fault"]["message"]
+    assert found["fault"]["entry"] is None and set(found["fault"]["at"]) == {"x", "y"}
+
+
+def test_points_that_are_not_smooth_are_left_out_but_for_values():
+    ended = adcli("check", "-e", "v = abs(x)*y", "--at", "x=0,y=2", "--against", "sed 's/x,y/v,dv_dx,dv_dy/; s/^0.*/0,5,5/'",
+                  "--format", "json")
+    method = ended.records[0]["methods"][-1]
+    assert (ended.code, method["compared"], method["skipped"]) == (0, 1, {"kink at the point": 2})
+    ended = adcli("check", "-e", "v = abs(x)*y", "--at", "x=0,y=2", "--against", "sed 's/x,y/dv_dx,dv_dy/; s/^0.*/0,5/'", "-q")
+    assert ended == (1, ended.out, "", ended.data) and ended.out.startswith("nothing compared: no entry of sed")
+
+
+@pytest.mark.parametrize(("what", "more", "said", "help"), [
+    ("./libnone.so", [], "libnone.so: No such file", None), ("./m.py:grad", [], "m.py: No such file", "did you mean './n.py'"),
+    ("n.py:gard", [], "n.py: no 'gard'", "did you mean 'grad'"), ("n.py", [], "which function of it?", "--against n.py:grad"),
+    ("n.py:", [], "names no function", "n.py:grad"), ("n.py:three", [], "three(a, b, c) takes neither an array", None),
+    ("n.py:number", [], "'number' is no function", None), ("bad.py:f", [], "cannot be imported: ModuleNotFoundError", None),
+    ("f.c", [], "f.c is no shared library", "cc -shared -fPIC -O2 -ffp-contract=off f.c -o libf.so -lm"),
+    ("", [], "names nothing", None), (".", [], ". is a folder", None), ("./text.so -x", [], "ermission denied", None),
+    ("text.so", [], "text.so: cannot be loaded", None), ("nosuchcommand_ -x", [], "not found", "--against takes"),
+    ("n.py:grad", ["--symbol", "f"], "--symbol is the name of a function in a library", "model.py:grad"),
+    ("n.py:grad", ["--returns", "gradiant"], "no content 'gradiant'", "did you mean 'gradient'"),
+    ("n.py:grad", ["--time-limit", "0"], "--time-limit", None), ("n.py:grad", ["--time-limit", "nan"], "--time-limit", None),
+    (None, ["--symbol", "f"], "--symbol says more of --against", None)])
+def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said, help, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "n.py").write_text("number = 5\ndef grad(x, y): return [1, 2]\ndef three(a, b, c): pass\n")
+    (tmp_path / "bad.py").write_text("import nosuchmodule_\n")
+    (tmp_path / "text.so").write_text("text\n")
+    ended = adcli("check", "-e", TEXT, "--samples", 1, *(["--against", what] if what is not None else []), *more)
+    assert (ended.code, ended.out) == (2, "") and said in ended.err and (help or "") in ended.err, ended
+
+
+# ---------------------------------------------------------------- what the numbers are
+
+def test_numbers_are_known_by_how_many_there_are():
+    two = Returned(parse("u = x*y\nv = x + y"), ["x", "y"], None)
+    assert [two.by_count(n) and len(two.by_count(n)) for n in (2, 4, 6, 8, 12, 14, 5)] == [2, 4, 6, 8, 12, 14, None]
+    assert two.by_count(4) == [("u", ("x",)), ("u", ("y",)), ("v", ("x",)), ("v", ("y",))]
+    assert two.by_name(["v", "dv_dy", "d2u_dy_dx", "q"]) == {0: ("v", ()), 1: ("v", ("y",)), 2: ("u", ("y", "x"))}
+    half_of_it = Returned(parse("v = x*y"), ["x", "y"], "hessian")
+    assert half_of_it.by_count(3) == [("v", ("x", "x")), ("v", ("x", "y")), ("v", ("y", "y"))] and half_of_it.by_count(2) is None
+    one = parse("v = x**2")
+    with pytest.raises(AdError, match="1 number can be the value, the gradient or the hessian"):
+        Returned(one, ["x"], None).by_count(1)
+    assert Returned(one, ["x"], "gradient").by_count(1) == [("v", ("x",))]
+
+
+def test_zeros_by_construction_may_be_left_out():
+    names = [f"x{i}" for i in range(12)]
+    program = parse("v = " + " + ".join(f"{x}**2" for x in names))
+    ours = [(r.of or r.name, r.wrt) for r in hessian(program).results]
+    assert len(ours) == 1 + 12 + 12 and Returned(program, names, None).by_count(len(ours)) == ours
+
+
+def test_the_caller_reads_what_functions_return():
+    assert caller.record((1, [2.5, (3,)])) == {"numbers": [1.0, 2.5, 3.0]}
+    assert caller.record({"v": 2, "dv_dx": [3]}) == {"names": ["v", "dv_dx"], "numbers": [2.0, 3.0]}
+    for wrong in (None, "1", b"1", True, 1j, {"v": [1, 2]}, [[None]]):
+        with pytest.raises(caller.Wrong):
+            caller.record(wrong)
+    assert caller.arguments(lambda p: p, "f", ["x", "y"]) is None and caller.arguments(lambda *a: a, "f", ["x", "y"]) is None
+    assert caller.arguments(lambda y, x, scale=1: y, "f", ["x", "y"]) == ["y", "x"]
+    with pytest.raises(caller.Unusable):
+        caller.arguments(lambda a, b: a, "f", ["x", "y"])
+    assert math.sin(caller.array([0.5])) == math.sin(0.5) and list(caller.array([1, 2])) == [1.0, 2.0]
+    assert json.loads(json.dumps(caller.python_function(lambda x, y: x/y, "f", ["x", "y"])([1.0, 4.0]))) == {"numbers": [0.25]}
+
+
+# ---------------------------------------------------------------- which part it is
+
+def test_a_contribution_is_what_runs_through_an_argument():
+    program, at = parse("v = x*sin(x) + 3*y*x"), {"x": 0.7, "y": 2.0}
+    total, parts = contributions(program, program.results[0].atom, "x", at)
+    named = {(e.op.name, i): c for (e, i), c in parts.items()}
+    assert total == pytest.approx(math.sin(0.7) + 0.7*math.cos(0.7) + 6, rel=1e-15)
+    assert named["sin", 0] == pytest.approx(0.7*math.cos(0.7), rel=1e-15) and named["add", 1] == pytest.approx(6, rel=1e-15)
+    assert named["add", 0] + named["add", 1] == pytest.approx(total, rel=1e-15)
+
+
+def test_a_part_explains_a_difference_at_every_point_or_not_at_all():
+    def cases(*differences):
+        return [Difference({}, d, 1e-15) for d in differences]
+    assert explains([1.0, 2.0, 5.0], cases(-2.0, -4.0, -10.0)) == -1 and explains([1.0, 2.0], cases(-1.0, -2.0)) == 0
+    assert explains([1.0, 2.0, 5.0], cases(-2.0, -4.0, -10.1)) is None and explains([0.0, 2.0], cases(-1.0, -2.0)) is None
+    assert explains([1.0, 2.0, 4.0], cases(0.3, 0.6, 1.2)) == pytest.approx(1.3)
+    assert explains([1.0, 1.0, 1.0], cases(0.3, 0.3, 0.3)) is None, "a constant explains any constant"
+    assert [told(f) for f in (-1.0, 0.0, 2.0, 0.5, 3.0, 1/3, math.pi)] == [
+        "has the wrong sign", "is missing", "counts twice", "counts half", "counts 3 times", "counts 1/3 times",
+        "counts 3.14159 times"]
