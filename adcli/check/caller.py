@@ -147,6 +147,9 @@ def c_function(function: Any, most: int) -> Called:
         count = len(used) - used[::-1].index(True) if any(used) else 0
         if count > most:
             raise Wrong(f"writes out[{count - 1}]: more results than there can be")
+        changed = [x ^ UNWRITTEN for x in out[GUARD:GUARD + count]]
+        if any(x and not (x >> 32 and x & 0xFFFF_FFFF) for x in changed):
+            raise Wrong("writes half of a double: its arrays are not of doubles")
         if not all(used[:count]):
             raise Wrong(f"never writes out[{used.index(False)}], and writes out[{count - 1}]")
         return {"numbers": list((ctypes.c_double * count).from_buffer(out, start))}

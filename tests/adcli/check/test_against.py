@@ -250,6 +250,7 @@ C_FAULTS = {
     "far": ("for (long i = 0; ; i++) out[i] = i;", "crashes (SIG"),
     "before": ("out[-1] = 0;", "writes in front of its array of results"),
     "inputs": ("((double *)in)[0] = 0;", "writes into the array of its inputs"),
+    "floats": ("float *f = (float *)out; f[0] = f[1] = f[2] = 1;", "writes half of a double"),
     "hole": ("out[0] = out[2] = 1;", "never writes out[1], and writes out[2]"),
     "closes": ("for (int i = 0; i < 30; i++) close(i);", "ends with exit code"),
     "forges": ('for (int i = 3; i < 30; i++) write(i, "{\\"numbers\\": [1, 2]}\\nx\\n", 23);', "writes into the pipe of its"),
