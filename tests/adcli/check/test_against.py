@@ -363,7 +363,7 @@ def test_points_that_are_not_smooth_are_left_out_but_for_values():
     assert ended == (1, ended.out, "", ended.data) and ended.out.startswith("nothing compared: no entry of sed")
 
 
-@pytest.mark.parametrize(("what", "more", "said", "help"), [
+@pytest.mark.parametrize(("what", "more", "said", "help"), half([
     ("./libnone.so", [], "libnone.so: No such file", None), ("./m.py:grad", [], "m.py: No such file", "did you mean './n.py'"),
     ("n.py:gard", [], "n.py: no 'gard'", "did you mean 'grad'"), ("n.py", [], "which function of it?", "--against n.py:grad"),
     ("n.py:", [], "names no function", "n.py:grad"), ("n.py:three", [], "three(a, b, c) takes neither an array", None),
@@ -374,7 +374,7 @@ def test_points_that_are_not_smooth_are_left_out_but_for_values():
     ("n.py:grad", ["--symbol", "f"], "--symbol is the name of a function in a library", "model.py:grad"),
     ("n.py:grad", ["--returns", "gradiant"], "no content 'gradiant'", "did you mean 'gradient'"),
     ("n.py:grad", ["--time-limit", "0"], "--time-limit", None), ("n.py:grad", ["--time-limit", "nan"], "--time-limit", None),
-    (None, ["--symbol", "f"], "--symbol says more of --against", None)])
+    (None, ["--symbol", "f"], "--symbol says more of --against", None)]))
 def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said, help, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "n.py").write_text("number = 5\ndef grad(x, y): return [1, 2]\ndef three(a, b, c): pass\n")
