@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -25,6 +26,7 @@ from adcli.input.sampling import Point
 from adcli.lang.ir.errors import AdError, alike, nearest, one_line, plural
 from adcli.lang.ir.names import repeated
 from adcli.output.numbers import shortest
+from adcli.output.streams import ENDINGS
 
 LIBRARY = re.compile(r".+\.(so(\.\d+)*|dylib|dll)")
 PYTHON = re.compile(r"(.+\.pyw?):([^\s/:]*)")
@@ -274,6 +276,8 @@ def finished(command: str | list[str], given: bytes, seconds: float) -> Ended:
     threads = [threading.Thread(target=work, args=args, daemon=True) for work, args in (
         (feed, (process.stdin,)), (collect, (process.stdout, out, MOST_BYTES, False)),
         (collect, (process.stderr, err, LAST_BYTES, True)))]
+    ending = partial(stop, process)
+    ENDINGS.add(ending)
     try:
         for t in threads:
             t.start()
@@ -288,6 +292,7 @@ def finished(command: str | list[str], given: bytes, seconds: float) -> Ended:
     finally:
         stop(process)
         process.wait()
+        ENDINGS.discard(ending)
     return Ended(process.returncode, bytes(out), bytes(err), late, full.is_set())
 
 

@@ -7,7 +7,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import Any, BinaryIO
 
@@ -192,8 +192,14 @@ def say(message: object) -> None:
             print("\n".join(lines), file=sys.stderr, flush=True)
 
 
+ENDINGS: set[Callable[[], None]] = set()
+"""What a run that ends now has to end beside, such as processes that it started."""
+
+
 def discard_unfinished() -> None:
-    """Remove the temporary files and folders of a run that ends now, after the piece that is being written, if that is soon.
-    Nothing is written in one piece afterwards."""
+    """End what a run that ends now has started, and remove its temporary files and folders, after the piece that is being
+    written, if that is soon. Nothing is written in one piece afterwards."""
+    for ending in list(ENDINGS):
+        ending()
     WRITING.acquire(timeout=0.5)
     remove_unfinished()

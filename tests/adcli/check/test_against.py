@@ -1,11 +1,14 @@
 """`adcli check --against`: somebody's derivatives beside ours, called as a library, as a Python function and as a command."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
+import pathlib
 import random
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -322,6 +325,34 @@ def test_a_hang_and_a_flood_end(tmp_path, monkeypatch):
     monkeypatch.setattr("adcli.check.foreign.MOST_BYTES", 1 << 20)
     assert "writes more than 1 MiB" in held("yes").tally.findings[0].message
     assert time.monotonic() - started < 60
+
+
+def test_an_interrupt_ends_what_was_started_too(tmp_path):
+    (tmp_path / "m.py").write_text("import os, time\ndef f(x, y):\n"
+                                   "    with open('pid', 'w') as file: print(os.getpid(), file=file)\n    time.sleep(100)\n")
+    run = subprocess.Popen([sys.executable, "-m", "adcli", "check", "-e", TEXT, "--against", "m.py:f"], cwd=tmp_path,
+                           stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    pid = eventually(lambda: int((tmp_path / "pid").read_text().rstrip("\n")))
+    run.send_signal(signal.SIGINT)
+    assert run.wait(30) == 130 and eventually(lambda: not running(pid) or None)
+
+
+def eventually(look, seconds=60.0):
+    """What a look gives once it gives something."""
+    for _ in range(int(seconds / 0.05)):
+        with contextlib.suppress(OSError, ValueError):
+            if (found := look()) is not None:
+                return found
+        time.sleep(0.05)
+    raise AssertionError("never")
+
+
+def running(pid):
+    """Whether there is a process that has not ended."""
+    try:
+        return "State:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 # ---------------------------------------------------------------- the command line
