@@ -128,5 +128,5 @@ def test_a_name_that_cannot_be_taken_is_written_over_or_refused(there, monkeypat
         assert pathlib.Path("r").read_text() == WRITTEN
     else:
         ended = adcli(*LINE, "-o", "r")
-        assert (ended.exit_code, ended.stderr) == (2, "adcli: error: r: Device or resource busy\n")
+        assert (ended.code, ended.err) == (2, "adcli: error: r: Device or resource busy\n")
     assert os.listdir() == ["r"] * there
