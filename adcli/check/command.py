@@ -46,7 +46,7 @@ class CheckOptions(Options):
 
 
 @click.command("check", cls=Command,
-               examples=("adcli check -e 'v = x*sin(y)' --at x=2,y=0.5", "adcli check -e 'v = x*sin(y)' --samples 3 -q",
+               examples=("adcli check -e 'v = x*sin(y)' --at x=2,y=0.5",
                          """adcli check -e 'v = x*y' --against 'adcli eval -e "dv_dx = y; dv_dy = x"' -q"""))
 @program_options
 @derivative_options

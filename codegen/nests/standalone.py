@@ -47,7 +47,7 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False) -> Module:
         lines += WorkSize(module, conditions, name).function(slots)
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), module.entry.externals)
     length = sum(len(e.op.body.equations) if isinstance(e.op, Comprehension) else 1 for e in program.equations)
-    return Module("\n".join(lines) + "\n", entry, length)
+    return Module("\n".join(lines) + "\n", entry, length, entry.inputs + entry.outputs)
 
 
 def refuse_loose(program: Program, conditions: SizeConditions) -> None:

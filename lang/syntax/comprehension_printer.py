@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, substituted, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import RESERVED, Names, look
@@ -155,7 +155,8 @@ class ComprehensionText:
         self.fresh = Names(writer.taken)
         shown = {i: Index(self.fresh.fresh(look(i.name))) for i in self.op.indices}
         self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
-        self.places: dict[AffineAtom, int] = {new: k for k, new in enumerate(shown.values())}
+        written = [i for s in self.op.write if isinstance(s, Affine) for i in shown if i in atoms(s)]   # taken first by a reader
+        self.places: dict[AffineAtom, int] = {shown[i]: k for k, i in enumerate(dict.fromkeys((*written, *shown)))}
         self.lets: list[str] = []
 
     def line(self) -> str:

@@ -322,7 +322,8 @@ def check_native(program: Program, points: Sequence[Point]) -> int:
     in the last place (10 for gamma, as glibc documents it).
     """
     whole = exposed(program)
-    check_operations(whole, points, list(zip(*native(whole, points), strict=True)))
+    columns = native(whole, points)
+    check_operations(whole, points, [[column[i] for column in columns] for i in range(len(points))])
     return len(whole.results) * len(points)
 
 

@@ -19,7 +19,7 @@ def test_a_wrong_operation_is_noticed(monkeypatch):
     monkeypatch.setattr(native, "POINTS", 40)
     monkeypatch.setattr(laws, "native", lambda program, points: [[x + 1.0 for x in column] for column in right(program, points)])
     for kind in ("row of the table", "program"):
-        assert "AssertionError in check_native" in native.replay(b"", (kind, "1"))
+        assert "AssertionError in check_operations" in native.replay(b"", (kind, "1"))
 
 
 def test_a_row_that_depends_on_others_is_noticed(monkeypatch):

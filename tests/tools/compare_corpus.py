@@ -58,7 +58,7 @@ def entries(reference: dict[str, Any], hessians: bool) -> Iterator[tuple[str, st
                 yield v, f"d2{v}_d{x}_d{y}", float(text), allowed(float(text), 1e-11, bound)
 
 
-def misses(case: dict[str, Any], hessians: bool, in_c: bool) -> Iterator[str]:
+def misses(case: dict[str, Any], hessians: bool, in_c: bool = False) -> Iterator[str]:
     """What is wrong with a case, as lines."""
     program = parse(case["program"], case["id"])
     if [p.name for p in program.params] != case["inputs"] or [r.name for r in program.results] != case["outputs"]:

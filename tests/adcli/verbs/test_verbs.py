@@ -4,9 +4,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pathlib
 import re
 import shlex
+import sys
 
 import click
 import pytest
@@ -161,6 +163,7 @@ def verb_help(verb: str) -> str:
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_ends_with_two_examples_that_run(verb, monkeypatch, tmp_path):
     monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]))
     lines = verb_help(verb).rstrip().splitlines()
     assert lines[-3] == "Examples:"
     for example in lines[-2:]:

@@ -12,7 +12,8 @@ from adcli.lang.ir import extras
 from places import ROOT
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-OPTIONAL = {re.split("[><=]", need)[0] for name, needs in EXTRAS.items() if name not in ("test", "mutation") for need in needs}
+OURS = ("test", "mutation", "engines")
+OPTIONAL = {re.split("[><=]", need)[0] for name, needs in EXTRAS.items() if name not in OURS for need in needs}
 SOURCES = [path for top in ("adcli", "lang", "codegen") for path in (ROOT / top).rglob("*.py")]
 
 
