@@ -35,7 +35,7 @@ Given = Mapping[str, Any]
 Point = tuple[Given, Mapping[str, int]]
 """Values of inputs, and sizes."""
 DERIVATIVES = [lambda p: p, tangent_program, adjoint_program, lambda p: tangent_program(adjoint_program(p))]
-LONGEST = 10_000
+LONGEST = 1_000_000
 """Elements of an output; sizes that do not fit may ask for more."""
 MOST_POINTS = 500
 """Of a box, as the reference goes through them one by one."""
