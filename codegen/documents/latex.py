@@ -1,4 +1,5 @@
-r"""A program as aligned equations of LaTeX, for documents with amsmath: its values, then their derivatives.
+r"""A program as aligned equations of LaTeX, for documents with amsmath: its values, and beside them, or below where lines are
+too long for that, their derivatives.
 
 Names are set as mathematics writes them: \frac{\partial v}{\partial x} for dv_dx, \dot{p} for the tangent dp, \bar{p} for the
 adjoint d_dp, and \dot{p}^{(2)} for the tangent in the second of several directions. A temporary that is used once stands inside
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
 from adcli.codegen.documents.latex_names import latex_names, spelled_out
 from adcli.codegen.documents.notation import Latex
@@ -34,8 +36,10 @@ COMMAND, UNSEEN = re.compile(r"\\[a-zA-Z]+"), re.compile(r"[{}^_&\s]")
 
 def equations(program: Program) -> str:
     """The environments, without a comment in front."""
-    writer = LatexWriter(program)
-    sections = [list(lines) for lines in writer.sections()]
+    values, derived = (list(lines) for lines in LatexWriter(program).sections())
+    sections = [values, derived]
+    if derived and max(map(width, values), default=0) + max(map(width, derived)) <= WIDTH:
+        sections = [[f"{left} & {right}" for left, right in zip_longest(values, derived, fillvalue="&")]]
     blocks = [lines[k:k + LINES] for lines in sections for k in range(0, len(lines), LINES)]
     return "".join("\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n" for lines in blocks)
 
