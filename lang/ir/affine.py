@@ -6,7 +6,7 @@ structural: equal expressions are equal objects. Numbers come when arrays arrive
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -197,28 +197,12 @@ def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
             return by.get(a, affine(a))
 
 
-def atoms(x: Affine) -> set[Index | str]:
-    """All indices and sizes in an expression."""
-    found: set[Index | str] = set()
-    for a, _ in x.terms:
-        match a:
-            case Floor(whole, _):
-                found |= atoms(whole)
-            case Extreme(parts, _):
-                found |= {b for p in parts for b in atoms(p)}
-            case Product(left, right):
-                found |= atoms(left) | atoms(right)
-            case _:
-                found.add(a)
-    return found
-
-
-def weight(x: Affine) -> int:
-    """How long an expression is: its numbers and atoms, those inside of atoms too."""
-    count, stack = 0, [x]
+def nested(x: Affine) -> Iterator[Affine]:
+    """An expression, and those inside of its atoms."""
+    stack = [x]
     while stack:
         each = stack.pop()
-        count += 1 + len(each.terms)
+        yield each
         for a, _ in each.terms:
             match a:
                 case Floor(whole, _):
@@ -227,7 +211,16 @@ def weight(x: Affine) -> int:
                     stack.extend(parts)
                 case Product(left, right):
                     stack += [left, right]
-    return count
+
+
+def atoms(x: Affine) -> set[Index | str]:
+    """All indices and sizes in an expression."""
+    return {a for each in nested(x) for a, _ in each.terms if isinstance(a, (Index, str))}
+
+
+def weight(x: Affine) -> int:
+    """How long an expression is: its numbers and atoms, those inside of atoms too."""
+    return sum(1 + len(each.terms) for each in nested(x))
 
 
 def bounds(x: Affine, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tuple[Affine, Affine]:

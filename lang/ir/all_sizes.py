@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, affine, atoms, bounds, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, affine, atoms, bounds, nested, text
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.ranges import never_negative
@@ -185,17 +185,7 @@ def _reach_of(a: AffineAtom, reaches: Mapping[Index, int]) -> int:
 
 def _products(x: Affine) -> Iterator[Product]:
     """The products of sizes in an expression."""
-    stack = [x]
-    while stack:
-        for a, _ in stack.pop().terms:
-            match a:
-                case Floor(whole, _):
-                    stack.append(whole)
-                case Extreme(parts, _):
-                    stack.extend(parts)
-                case Product(left, right):
-                    yield a
-                    stack += [left, right]
+    return (a for each in nested(x) for a, _ in each.terms if isinstance(a, Product))
 
 
 def _absolute(x: Affine) -> Affine:
