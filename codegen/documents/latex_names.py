@@ -37,4 +37,4 @@ def letter(base: str) -> str:
 
 def spelled_out(name: str) -> str:
     escaped = "".join(SPECIAL.get(c, c) for c in name)
-    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\text{{\itshape {escaped}}}"
+    return rf"\mathit{{{escaped}}}" if name.isascii() else rf"\textit{{{escaped}}}"

@@ -208,7 +208,7 @@ def test_the_letter_of_numbered_values_is_none_of_the_program():
 
 def test_names_in_latex():
     given = {"x": "x", "x1": "x_{1}", "alpha_2": r"\alpha_{2}", "θ": r"\theta", "rate": r"\mathit{rate}",
-             "k_max": r"k_{\text{max}}", "a_b_c": r"\mathit{a\_b\_c}", "é1": r"\text{\itshape é}_{1}"}
+             "k_max": r"k_{\text{max}}", "a_b_c": r"\mathit{a\_b\_c}", "é1": r"\textit{é}_{1}"}
     notation = Latex(str, list(given))
     assert {name: notation.label(Label(name)) for name in given} == given
     assert notation.label(Label("k_max"), "tangent") == r"\dot{k}_{\text{max}}"

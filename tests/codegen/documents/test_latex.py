@@ -18,7 +18,7 @@ from random_programs import sample
 from session_seed import drawn, session_seed
 
 COMMANDS = frozenset((
-    *LETTERS, *CAPITALS, "text", "mathit", "operatorname", "itshape", "frac", "partial", "bar", "dot", "sqrt", "cdot", "vee",
+    *LETTERS, *CAPITALS, "text", "mathit", "operatorname", "textit", "frac", "partial", "bar", "dot", "sqrt", "cdot", "vee",
     "wedge", "neg", "le", "ge", "ne", "lvert", "rvert", "max", "min", "exp", "ln", "log", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "sinh", "cosh", "tanh", "infty", "Leftrightarrow", "quad", "begin", "end"))
 
