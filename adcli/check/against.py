@@ -98,6 +98,9 @@ class Against:
                 self.tally.find(keys, {})
                 return
             count = len(answer.numbers)
+            if (unread := next((answer.unread[i] for i in keys if i in answer.unread), None)) is not None:
+                self.tally.find(unread, s.at)
+                continue
             yield s, {keys[i]: x for i, x in enumerate(answer.numbers) if i in keys}
 
     def entries(self, returned: Returned, answer: Answer) -> Mapping[int, EntryKey] | str:

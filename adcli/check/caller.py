@@ -10,21 +10,27 @@ find in a bare Python. The request stands on standard input: {"library" or "pyth
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, BinaryIO
 
 GUARD = 512
 """Doubles in front of and behind an array that a function must leave alone."""
 UNWRITTEN = 0x7FF4_ADC1_1ADC_11AD
 """The bits of a NaN that no arithmetic makes."""
+MOST_FILE = 64 << 20
+"""Bytes of a library's file in which names are looked for."""
 MOST_STRINGS = 20_000
 """Words of a library's file that may be names of its functions."""
 DEEPEST = 50
 """Lists within lists."""
+MOST = (1 << 22) + 1
+"""Numbers that are read of what a function returns; so many are too many."""
 
 
 class Unusable(Exception):
@@ -103,16 +109,20 @@ def library(request: dict[str, Any]) -> tuple[str, Called]:
             continue
         function.restype = ctypes.c_int
         return name, c_function(function, request["most"])
-    raise Unusable("no such function", exported(loaded, request["library"]))
+    with open(request["library"], "rb") as file:
+        words = file.read(MOST_FILE)
+    for name in request["names"]:
+        if f"\0_Z{len(name)}{name}".encode() in words:
+            raise Unusable(f'C++ has given the function \'{name}\' another name: declare it extern "C"')
+    raise Unusable("no such function", exported(loaded, words))
 
 
-def exported(loaded: Any, path: str) -> Iterator[str]:
+def exported(loaded: Any, file: bytes) -> Iterator[str]:
     """Names of functions that a library has and this process had not: the words of its file that the loader knows."""
     import ctypes
     from ctypes.util import find_library
     others = [ctypes.CDLL(None), *([ctypes.CDLL(found)] if (found := find_library("m")) else [])]
-    with open(path, "rb") as file:
-        words = dict.fromkeys(re.findall(rb"(?<=\0)_?([A-Za-z]\w{0,200})(?=\0)", file.read(64 << 20)))
+    words = dict.fromkeys(re.findall(rb"(?<=\0)_?([A-Za-z]\w{0,200})(?=\0)", file))
     for word in list(words)[:MOST_STRINGS]:
         name = word.decode()
         if hasattr(loaded, name) and not any(hasattr(other, name) for other in others):
@@ -173,15 +183,23 @@ def python(request: dict[str, Any]) -> tuple[str, Called]:
 
 
 def imported(path: str) -> Any:
-    """A file as a module, with the modules of its folder beside it, as Python runs a script."""
+    """A file as a module, with the modules of its folder beside it, as Python runs a script; in a package as a part of that."""
+    from importlib import import_module
     from importlib.util import module_from_spec, spec_from_file_location
-    sys.path.insert(0, os.path.dirname(path))
-    stem = os.path.splitext(os.path.basename(path))[0]
+    folder, stem = os.path.split(os.path.splitext(path)[0])
+    sys.path.insert(0, folder)
     name = f"against_{stem}" if stem in sys.modules else stem
-    spec = spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = module_from_spec(spec)
+    packages: list[str] = []
+    while os.path.exists(os.path.join(folder, "__init__.py")) and os.path.basename(folder):
+        folder, package = os.path.split(folder)
+        packages.insert(0, package)
     try:
+        if packages:
+            sys.path.insert(1, folder)
+            return import_module(".".join([*packages, stem]))
+        spec = spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = sys.modules[name] = module_from_spec(spec)
         spec.loader.exec_module(module)
     except BaseException as error:
         raise Unusable(f"cannot be imported: {raised(error)}") from None
@@ -209,6 +227,8 @@ def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) ->
         return None
     plain = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
     needed = [p for p in plain if p.default is Parameter.empty]
+    if parameters and all(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+        return list(inputs)
     if len(needed) <= 1 and (plain or len(parameters) > 0) and not (needed and needed[0].kind is Parameter.KEYWORD_ONLY):
         return None
     if all(p.name in inputs and p.kind is not Parameter.POSITIONAL_ONLY for p in needed) and needed:
@@ -235,26 +255,43 @@ def record(returned: Any) -> dict[str, Any]:
     """What a function returns as numbers in order; those of a mapping have names."""
     if hasattr(returned, "items") and hasattr(returned, "keys"):
         pairs = list(returned.items())
-        numbers = [list(flat(x)) for _, x in pairs]
-        for (name, _), found in zip(pairs, numbers, strict=True):
+        if all(isinstance(name, str) for name, _ in pairs):
+            return named(pairs)
+        returned = [x for _, x in pairs]
+    return {"numbers": list(islice(flat(returned), MOST))}
+
+
+def named(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Numbers with names. What is no number may be something else that is returned: whoever needs it says what is wrong with it."""
+    numbers, unread = [], {}
+    for i, (name, x) in enumerate(pairs):
+        try:
+            found = list(islice(flat(x), MOST))
             if len(found) != 1:
                 raise Wrong(f"returns {len(found)} numbers as '{name}'; a name has one")
-        return {"names": [str(name) for name, _ in pairs], "numbers": [x for (x,) in numbers]}
-    return {"numbers": list(flat(returned))}
+        except Wrong as fault:
+            found, unread[i] = [math.nan], str(fault)
+        numbers += found
+    return {"names": [name for name, _ in pairs], "numbers": numbers, **({"unread": unread} if unread else {})}
 
 
 def flat(x: Any, depth: int = 0) -> Iterator[float]:
-    """The numbers in arrays, lists and tuples, in order."""
-    for convert in ("toarray", "tolist"):
-        if hasattr(x, convert):
+    """The numbers in arrays, lists, tuples and all else that has an order, in order."""
+    for convert in ("toarray", "__array__", "tolist"):
+        if hasattr(x, convert) and (convert != "__array__" or not hasattr(x, "tolist")):
             x = getattr(x, convert)()
-    if isinstance(x, (list, tuple)) and depth < DEEPEST:
+    if depth < DEEPEST and (isinstance(x, (list, tuple, Iterator)) or sequence(x)):
         for each in x:
             yield from flat(each, depth + 1)
         return
     if isinstance(x, (str, bytes, bool)) or not hasattr(type(x), "__float__"):
         raise Wrong(f"returns {type(x).__name__ if x is not None else None}, which is no number")
     yield float(x)
+
+
+def sequence(x: Any) -> bool:
+    """Whether something is an array of a kind that is not known here."""
+    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (str, bytes, dict))
 
 
 if __name__ == "__main__":

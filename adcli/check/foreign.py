@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
 from typing import IO, Any
@@ -30,8 +31,14 @@ from adcli.output.streams import ENDINGS
 
 LIBRARY = re.compile(r".+\.(so(\.\d+)*|dylib|dll)")
 PYTHON = re.compile(r"(.+\.pyw?):([^\s/:]*)")
-SOURCES = {".c": "cc -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so -lm", ".o": "cc -shared {0} -o lib{1}.so -lm"}
+SOURCES = {".c": "cc -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so -lm", ".o": "cc -shared {0} -o lib{1}.so -lm",
+           ".a": "cc -shared -Wl,--whole-archive {0} -Wl,--no-whole-archive -o lib{1}.so -lm",
+           **dict.fromkeys((".cc", ".cpp", ".cxx"), "c++ -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so"),
+           ".f90": "gfortran -shared -fPIC -O2 -ffp-contract=off {0} -o lib{1}.so",
+           ".rs": "rustc --crate-type cdylib -O {0} -o lib{1}.so"}
 """What a user may take for a library, and what makes one of it."""
+BETWEEN = re.compile(r"\s*;\s*|\s+")
+"""What other programs write between numbers."""
 CALLER = Path(__file__).with_name("caller.py")
 MOST_BYTES = 64 << 20
 """What is read of an answer."""
@@ -47,10 +54,11 @@ KINDS = "--against takes ./libmodel.so, a library; model.py:grad, a Python funct
 @dataclass(frozen=True)
 class Answer:
     """What came back for a point: numbers, with `names` where they have names, or what went wrong (`everywhere`: with all points
-    at once)."""
+    at once). `unread` says by their places of those that are no numbers what they are."""
 
     numbers: tuple[float, ...] = ()
     names: tuple[str, ...] | None = None
+    unread: Mapping[int, str] = field(default_factory=dict)
     wrong: str | None = None
     everywhere: bool = False
 
@@ -158,7 +166,7 @@ def refuse_file(what: str) -> None:
     if path.suffix in (".py", ".pyw") and not re.search(r"\s", what):
         raise AdError(f"{what}: which function of it?", help=f"write --against {quoted(what)}:grad")
     if path.suffix in SOURCES and not re.search(r"\s", what):
-        raise AdError(f"{what} is no shared library", help=SOURCES[path.suffix].format(what, path.stem))
+        raise AdError(f"{what} is no shared library", help=SOURCES[path.suffix].format(quoted(what), path.stem.removeprefix("lib")))
 
 
 def near_file(path: str) -> str | None:
@@ -177,19 +185,20 @@ def answer(record: dict[str, Any]) -> Answer:
     if "wrong" in record:
         return Answer(wrong=str(record["wrong"]))
     names = record.get("names")
-    return Answer(tuple([float(x) for x in record["numbers"]]), names and tuple(names))
+    return Answer(tuple([float(x) for x in record["numbers"]]), names and tuple(names),
+                  {int(i): str(why) for i, why in record.get("unread", {}).items()})
 
 
 def table(written: bytes, inputs: Sequence[str]) -> Iterator[Answer]:
     """The rows of CSV, with a header or without; columns that are inputs are no results."""
     try:
-        rows = [row for row in csv.reader(written.decode("utf-8-sig", "replace").splitlines()) if row]
+        rows = [row for row in csv.reader(separated(written.decode("utf-8-sig", "replace").splitlines())) if row]
     except csv.Error as error:
         yield Answer(wrong=f"writes no table of CSV: {error}", everywhere=True)
         return
-    header = [name.strip() for name in rows[0]] if rows and None in map(number, rows[0]) else None
-    if header and (unfit := next((name for name in header if not name.isidentifier()), None)) is not None:
-        yield Answer(wrong=f"begins with '{cut(unfit)}', which is no number and no name of a column", everywhere=True)
+    header = [name.strip() for name in rows[0]] if rows and not any(number(x) is not None for x in rows[0]) else None
+    if header and not any(map(str.isidentifier, header)):
+        yield Answer(wrong=f"begins with '{cut(header[0])}', which is no number and no name of a column", everywhere=True)
         return
     if header and (twice := repeated(header)) is not None:
         yield Answer(wrong=f"writes two columns '{twice}'", everywhere=True)
@@ -200,12 +209,17 @@ def table(written: bytes, inputs: Sequence[str]) -> Iterator[Answer]:
             yield Answer(wrong=f"writes a row of {plural(len(row), 'field')} under a header of {len(header)}")
             continue
         numbers = [(text, number(text)) for text in ([row[i] for i in kept] if kept is not None else row)]
-        bad = next((text for text, x in numbers if x is None), None)
-        if bad is not None:
-            yield Answer(wrong=f"writes '{cut(bad)}', which is no number")
-        else:
-            names = tuple([header[i] for i in kept or ()]) if header else None
-            yield Answer(tuple([x for _, x in numbers if x is not None]), names)
+        yield Answer(tuple([math.nan if x is None else x for _, x in numbers]),
+                     tuple([header[i] for i in kept or ()]) if header else None,
+                     {i: f"writes '{cut(text)}', which is no number" for i, (text, x) in enumerate(numbers) if x is None})
+
+
+def separated(lines: list[str]) -> list[str]:
+    """Lines of CSV; numbers and names with spaces, tabs or semicolons between them get commas."""
+    first = BETWEEN.split(lines[0].strip()) if lines else []
+    if any("," in line for line in lines) or not all(number(x) is not None or x.isidentifier() for x in first):
+        return lines
+    return [BETWEEN.sub(",", line.strip()) for line in lines]
 
 
 def cut(text: str) -> str:
