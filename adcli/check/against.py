@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from adcli.check.foreign import Answer, Foreign
 from adcli.check.returned import Returned, called
@@ -28,6 +29,12 @@ MOST_DIGITS = 15.95
 """Decimal digits of a double."""
 SINGLE = 1e-5
 """Relative differences up to which single precision may be the reason."""
+SMALL = 1e-12
+"""Differences relative to the largest value of an entry up to which a right formula may have lost its digits."""
+HALF = 0.5001
+"""Units of the last digit that writing a number changes it by, with room for what is computed of it."""
+MOST_PRINTED = 13
+"""Digits of numbers up to which all of them are taken for rounded ones."""
 LONGEST_TERM = 60
 """Characters of a term in a message."""
 
@@ -182,16 +189,42 @@ class Against:
             return None
         if self.singles and worst.relative(abs(worst.got - worst.expected)) < SINGLE:
             return WrongEntry(f"its numbers are of single precision: {self.tally.digits:.1f} digits agree")
-        return self.exchanged(key) or self.of_a_term(key)
+        return self.printed() or self.exchanged(key) or self.of_a_term(key) or self.lost(key)
+
+    def printed(self) -> WrongEntry | None:
+        """Few digits, if all differences come from writing their numbers so."""
+        held = [h for entries in self.held.values() for h in entries]
+        digits, decimals = printed([h.theirs for h in held])
+        for count, what, unit in ((digits, "digit", lambda x: x and 10.0**(math.floor(math.log10(abs(x))) + 1 - digits)),
+                                  (decimals, "decimal", lambda x: 10.0**-decimals)):
+            if count < MOST_PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
+                return WrongEntry(f"its numbers are written with {plural(count, what)}, and differ by no more than that;"
+                                  " 17 digits make doubles (%.17g)")
+        return None
+
+    def coarse(self) -> float:
+        """A relative difference that says nothing of their formula, where their numbers have few digits."""
+        digits, _ = printed([h.theirs for entries in self.held.values() for h in entries])
+        return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits < MOST_PRINTED else 0.0)
+
+    def lost(self, key: EntryKey) -> WrongEntry | None:
+        """A formula that may be right in exact arithmetic: where an entry is small its digits are lost."""
+        held = self.held[key]
+        largest, wrong = max(abs(h.ours) for h in held), max(abs(h.theirs - h.ours) for h in held if h.wrong)
+        if len(held) < 2 or not wrong <= SMALL * largest:
+            return None
+        return WrongEntry(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as where"
+                          " a right formula loses digits to cancellation")
 
     def exchanged(self, key: EntryKey) -> WrongEntry | None:
         """Another entry of ours that theirs is, at every point."""
-        theirs = [(h.theirs, 2 * h.allowed) for h in self.held[key]]
+        coarse = self.coarse()
+        theirs = [(h.theirs, 2 * h.allowed + coarse * abs(h.theirs)) for h in self.held[key]]
         for other, held in self.held.items():
             if other == key or len(held) != len(theirs) or len(held) < 2 or len(other[1]) != len(key[1]):
                 continue
             if all(abs(x - h.ours) <= allowed + h.allowed for (x, allowed), h in zip(theirs, held, strict=True)):
-                back = all(abs(h.theirs - mine.ours) <= h.allowed + mine.allowed
+                back = all(abs(h.theirs - mine.ours) <= h.allowed + mine.allowed + coarse * abs(h.theirs)
                            for h, mine in zip(held, self.held[key], strict=True))
                 return WrongEntry(f"{called(key)} and {called(other)} are exchanged" if back and
                                    any(h.wrong for h in held) else
@@ -207,7 +240,8 @@ class Against:
             result = next(r for r in program.results if r.wrt)
         else:
             program, result = primal, next(r for r in primal.results if r.name == of)
-        cases = [Difference(h.at, h.theirs - h.ours, h.allowed) for h in self.held[key]]
+        coarse = self.coarse()
+        cases = [Difference(h.at, h.theirs - h.ours, h.allowed + coarse * abs(h.ours)) for h in self.held[key]]
         cases.sort(key=lambda c: abs(c.difference) <= c.tolerance)
         with suppress(ArithmeticError):
             found = wrong_term(program, result, wrt[-1] if wrt else None, cases)
@@ -228,6 +262,12 @@ class Against:
         text = text if len(text) <= LONGEST_TERM else f"{text[:LONGEST_TERM - 1]}…"
         part = f"{name} comes from '{text}' alone, and that" if found.whole else f"in {name}, the part that comes from '{text}'"
         return WrongEntry(f"{part} {told(found.factor)}", span, operation)
+
+
+def printed(numbers: Sequence[float]) -> tuple[int, int]:
+    """The most digits, and the most decimals, that any of these numbers needs."""
+    written = [Decimal(repr(x)).normalize().as_tuple() for x in numbers if math.isfinite(x)]
+    return max((len(x.digits) for x in written), default=0), max((-int(x.exponent) for x in written), default=0)
 
 
 def is_single(x: float) -> bool:

@@ -111,7 +111,7 @@ def explains(parts: Sequence[float], cases: Sequence[Difference]) -> float | Non
         return None
     factor = 1 + cases[k].difference / parts[k]
     usual = min(USUAL, key=lambda f: abs(f - factor))
-    usual_one = abs(usual - factor) < MATCH
+    usual_one = abs(usual - factor) < max(MATCH, cases[k].tolerance / abs(parts[k]))
     factor = usual if usual_one else factor
     for x, c in zip(parts, cases, strict=True):
         if abs(c.difference - (factor - 1) * x) > 2 * c.tolerance + MATCH * abs(c.difference):

@@ -130,8 +130,21 @@ def test_single_precision_fails_and_its_digits_are_counted(tmp_path):
     against = held(library, symbol="f")
     assert against.tally.failed > 8 and 6 < against.tally.digits < 9
     assert "single precision: " in against.explanation(against.tally.worst).message
+    for sign, found in ("", "single precision: "), ("-", "dv_dx has the wrong sign"):
+        (tmp_path / "m.py").write_text("import numpy as np\ndef f(p):\n    x, y = np.asarray(p, np.float32)\n    sin, cos = np.sin, np.cos"
+                                       f"\n    return [{sign}({BY_X}), {BY_Y}]\n")
+        against = held(f"{tmp_path / 'm.py'}:f")
+        assert found in against.explanation(against.tally.worst).message
     seven = f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"%.7g,%.7g\\n\", {BY_X}, {BY_Y}}}'"
     assert held(seven).tally.failed and 6 < held(seven).tally.digits < 9
+
+
+@pytest.mark.parametrize(("form", "signs", "said"), [
+    ("%.6g", ("", ""), "written with 6 digits, and differ by no more"), ("%f", ("", ""), "its numbers are written with "),
+    ("%.6g", ("", "-"), "dv_dy has the wrong sign at every point"), ("%.17g", ("", "1e-13 + "), "loses digits to cancellation")])
+def test_numbers_with_few_digits_are_told_from_a_wrong_formula(form, signs, said):
+    against = held(f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"{form},{form}\\n\", {signs[0]}({BY_X}), {signs[1]}({BY_Y})}}'")
+    assert against.tally.failed and said in against.explanation(against.tally.worst).message
 
 
 # ---------------------------------------------------------------- what is right passes
@@ -166,11 +179,51 @@ class Model:
 model = Model()
 def one(t): from math import sin; return sin(t)
 """)
+    (tmp_path / "m.py").write_text((tmp_path / "m.py").read_text() + f"""
+class Lazy:
+    def __init__(self, values): self.values = values
+class Array(Lazy):
+    def __array__(self, dtype=None, copy=None): return np.array(self.values)
+class Sequence(Lazy):
+    def __len__(self): return len(self.values)
+    def __getitem__(self, i): return self.values[i]
+class Series(Lazy):
+    def keys(self): return range(2)
+    def items(self): return enumerate(self.values)
+def framework(p): return Array(array(p))
+def lazy(p): return map(float, Sequence(list(array(p))))
+def series(p): return Series(array(p))
+def keywords(**inputs): return array([inputs["x"], inputs["y"]])
+def more(p): return dict(dv_dx=array(p)[0], converged="yes", steps=[1, 2])
+""")
+    for name, compared in half((("framework", 8), ("lazy", 8), ("series", 8), ("keywords", 8), ("more", 4))):
+        tally = held(f"{tmp_path / 'm.py'}:{name}").tally
+        assert (tally.failed, tally.compared) == (0, compared), (name, tally)
     for name, compared in half((("array", 8), ("pair", 12), ("named", 8), ("matrix", 16), ("model", 8), ("Model.value", 4))):
         tally = held(f"{tmp_path / 'm.py'}:{name}").tally
         assert (tally.failed, tally.compared) == (0, compared), (name, tally)
     tally = held(f"{tmp_path / 'm.py'}:one", "v = sin(x)", returns="value").tally
     assert (tally.failed, tally.compared) == (0, 4)
+
+
+@pytest.mark.parametrize(("between", "header", "more"), half([
+    (",", "", ""), ("\t", "", ""), ("; ", "", ""), ("  ", "", ""), (" ", "v dv_dx dv_dy", ""),
+    (",", ",v,dv_dx,dv_dy,note", ",fine"), (",", "v,dv_dx,dv_dy,d v/d z", ",-")]))
+def test_tables_of_other_programs_are_read(between, header, more):
+    first = '"0,"' if header.startswith(",") else '""'
+    printed = ", ".join([first, *(f'sprintf("%.17g", {formula})' for formula in (VALUE, BY_X, BY_Y))])
+    begin = f"BEGIN {{print \"{header}\"}}" if header else ""
+    form = between.join(["%s%s", "%s", "%s"])
+    tally = held(f"awk -F, '{begin} NR > 1 {{x = $1; y = $2; printf \"{form}{more}\\n\", {printed}}}'").tally
+    assert (tally.failed, tally.compared, tally.findings) == (0, 12, []), tally
+
+
+def test_a_part_of_a_package_may_import_its_neighbours(tmp_path):
+    (tmp_path / "package" / "inner").mkdir(parents=True)
+    for name, text in (("__init__", ""), ("b", f"def f(x, y): return {BY_X}, {BY_Y}\n"), ("inner/__init__", ""),
+                       ("inner/a", "from math import *\nfrom .. import b\nb.sin, b.cos = sin, cos\nfrom ..b import f\n")):
+        (tmp_path / "package" / f"{name}.py").write_text(text)
+    assert held(f"{tmp_path / 'package' / 'inner' / 'a.py'}:f").tally.failed == 0
 
 
 def test_adcli_itself_is_a_command_that_passes():
@@ -265,7 +318,8 @@ def faulty(tmp_path_factory):
     heads = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "unistd"))
     functions = [f"int {name}(const double *in, double *out) {{ {text} return 0; }}" for name, (text, _) in C_FAULTS.items()]
     good = f'int good(const double *in, double *out) {{ double x = in[0], y = in[1]; puts("1,2,3"); fflush(stdout);' \
-           f" out[0] = {BY_X}; out[1] = {BY_Y}; return 0; }}\nint big_work(const double *in, double *out) {{ return 0; }}"
+           f" out[0] = {BY_X}; out[1] = {BY_Y}; return 0; }}\nint big_work(const double *in, double *out) {{ return 0; }}" \
+           "\nint _Z5otherPKdPd(const double *in, double *out) { return 0; }"
     return compiled(tmp_path_factory.mktemp("c"), "\n".join([heads, *functions, good]), "faulty")
 
 
@@ -283,6 +337,8 @@ def test_a_function_may_print_and_a_missing_one_is_no_finding(faulty):
         with pytest.raises(AdError) as fault:
             held(faulty, symbol=symbol)
         assert f"no function '{symbol}'" in fault.value.message and help in fault.value.help
+    with pytest.raises(AdError, match='C\\+\\+ has given the function \'other\' another name: declare it extern "C"'):
+        held(faulty, names=["none", "other"])
     with pytest.raises(AdError) as fault:
         held(faulty, names=["worked_grad", "worked_eval"])
     assert "none of the functions worked_grad, worked_eval" in fault.value.message
@@ -308,7 +364,7 @@ def test_what_a_python_function_does_wrong_is_a_finding(name, tmp_path):
 @pytest.mark.parametrize(("what", "said"), [
     ("exit 3", "ends with exit code 3"), ("kill -SEGV $$", "crashes (SIGSEGV)"), ("echo no >&2; false", "exit code 1: no"),
     ("true", "writes 0 rows for 4 points"), ("head -3", "writes 2 rows for 4 points"), ("cat", "names none of the entries v,"),
-    ("sed 's/x,y/v,v/'", "writes two columns 'v'"), ("sed 's/x,y/v,q r/'", "begins with 'q r', which is no number and no name"),
+    ("sed 's/x,y/v,v/'", "writes two columns 'v'"), ("sed 's/x,y/q r,2 s/'", "begins with 'q r', which is no number and no name"),
     ("sed 's/x,y/v,q/; s/^[12]/a/'", "writes 'a."), ("sed 's/x,y/v/'", "a row of 2 fields under a header of 1"),
     ("printf '{\"v\": 1}\\n%.0s' 1 2 3 4", "begins with '{\"v\": 1}'"), ("sed 's/.*/1,2,3,4,5/; 1d'", "returns 5 numbers"),
     ("head -c 3000 /dev/urandom | tr '\\n' a", ""), ("head -c 200000 /dev/zero | tr '\\0' a", "writes no table of CSV")])
@@ -405,6 +461,7 @@ def test_points_that_are_not_smooth_are_left_out_but_for_values():
     ("n.py:grad", ["--symbol", "f"], "--symbol is the name of a function in a library", "model.py:grad"),
     ("n.py:grad", ["--returns", "gradiant"], "no content 'gradiant'", "did you mean 'gradient'"),
     ("n.py:grad", ["--time-limit", "0"], "--time-limit", None), ("n.py:grad", ["--time-limit", "nan"], "--time-limit", None),
+    ("libg.a", [], "libg.a is no shared library", "--no-whole-archive -o libg.so -lm"),
     (None, ["--symbol", "f"], "--symbol says more of --against", None)]))
 def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said, help, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -440,7 +497,7 @@ def test_zeros_by_construction_may_be_left_out():
 def test_the_caller_reads_what_functions_return():
     assert caller.record((1, [2.5, (3,)])) == {"numbers": [1.0, 2.5, 3.0]}
     assert caller.record({"v": 2, "dv_dx": [3]}) == {"names": ["v", "dv_dx"], "numbers": [2.0, 3.0]}
-    for wrong in (None, "1", b"1", True, 1j, {"v": [1, 2]}, [[None]]):
+    for wrong in (None, "1", b"1", True, 1j, {1, 2}, [[None]]):
         with pytest.raises(caller.Wrong):
             caller.record(wrong)
     assert caller.arguments(lambda p: p, "f", ["x", "y"]) is None and caller.arguments(lambda *a: a, "f", ["x", "y"]) is None
