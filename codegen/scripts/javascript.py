@@ -2,7 +2,7 @@
 
     export const inputs = [{name: "x", value: 2, min: 0, max: 4}, …]
     export const outputs = ["v", …]
-    export function NAME(x, …) { …; return {v, …}; }
+    export function NAME(x, …) { x = +x, …; …; return {v, …}; }
 
 `inputs` has what a slider needs: `value` is the default, `min` and `max` the declared range, where there are any. Functions are
 those of `Math`; what it lacks, or has with other values at special points than IEEE 754 and C99 give them, is written out in
@@ -18,7 +18,7 @@ from dataclasses import replace
 from adcli.codegen.c.spelling import words
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import cut
-from adcli.codegen.scripts.module import Language, ScriptModule, ScriptStatements, listed, operation, wrapped
+from adcli.codegen.scripts.module import WIDTH, Language, ScriptModule, ScriptStatements, filled, listed, operation, wrapped
 from adcli.lang.ir import Param, Program, Result
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
@@ -231,10 +231,17 @@ def module(program: Program, name: str, size: int = PART_SIZE) -> str:
     parameters = [made.values[p.var] + ("" if p.default is None else f" = {number(p.default)[0]}") for p in made.program.params]
     entries = [text if text == r.name else f"{key(r.name)}: {text}" for r, text in zip(program.results, results, strict=True)]
     head = wrapped(f"export function {name}(", parameters, ") {")
-    body = [*(INDENT + line for line in statements), *wrapped(f"{INDENT}return {{", entries, "};")]
+    given = numbers([made.values[p.var] for p in made.program.params])
+    body = [*(INDENT + line for line in [*given, *statements]), *wrapped(f"{INDENT}return {{", entries, "};")]
     return "\n".join([*wrapped("export const inputs = [", [described(p) for p in program.params], "];"),
                       *wrapped("export const outputs = [", [quoted(r.name) for r in program.results], "];"), "",
                       *made.helpers, *functions, *head, *body, "}", ""])
+
+
+def numbers(names: Sequence[str]) -> list[str]:
+    """The statement that makes numbers of what is given: a slider has a text, and + joins texts."""
+    lines = filled([f"{name} = +{name}" for name in names], WIDTH - len(INDENT))
+    return [*lines[:-1], lines[-1][:-1] + ";"] if lines else []
 
 
 def parted(made: ScriptModule, name: str, size: int) -> tuple[list[str], list[str], list[str]]:

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
+import subprocess
 from functools import cache
 
 import pytest
@@ -156,6 +158,15 @@ def test_names_that_the_language_has_other_uses_for(language: str, tmp_path) -> 
 
 def test_a_result_called_proto_is_no_prototype() -> None:
     assert '["__proto__"]: ' in javascript.module(parse("__proto__ = x * 2"), "f")
+
+
+@pytest.mark.skipif(NODE is None, reason="no node")
+@pytest.mark.parametrize("size", [javascript.PART_SIZE, 1])
+def test_texts_of_sliders_are_numbers(size: int, tmp_path) -> None:
+    (tmp_path / "m.mjs").write_text(javascript.module(parse("input x, y = 2\nv = x + y\nw = x\nu = v*x + y\noutput v, w, u"), "f", size))
+    asked = 'import {f} from "./m.mjs"; console.log(JSON.stringify([f("3", "-0.5"), f("4")]))'
+    told = subprocess.run([str(NODE), "--input-type=module", "-e", asked], cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(told.stdout) == [{"v": 2.5, "w": 3, "u": 7}, {"v": 6, "w": 4, "u": 26}]
 
 
 @pytest.mark.parametrize("made", [javascript.module, python.module], ids=["js", "python"])
