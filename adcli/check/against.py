@@ -213,8 +213,8 @@ class Against:
         largest, wrong = max(abs(h.ours) for h in held), max(abs(h.theirs - h.ours) for h in held if h.wrong)
         if len(held) < 2 or not wrong <= SMALL * largest:
             return None
-        return WrongEntry(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as where"
-                          " a right formula loses digits to cancellation")
+        return WrongEntry(f"the differences of {called(key)} are at most {wrong / largest:.1e} times its largest value here, as"
+                          " where a right formula loses digits to cancellation")
 
     def exchanged(self, key: EntryKey) -> WrongEntry | None:
         """Another entry of ours that theirs is, at every point."""

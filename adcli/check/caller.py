@@ -1,11 +1,11 @@
 """Run in a process of its own: calls somebody's function at points and says what comes back, one JSON text a line.
 
 This file is given to Python by its path and imports nothing of adcli, so that what it loads finds the modules that it would
-find in a bare Python. The request stands on standard input: {"library" or "python": path, "names": those to try, "inputs": names,
-"points": […], "most": numbers,
-"seconds": it may take}. The answers go where standard output was; before anything foreign is loaded, standard output becomes
+find in a bare Python. The request stands on standard input: {"library" or "python": path, "names": those to try,
+"inputs": names, "points": […], "most": numbers, "seconds": it may take}. The answers go where standard output was; before anything foreign is loaded, standard output becomes
 /dev/null, so the function may print. The first answer is {"name": …} or {"unusable": why, "known": names}; then comes
-{"numbers": […]}, with "names" where they have names, or {"wrong": why}, for each point.
+{"numbers": […]}, with "names" where they have names and "unread", what those are by their places that are no numbers; or
+{"wrong": why}; for each point.
 """
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from keyword import iskeyword
 from typing import Any, BinaryIO
 
 GUARD = 512
@@ -179,7 +180,7 @@ def python(request: dict[str, Any]) -> tuple[str, Called]:
         found = getattr(found, part)
     if not callable(found):
         raise Unusable(f"'{name}' is no function")
-    return name, python_function(found, name, request["inputs"])
+    return name, python_function(found, name, request["inputs"], getattr(module, "inputs", None))
 
 
 def imported(path: str) -> Any:
@@ -206,20 +207,24 @@ def imported(path: str) -> Any:
     return module
 
 
-def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> Called:
-    """A function of an array, or of some inputs by their names."""
+def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str], listed: object = None) -> Called:
+    """A function of an array, of some inputs by their names, or, in a module that lists these inputs as those of --emit python do,
+    of all of them in order."""
+    if isinstance(listed, tuple) and listed == tuple(inputs):
+        return lambda point: record(function(*point))
     by_name = arguments(function, name, inputs)
 
     def call(point: Sequence[float]) -> dict[str, Any]:
         if by_name is None:
             return record(function(array(point)))
         given = dict(zip(inputs, point, strict=True))
-        return record(function(**{n: given[n] for n in by_name}))
+        return record(function(**{parameter: given[n] for parameter, n in by_name.items()}))
     return call
 
 
-def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> list[str] | None:
-    """The inputs that a function takes by name; None where it takes an array."""
+def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) -> dict[str, str] | None:
+    """The inputs that a function takes by name, by its parameters; None where it takes an array. A word of Python has an
+    underscore behind it: lambda_."""
     from inspect import Parameter, signature
     try:
         parameters = list(signature(function).parameters.values())
@@ -228,11 +233,13 @@ def arguments(function: Callable[..., Any], name: str, inputs: Sequence[str]) ->
     plain = [p for p in parameters if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
     needed = [p for p in plain if p.default is Parameter.empty]
     if parameters and all(p.kind is Parameter.VAR_KEYWORD for p in parameters):
-        return list(inputs)
-    if len(needed) <= 1 and (plain or len(parameters) > 0) and not (needed and needed[0].kind is Parameter.KEYWORD_ONLY):
+        return {n: n for n in inputs}
+    words = {n + "_" if iskeyword(n) else n: n for n in inputs}
+    known = {p.name: words[p.name] for p in plain if p.name in words and p.kind is not Parameter.POSITIONAL_ONLY}
+    if all(p.name in known for p in needed) and (len(known) > 1 or any(p.kind is Parameter.KEYWORD_ONLY for p in needed)):
+        return known
+    if len(needed) <= 1 and parameters and not any(p.kind is Parameter.KEYWORD_ONLY for p in needed):
         return None
-    if all(p.name in inputs and p.kind is not Parameter.POSITIONAL_ONLY for p in needed) and needed:
-        return [p.name for p in plain if p.name in inputs]
     raise Unusable(f"{name}({', '.join(p.name for p in parameters)}) takes neither an array of the inputs nor the inputs by"
                    f" their names, {', '.join(inputs)}")
 
@@ -262,7 +269,7 @@ def record(returned: Any) -> dict[str, Any]:
 
 
 def named(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Numbers with names. What is no number may be something else that is returned: whoever needs it says what is wrong with it."""
+    """Numbers with names. What is no number may be something else that is returned: "unread" says what, for whoever needs it."""
     numbers, unread = [], {}
     for i, (name, x) in enumerate(pairs):
         try:

@@ -166,7 +166,8 @@ def refuse_file(what: str) -> None:
     if path.suffix in (".py", ".pyw") and not re.search(r"\s", what):
         raise AdError(f"{what}: which function of it?", help=f"write --against {quoted(what)}:grad")
     if path.suffix in SOURCES and not re.search(r"\s", what):
-        raise AdError(f"{what} is no shared library", help=SOURCES[path.suffix].format(quoted(what), path.stem.removeprefix("lib")))
+        made = SOURCES[path.suffix].format(quoted(what), path.stem.removeprefix("lib"))
+        raise AdError(f"{what} is no shared library", help=made)
 
 
 def near_file(path: str) -> str | None:

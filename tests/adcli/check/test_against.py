@@ -16,6 +16,7 @@ import time
 import pytest
 from adcli.codegen.c.source import source
 from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.scripts import python
 from adcli.lang.analyse.wrong_terms import Difference, contributions, explains, told
 from adcli.lang.derive.derivatives import gradient, hessian
 from adcli.lang.ir.errors import AdError
@@ -131,8 +132,9 @@ def test_single_precision_fails_and_its_digits_are_counted(tmp_path):
     assert against.tally.failed > 8 and 6 < against.tally.digits < 9
     assert "single precision: " in against.explanation(against.tally.worst).message
     for sign, found in ("", "single precision: "), ("-", "dv_dx has the wrong sign"):
-        (tmp_path / "m.py").write_text("import numpy as np\ndef f(p):\n    x, y = np.asarray(p, np.float32)\n    sin, cos = np.sin, np.cos"
-                                       f"\n    return [{sign}({BY_X}), {BY_Y}]\n")
+        (tmp_path / "m.py").write_text("import numpy as np\nfrom numpy import cos, sin\n"
+                                       "def f(p):\n    x, y = np.asarray(p, np.float32)\n"
+                                       f"    return [{sign}({BY_X}), {BY_Y}]\n")
         against = held(f"{tmp_path / 'm.py'}:f")
         assert found in against.explanation(against.tally.worst).message
     seven = f"awk -F, 'NR > 1 {{x = $1; y = $2; printf \"%.7g,%.7g\\n\", {BY_X}, {BY_Y}}}'"
@@ -179,7 +181,7 @@ class Model:
 model = Model()
 def one(t): from math import sin; return sin(t)
 """)
-    (tmp_path / "m.py").write_text((tmp_path / "m.py").read_text() + f"""
+    (tmp_path / "m.py").write_text((tmp_path / "m.py").read_text() + """
 class Lazy:
     def __init__(self, values): self.values = values
 class Array(Lazy):
@@ -224,6 +226,13 @@ def test_a_part_of_a_package_may_import_its_neighbours(tmp_path):
                        ("inner/a", "from math import *\nfrom .. import b\nb.sin, b.cos = sin, cos\nfrom ..b import f\n")):
         (tmp_path / "package" / f"{name}.py").write_text(text)
     assert held(f"{tmp_path / 'package' / 'inner' / 'a.py'}:f").tally.failed == 0
+
+
+def test_our_own_python_passes_with_names_that_python_has_not(tmp_path):
+    for text in ("input f = 2, lambda = 1.5, α\nv = f*lambda + sin(α)", "input x = 1, y = 2\nv = x*sin(y)"):
+        (tmp_path / "m.py").write_text(python.module(gradient(parse(text)), "f"))
+        tally = held(f"{tmp_path / 'm.py'}:f", text).tally
+        assert (tally.failed, tally.findings) == (0, []) and tally.compared > 8
 
 
 def test_adcli_itself_is_a_command_that_passes():
@@ -501,7 +510,12 @@ def test_the_caller_reads_what_functions_return():
         with pytest.raises(caller.Wrong):
             caller.record(wrong)
     assert caller.arguments(lambda p: p, "f", ["x", "y"]) is None and caller.arguments(lambda *a: a, "f", ["x", "y"]) is None
-    assert caller.arguments(lambda y, x, scale=1: y, "f", ["x", "y"]) == ["y", "x"]
+    assert caller.arguments(lambda y, x, scale=1: y, "f", ["x", "y"]) == {"y": "y", "x": "x"}
+    assert caller.arguments(lambda x=0, y=2: y, "f", ["x", "y"]) == caller.arguments(lambda x, y=2: y, "f", ["x", "y"])
+    assert caller.arguments(lambda x, y=2: y, "f", ["x", "y"]) == {"x": "x", "y": "y"}
+    assert caller.arguments(lambda x, tolerance=2: x, "f", ["x", "y"]) is None
+    assert caller.arguments(lambda x, lambda_: x, "f", ["lambda", "x"]) == {"x": "x", "lambda_": "lambda"}
+    assert caller.arguments(lambda *, x: x, "f", ["x", "y"]) == {"x": "x"}
     with pytest.raises(caller.Unusable):
         caller.arguments(lambda a, b: a, "f", ["x", "y"])
     assert math.sin(caller.array([0.5])) == math.sin(0.5) and list(caller.array([1, 2])) == [1.0, 2.0]
