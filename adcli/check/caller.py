@@ -2,10 +2,10 @@
 
 This file is given to Python by its path and imports nothing of adcli, so that what it loads finds the modules that it would
 find in a bare Python. The request stands on standard input: {"library" or "python": path, "names": those to try,
-"inputs": names, "points": […], "most": numbers, "seconds": it may take}. The answers go where standard output was; before anything foreign is loaded, standard output becomes
-/dev/null, so the function may print. The first answer is {"name": …} or {"unusable": why, "known": names}; then comes
-{"numbers": […]}, with "names" where they have names and "unread", what those are by their places that are no numbers; or
-{"wrong": why}; for each point.
+"inputs": names, "points": […], "most": numbers, "seconds": it may take}. The answers go where standard output was; before
+anything foreign is loaded, standard output becomes /dev/null, so the function may print. The first answer is {"name": …} or
+{"unusable": why, "known": names}. Then comes {"numbers": […]} or {"wrong": why} for each point; where numbers have names there
+are "names" too, and "unread" says what those are, by their places, that are no numbers.
 """
 from __future__ import annotations
 
@@ -208,8 +208,8 @@ def imported(path: str) -> Any:
 
 
 def python_function(function: Callable[..., Any], name: str, inputs: Sequence[str], listed: object = None) -> Called:
-    """A function of an array, of some inputs by their names, or, in a module that lists these inputs as those of --emit python do,
-    of all of them in order."""
+    """A function of an array, of some inputs by their names, or of all in order: in a module that lists them, as those of
+    --emit python do."""
     if isinstance(listed, tuple) and listed == tuple(inputs):
         return lambda point: record(function(*point))
     by_name = arguments(function, name, inputs)

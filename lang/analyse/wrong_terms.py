@@ -31,6 +31,8 @@ USUAL = (-1.0, 0.0, 2.0, 0.5)
 """Factors of a part with the wrong sign, without the part, with twice of it, and half."""
 SMALL = 12
 """Numerators and denominators of factors that are shown as fractions."""
+CLOSE = 1e-3
+"""A factor that is said as a difference from 1."""
 SUMS = tuple(TABLE[name] for name in ("add", "sub", "neg"))
 
 
@@ -125,6 +127,8 @@ def told(factor: float) -> str:
     """What is wrong with a part that counts so many times."""
     if factor in USUAL:
         return ("has the wrong sign", "is missing", "counts twice", "counts half")[USUAL.index(factor)]
+    if abs(factor - 1) < CLOSE:
+        return f"is too {'large' if factor > 1 else 'small'} by {abs(factor - 1):.2g} of itself"
     close = Fraction(factor).limit_denominator(SMALL)
     near = abs(close - factor) < MATCH * abs(factor) and abs(close.numerator) <= SMALL
     return f"counts {close if near else f'{factor:.6g}'} times"

@@ -540,6 +540,6 @@ def test_a_part_explains_a_difference_at_every_point_or_not_at_all():
     assert explains([1.0, 2.0, 5.0], cases(-2.0, -4.0, -10.1)) is None and explains([0.0, 2.0], cases(-1.0, -2.0)) is None
     assert explains([1.0, 2.0, 4.0], cases(0.3, 0.6, 1.2)) == pytest.approx(1.3)
     assert explains([1.0, 1.0, 1.0], cases(0.3, 0.3, 0.3)) is None, "a constant explains any constant"
-    assert [told(f) for f in (-1.0, 0.0, 2.0, 0.5, 3.0, 1/3, math.pi)] == [
+    assert [told(f) for f in (-1.0, 0.0, 2.0, 0.5, 3.0, 1/3, math.pi, 1 + 2**-30, 3.14159/math.pi)] == [
         "has the wrong sign", "is missing", "counts twice", "counts half", "counts 3 times", "counts 1/3 times",
-        "counts 3.14159 times"]
+        "counts 3.14159 times", "is too large by 9.3e-10 of itself", "is too small by 8.4e-07 of itself"]

@@ -163,7 +163,8 @@ def test_a_result_called_proto_is_no_prototype() -> None:
 @pytest.mark.skipif(NODE is None, reason="no node")
 @pytest.mark.parametrize("size", [javascript.PART_SIZE, 1])
 def test_texts_of_sliders_are_numbers(size: int, tmp_path) -> None:
-    (tmp_path / "m.mjs").write_text(javascript.module(parse("input x, y = 2\nv = x + y\nw = x\nu = v*x + y\noutput v, w, u"), "f", size))
+    p = parse("input x, y = 2\nv = x + y\nw = x\nu = v*x + y\noutput v, w, u")
+    (tmp_path / "m.mjs").write_text(javascript.module(p, "f", size))
     asked = 'import {f} from "./m.mjs"; console.log(JSON.stringify([f("3", "-0.5"), f("4")]))'
     told = subprocess.run([str(NODE), "--input-type=module", "-e", asked], cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(told.stdout) == [{"v": 2.5, "w": 3, "u": 7}, {"v": 6, "w": 4, "u": 26}]
