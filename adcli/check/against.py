@@ -33,8 +33,8 @@ SMALL = 1e-12
 """Differences relative to the largest value of an entry up to which a right formula may have lost its digits."""
 HALF = 0.5001
 """Units of the last digit that writing a number changes it by, with room for what is computed of it."""
-MOST_PRINTED = 13
-"""Digits of numbers up to which all of them are taken for rounded ones."""
+PRINTED = range(4, 13)
+"""Digits of numbers that have been rounded to be printed, and not because they are simple."""
 LONGEST_TERM = 60
 """Characters of a term in a message."""
 
@@ -197,7 +197,7 @@ class Against:
         digits, decimals = printed([h.theirs for h in held])
         for count, what, unit in ((digits, "digit", lambda x: x and 10.0**(math.floor(math.log10(abs(x))) + 1 - digits)),
                                   (decimals, "decimal", lambda x: 10.0**-decimals)):
-            if count < MOST_PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
+            if count in PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
                 return WrongEntry(f"its numbers are written with {plural(count, what)}, and differ by no more than that;"
                                   " 17 digits make doubles (%.17g)")
         return None
@@ -205,7 +205,7 @@ class Against:
     def coarse(self) -> float:
         """A relative difference that says nothing of their formula, where their numbers have few digits."""
         digits, _ = printed([h.theirs for entries in self.held.values() for h in entries])
-        return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits < MOST_PRINTED else 0.0)
+        return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits in PRINTED else 0.0)
 
     def lost(self, key: EntryKey) -> WrongEntry | None:
         """A formula that may be right in exact arithmetic: where an entry is small its digits are lost."""

@@ -149,6 +149,16 @@ def test_numbers_with_few_digits_are_told_from_a_wrong_formula(form, signs, said
     assert against.tally.failed and said in against.explanation(against.tally.worst).message
 
 
+@pytest.mark.parametrize(("entries", "said"), [
+    ("1, -2", "dv_dy comes from '2*y' alone, and that has the wrong sign"), ("0, 0", "is missing"),
+    ("1, 3", None), ("2, 2", "what is returned as dv_dx is dv_dy")])
+def test_simple_numbers_are_not_taken_for_rounded_ones(entries, said, tmp_path):
+    (tmp_path / "m.py").write_text(f"def f(x, y): return [{entries}]\n")
+    against = held(f"{tmp_path / 'm.py'}:f", "v = x + 2*y", samples=3)
+    found = against.explanation(against.tally.worst)
+    assert said in found.message if said else found is None
+
+
 # ---------------------------------------------------------------- what is right passes
 
 @needs_c
