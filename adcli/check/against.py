@@ -194,7 +194,7 @@ class Against:
     def printed(self) -> WrongEntry | None:
         """Few digits, if all differences come from writing their numbers so."""
         held = [h for entries in self.held.values() for h in entries]
-        digits, decimals = printed([h.theirs for h in held])
+        digits, decimals = digits_and_decimals([h.theirs for h in held])
         for count, what, unit in ((digits, "digit", lambda x: x and 10.0**(math.floor(math.log10(abs(x))) + 1 - digits)),
                                   (decimals, "decimal", lambda x: 10.0**-decimals)):
             if count in PRINTED and all(abs(h.theirs - h.ours) <= HALF * unit(h.ours) + h.allowed for h in held):
@@ -204,7 +204,7 @@ class Against:
 
     def coarse(self) -> float:
         """A relative difference that says nothing of their formula, where their numbers have few digits."""
-        digits, _ = printed([h.theirs for entries in self.held.values() for h in entries])
+        digits, _ = digits_and_decimals([h.theirs for entries in self.held.values() for h in entries])
         return max(SINGLE if self.singles else 0.0, 10.0**(1 - digits) if digits in PRINTED else 0.0)
 
     def lost(self, key: EntryKey) -> WrongEntry | None:
@@ -264,7 +264,7 @@ class Against:
         return WrongEntry(f"{part} {told(found.factor)}", span, operation)
 
 
-def printed(numbers: Sequence[float]) -> tuple[int, int]:
+def digits_and_decimals(numbers: Sequence[float]) -> tuple[int, int]:
     """The most digits, and the most decimals, that any of these numbers needs."""
     written = [Decimal(repr(x)).normalize().as_tuple() for x in numbers if math.isfinite(x)]
     return max((len(x.digits) for x in written), default=0), max((-int(x.exponent) for x in written), default=0)
