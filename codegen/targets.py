@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.lang.ir import Program
+from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.syntax.printer import STYLES, print_program
 
 if TYPE_CHECKING:
+    from adcli.codegen.library.plain import LibraryModule
     from adcli.codegen.rows.llvm import Module
     from adcli.codegen.rows.platforms import Platform
 
@@ -204,19 +206,35 @@ def object_file(program: Program, header: Sequence[str], options: EmitOptions, t
     return object_code(module.text, [*header, *call], options, jit.effort(module))
 
 
-def library(program: Program, header: Sequence[str], options: EmitOptions) -> bytes:
+def library(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header is where that of an object file is."""
     from adcli.codegen.library.link import linked
     from adcli.codegen.rows import jit
     if options.abi not in ABIS:
         raise AdError(f"no interface '{options.abi}'", help=nearest(options.abi, ABIS) or f"the interfaces are {', '.join(ABIS)}")
-    if options.abi == "casadi":
-        from adcli.codegen.library.casadi import module as interface
-    else:
-        from adcli.codegen.library.plain import module as interface
-    module = interface(program, options.name, lambda p: for_options(p, options), options.fast, visible(options))
+    module = (library_of_tensors if tensors else library_of_scalars)(program, options)
     code = object_code(module.text, [*header, *module.calling], options, jit.level(module.length))
     return linked(code, module.exports, options.machine if options.triple else None)
+
+
+def library_of_scalars(program: Program, options: EmitOptions) -> LibraryModule:
+    if options.abi == "casadi":
+        from adcli.codegen.library.casadi import module
+    else:
+        from adcli.codegen.library.plain import module
+    return module(program, options.name, lambda p: for_options(p, options), options.fast, visible(options))
+
+
+def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
+    """What an object file has of a program with tensors."""
+    from adcli.codegen.library.plain import LibraryModule
+    from adcli.codegen.rows import jit
+    if options.abi != "plain":
+        raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
+    module, call = compiled_tensors(program, options)
+    work = f"{options.name}_work_size"
+    exports = (options.name, work) if any(line.startswith(f"work: {work}") for line in call) else (options.name,)
+    return LibraryModule(module.text, exports, tuple(call), jit.length(module))
 
 
 def object_code(text: str, header: Sequence[str], options: EmitOptions, level: int) -> bytes:
@@ -245,8 +263,12 @@ def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, li
     from adcli.codegen.c.tensors import interface, tensor_source
     from adcli.codegen.nests.standalone import emit
     from adcli.lang.passes.pipeline import evaluation_program
+    if options.machine and options.machine.narrow:
+        raise needs_scalars(program, f"code for {options.machine.name}, where sizes have 32 bits,",
+                            "write --emit c, and compile it there")
     program = evaluation_program(program)
-    return emit(program, options.lanes, options.name, options.fast), interface(tensor_source(program, options.name))
+    module = emit(program, options.lanes, options.name, options.fast, visible(options))
+    return module, interface(tensor_source(program, options.name))
 
 
 def for_options(program: Program, options: EmitOptions) -> Program:
@@ -289,5 +311,6 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
     Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),
     Target("object", ".o", "an object file", object_file, tensors=partial(object_file, tensors=True)),
-    Target("library", ".so", "a shared library", library, ("symbol", "fast_math", "abi", "triple", "cpu")),
+    Target("library", ".so", "a shared library", library, ("symbol", "fast_math", "abi", "triple", "cpu"),
+           tensors=partial(library, tensors=True)),
 )}

@@ -15,6 +15,7 @@ from dataclasses import replace
 from adcli.codegen.targets import TARGETS, EmitOptions, Emitter
 from adcli.command.options import EMIT_OPTIONS, NUMBER_OPTIONS, ResultOptions
 from adcli.lang.ir import LEVELS, Atom, Lit, Program, substitute
+from adcli.lang.ir.elementwise import needs_scalars
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
@@ -66,7 +67,7 @@ def emitter_of(task: Task, target: str) -> Emitter:
     if not task.signature.tensors:
         return TARGETS[target].emit
     if (emitter := TARGETS[target].tensors) is None:
-        raise AdError(f"--emit {target} needs a program of scalars; this one has tensors", help="write --emit c")
+        raise needs_scalars(task.primal, f"--emit {target}", "write --emit c")
     if task.derivation.program is None:
         raise AdError("--emit cannot write a Jacobian of tensors, which is computed sweep by sweep",
                       help=f"jvp --emit {target} and vjp --emit {target} write one sweep")

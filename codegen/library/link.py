@@ -42,7 +42,7 @@ def linker(exports: Sequence[str], machine: Platform | None) -> list[str]:
     """The command that links `code.o`, but for the file that it writes."""
     ld = shutil.which("ld") if machine is None and sys.platform == "linux" else None
     if ld:
-        return [ld, *LD, "code.o", "-l:libm.so.6" if platform.libc_ver()[0] == "glibc" else "-lm"]
+        return [ld, *LD, "code.o", *(("-l:libm.so.6", "-l:libc.so.6") if platform.libc_ver()[0] == "glibc" else ("-lm", "-lc"))]
     if machine is not None and machine.zig is None:
         raise AdError(f"no linker here makes a library for {machine.name}", help="write --emit object, and link it there")
     command = [*zig(), "cc", "-shared", "-g0", "-s", "code.o", "-lm"]

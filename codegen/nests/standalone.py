@@ -32,8 +32,9 @@ MIDDLING = 64
 """The size for which nests are chosen."""
 
 
-def emit(program: Program, lanes: int, name: str, fast: bool = False) -> Module:
-    """The program as LLVM IR. AdError, with its place, where a subscript cannot be proved to stay inside for all sizes."""
+def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: str = "") -> Module:
+    """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
+    subscript cannot be proved to stay inside for all sizes."""
     program = plain(needed(joined(program)))
     conditions = size_conditions(program)
     refuse_loose(program, conditions)
@@ -42,9 +43,9 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False) -> Module:
     module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast)
     slots = work_slots(program, home)
     conditions.divisor = max(conditions.divisor, 8 * len({slot for _, slot in slots}))
-    lines = [module.text, *Entry(module, conditions, name).function(home, slots)]
+    lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:
-        lines += WorkSize(module, conditions, name).function(slots)
+        lines += WorkSize(module, conditions, name, visible).function(slots)
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), module.entry.externals)
     length = sum(len(e.op.body.equations) if isinstance(e.op, Comprehension) else 1 for e in program.equations)
     return Module("\n".join(lines) + "\n", entry, length, entry.inputs + entry.outputs)
@@ -79,9 +80,9 @@ class _Middling(dict[str, int]):
 class SizedFunction(FunctionWriter):
     """A function of sizes: they are its parameters, and whole numbers that are sizes are among them."""
 
-    def __init__(self, module: TensorModule, conditions: SizeConditions, name: str) -> None:
+    def __init__(self, module: TensorModule, conditions: SizeConditions, name: str, visible: str) -> None:
         super().__init__(module.env.sizes)
-        self.module, self.conditions, self.name = module, conditions, name
+        self.module, self.conditions, self.name, self.visible = module, conditions, name, visible
         self.program = module.program
         self.names = {n: f"%size.{k}" for k, n in enumerate(size_parameters(self.program))}
         self.counted = {p.name: f"%count.{k}" for k, p in enumerate(counts(self.program))}
@@ -145,7 +146,8 @@ class SizedFunction(FunctionWriter):
     def ended(self, head: str) -> list[str]:
         self.block("refused")
         self.say(self.refused)
-        return ["", f"define {head}{stack(self.module.entry.lanes)} {{", *self.text(), "}", ""]
+        define = f"define {self.visible}".rstrip()
+        return ["", f"{define} {head}{stack(self.module.entry.lanes)} {{", *self.text(), "}", ""]
 
 
 class WorkSize(SizedFunction):

@@ -42,6 +42,11 @@ class Platform:
         return {"aarch64": "//", "arm": "@"}.get(self.architecture, "#")
 
     @property
+    def narrow(self) -> bool:
+        """Whether a size has 32 bits, and not 64."""
+        return self.architecture in ("arm", "wasm32")
+
+    @property
     def extrema(self) -> bool:
         """Whether LLVM lacks code for `max` and `min`."""
         return self.architecture == "arm"

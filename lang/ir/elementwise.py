@@ -12,6 +12,7 @@ from adcli.lang.ir import Atom, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body
+from adcli.lang.ir.errors import AdError
 
 NAMES = "ijklmn"
 Shape = tuple[Affine, ...]
@@ -20,6 +21,13 @@ Shape = tuple[Affine, ...]
 def has_tensors(program: Program) -> bool:
     """Whether anything in a program is a tensor."""
     return any(p.var.shape for p in program.params) or any(isinstance(e.op, Comprehension) for e in program.equations)
+
+
+def needs_scalars(program: Program, what: str, help: str) -> AdError:
+    """What is said at the first statement of a program with a tensor, where `what` is of scalars."""
+    first = next((e for e in program.equations if isinstance(e.op, Comprehension)), None)
+    return AdError(f"{what} needs a program of scalars; this one has tensors", first.span if first else None, help,
+                   program.source)
 
 
 def shape_of(atom: Atom) -> Shape:

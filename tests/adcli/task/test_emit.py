@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
 from command import adcli, succeeds
 from places import WORKED
@@ -210,6 +211,20 @@ def test_names_that_no_function_of_a_script_can_have(target, language, symbol, o
 def test_options_that_a_target_has_no_use_for(target, option):
     ended = adcli("grad", "f.ad", "--emit", target, option)
     assert ended[:3] == (2, "", f"adcli: error: {option.partition('=')[0]} has no effect on --emit {target}\n")
+
+
+TENSORS = "input x(N)\nk = 2\nv +=! k * x(i)\noutput v"
+
+
+@pytest.mark.parametrize("words, what, help", [
+    *((("--emit", name), f"--emit {name}", "write --emit c") for name, target in TARGETS.items() if not target.tensors),
+    *((("--emit", name, "--target", machine), f"code for {full}, where sizes have 32 bits,", "write --emit c, and compile it there")
+      for name, machine, full in (("llvm", "wasm32", "wasm32"), ("object", "arm", "arm-linux-gnueabihf"))),
+    (("--emit", "library", "--abi", "casadi"), "--abi casadi", "leave it out: the library has the functions of C")])
+def test_what_cannot_have_tensors_says_where_they_are(words, what, help):
+    ended = adcli("eval", "-e", TENSORS, *words)
+    assert ended[:3] == (3, "", f"-e:3:1: error: {what} needs a program of scalars; this one has tensors\n"
+                                f"    v +=! k * x(i)\n    ^^^^^^^^^^^^^^\nhelp: {help}\n")
 
 
 def test_an_object_file_is_not_for_a_terminal(monkeypatch):

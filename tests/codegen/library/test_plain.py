@@ -6,7 +6,9 @@ import ctypes
 import math
 import pathlib
 import subprocess
+import sys
 
+import numpy as np
 import pytest
 from command import adcli, succeeds
 from engines import package, program, zig
@@ -74,6 +76,28 @@ def test_refusals(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert adcli(*line, *words).err.startswith(f"adcli: error: {said}")
 
 
+TENSORS = """input x(N), w(K)
+y(i) +=! x(i + k) * w(k)
+v +=! y(i) * y(i)
+output v"""
+
+
+@needs_ld
+def test_a_library_of_tensors_has_the_functions_of_c(tmp_path: pathlib.Path) -> None:
+    loaded = library(tmp_path, "grad", "-e", TENSORS, "--symbol", "f")
+    assert [name for name, kind in symbols(tmp_path / "libf.so") if kind == "T"] == ["f", "f_work_size"]
+    loaded.f_work_size.restype = ctypes.c_size_t
+    n, k = ctypes.c_size_t(5), ctypes.c_size_t(2)
+    x, w = np.arange(1.0, 6), np.array([2.0, -1])
+    y = np.correlate(x, w)
+    arrays = [x, w, *(np.full(size, np.nan) for size in (1, 5, 2, loaded.f_work_size(n, k)))]
+    assert loaded.f(n, k, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays)) == 0
+    for found, value in zip(arrays[2:5], (y @ y, 2 * np.convolve(y, w), 2 * np.correlate(x, y)), strict=True):
+        assert found == pytest.approx(np.atleast_1d(value), rel=1e-14)
+    assert loaded.f(k, n, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays)) == 1
+    assert b"call: int f(size_t N, size_t K, const double *restrict x" in (tmp_path / "libf.so").read_bytes()
+
+
 @needs_ld
 def test_a_linker_that_fails_is_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ld").write_text("#!/bin/sh\necho 'ld: no such thing' >&2\nexit 3\n")
@@ -93,10 +117,10 @@ def test_zig_where_there_is_no_ld(tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     assert isinstance(loaded, ctypes.CDLL)
 
 
-def example(language: str) -> str:
-    """The block of the manual in this language that calls the library."""
+def example(language: str, library: str = "worked") -> str:
+    """The block of the manual in this language that calls a library."""
     blocks = MANUAL.split(f"```{language}\n")[1:]
-    return next(text for block in blocks if "worked" in (text := block.partition("```")[0]))
+    return next(text for block in blocks if library in (text := block.partition("```")[0]))
 
 
 @pytest.mark.engine
@@ -119,6 +143,14 @@ def test_the_examples_of_the_manual(tmp_path: pathlib.Path, monkeypatch: pytest.
     printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     numbers = [float(word) for word in printed.replace("[", " ").replace("]", " ").replace(",", " ").split()]
     assert numbers == pytest.approx([3920.6, 5880.0, -0.12], rel=1e-12)
+
+
+@needs_ld
+def test_the_example_with_tensors(tmp_path: pathlib.Path) -> None:
+    library(tmp_path, "grad", ROOT / "samples/cross_entropy.ad", name="libentropy.so")
+    ended = subprocess.run([sys.executable, "-c", example("python", "libentropy")], cwd=tmp_path, capture_output=True, text=True,
+                           check=True)
+    assert ended.stdout == "0.753109 0.045015\n"
 
 
 @pytest.mark.engine
