@@ -117,7 +117,8 @@ int main(void)
                 if (column[i] != k) continue;
                 in[i] = $read(found, &stop);
                 if (!*found) ${name}_stop(5, "an empty field: ", ${name}_inputs[i]);
-                if (*stop) ${name}_stop(5, "not a number: ", found);
+                if (*stop || strchr(found, '(')) ${name}_stop(5, "not a number: ", found);
+                if (in[i] - in[i] != 0 && strpbrk(found, "0123456789")) ${name}_stop(5, "too large a number: ", found);
             }
             if (last) break;
         }

@@ -99,6 +99,15 @@ rint round scalbln scalbn signbit significand sin sinh sqrt tan tanh tgamma trun
 exp10 pow10 sincos scalb abs
 """)
 """The names of <math.h>, standard and customary; with an f or an l behind them they are those of other precisions."""
+LIBRARY = words("""
+abort atexit atof atoi atol atoll bsearch calloc clearerr exit fclose feof ferror fflush fgetc fgetpos fgets fopen fprintf fputc
+fputs fread free freopen fscanf fseek fsetpos ftell fwrite getc getchar getenv gets labs ldiv llabs lldiv longjmp malloc memchr
+memcmp memcpy memmove memset mblen mbtowc perror printf putc putchar puts qsort raise rand realloc remove rename rewind scanf
+setbuf setlocale setvbuf signal snprintf sprintf srand sscanf strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat
+strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll strtoul strtoull system time tmpfile
+tmpnam ungetc vfprintf vprintf vsnprintf vsprintf
+""")
+"""Other functions of C's library, which no function of a program can be called; a value can."""
 CONSTANTS = re.compile(r"[A-Z][A-Z0-9_]*")
 """Names that headers may give a meaning: NAN, INFINITY, M_PI, I."""
 
@@ -129,7 +138,7 @@ def letters(text: str) -> str:
 
 def symbol(text: str) -> str:
     """The text as the name of a function that another program can link with: none that C and its library know."""
-    return CNames().named(text)
+    return CNames(LIBRARY).named(text)
 
 
 def ascii_letters(character: str) -> str:

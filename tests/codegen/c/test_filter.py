@@ -49,6 +49,8 @@ def test_rows_as_adcli_appends_them(program: pathlib.Path, table: str) -> None:
     (b"x,y,x\n", 2, "1: two columns are called x", 0), (b"x,y,dv_dx\n", 2, "1: a column has the name of a result: dv_dx", 0),
     (b"x,y\n1\n", 5, "2: too few fields", 1), (b"x,y\n1,2\n1,2,3\n", 5, "3: too many fields", 2),
     (b"x,y\n1,\n", 5, "2: an empty field: y", 1), (b"x,y\n1,'2'\n", 5, "2: not a number: '2'", 1),
+    (b"x,y\n1,nan(2)\n", 5, "2: not a number: nan(2)", 1),
+    (b"x,y\n-inf,1\n-1e309,1\n", 5, "3: too large a number: -1e309", 2),
     (b'x,y,z\n1,2,"a\nb"\n1,2x,\n', 5, "4: not a number: 2x", 3), (b'x,y\n1,"2\n', 5, "2: a quote that is not closed", 1),
     (b"x,y\n1,2\0\n", 5, "2: a zero byte", 1), (b"x,y\n1," + b"2" * (1 << 20), 5, "2: a row of more than a megabyte", 1)])
 def test_tables_that_do_not_fit(program: pathlib.Path, table: bytes, code: int, said: str, rows: int) -> None:
@@ -60,6 +62,8 @@ def test_tables_that_do_not_fit(program: pathlib.Path, table: bytes, code: int, 
 def test_single_precision_a_long_program_and_one_without_inputs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(made(tmp_path, "v = x*y", "--precision", "single"), b"x,y\n0.1,3\n") == (
         0, "x,y,v,dv_dx,dv_dy\n0.1,3,0.3,3,0.1\n", "")
+    single = run(made(tmp_path, "v = x", "--precision", "single"), b"x\n3e38\n1e39\n")
+    assert single == (5, "x,v,dv_dx\n3e38,3e+38,1\n", "standard input:3: too large a number: 1e39\n")
     assert run(made(tmp_path, "v = 3"), b"a\n1\n") == (0, "a,v\n1,3\n", "")
     monkeypatch.setattr("adcli.codegen.c.source.LARGEST_STACK", 0)   # so that it is a function with work from its caller
     long = "\n".join(["s0 = x", *(f"s{i + 1} = s{i} + x/{i + 1}" for i in range(1500)), "output s1500"])
