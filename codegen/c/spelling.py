@@ -88,9 +88,11 @@ alignas alignof asm bool complex constexpr false imaginary noreturn nullptr stat
 and and_eq bitand bitor catch class compl concept const_cast delete dynamic_cast explicit export friend mutable namespace new not
 not_eq operator or or_eq private protected public reinterpret_cast static_cast template this throw try typename using virtual
 wchar_t xor xor_eq
-in out work main linux unix i386 errno stdin stdout stderr assert signgam
-""")
-"""Words of C and of C++, what its headers and compilers define, and the parameters of our functions."""
+in out work main linux unix i386 errno stdin stdout stderr assert signgam offsetof
+float_t double_t size_t ssize_t ptrdiff_t max_align_t wint_t off_t fpos_t div_t ldiv_t lldiv_t
+""") | {f"{sign}int{kind}_t" for sign in ("", "u")
+        for kind in ("max", "ptr", *(f"{least}{bits}" for least in ("", "_least", "_fast") for bits in (8, 16, 32, 64)))}
+"""Words of C and of C++, what its headers and compilers define, types among it, and the parameters of our functions."""
 MATHS = words("""
 acos asin atan atan2 ceil copysign cos cosh div erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin fmod fpclassify frexp
 gamma hypot ilogb isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered j0 j1 jn

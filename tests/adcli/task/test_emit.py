@@ -185,7 +185,7 @@ int main(void) {
     assert subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout == "0 3920.6 5880 -0.12 3920.6 3920.6\n"
 
 
-@pytest.mark.parametrize("symbol, other", [("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1")])
+@pytest.mark.parametrize("symbol, other", [("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1"), ("int32_t", "int32_t_1")])
 def test_names_that_no_function_can_have(symbol, other):
     """In C; other languages have words of their own."""
     for target in ("c", "llvm"):

@@ -108,6 +108,14 @@ int main(void) { printf("%zu %zu %d", f_work_size(2, 3), f_work_size((size_t)1 <
 
 
 @compiled
+def test_sizes_and_indices_that_are_called_as_types_are(tmp_path: pathlib.Path) -> None:
+    program = parse("input x(size_t, N), int32_t(N), int32 uint8_t(size_t)\ny(ptrdiff_t) +=! x(ptrdiff_t, j) * int32_t(j)\n"
+                    "z(offsetof) = y(uint8_t(offsetof))")
+    at = {"x": np.array([[1.0, 2], [3, 4]]), "int32_t": np.array([5.0, 6]), "uint8_t": np.array([1, 0])}
+    assert agree([program], [[(at, {"size_t": 2, "N": 2})]], tmp_path) == 1
+
+
+@compiled
 def test_single_precision_and_fast_math_compile(tmp_path: pathlib.Path) -> None:
     r = drawn("test_single_precision_and_fast_math_compile")
     texts = [tensor_source(p, f"f{k}", True, SINGLE).text for k, p in enumerate(derivatives(r, 4))]
