@@ -6,12 +6,11 @@ read; rows before it are written. A row has ROW bytes at most, since nothing is 
 """
 from __future__ import annotations
 
-import math
 from string import Template
 
-from adcli.codegen.c.header import array, quoted
+from adcli.codegen.c.header import array, defaults, quoted
 from adcli.codegen.c.source import CFunction
-from adcli.codegen.c.spelling import SINGLE, number
+from adcli.codegen.c.spelling import SINGLE
 from adcli.lang.ir import Program
 
 INCLUDES = "#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
@@ -142,11 +141,10 @@ def filtering(program: Program, function: CFunction) -> str:
     """The text behind the function's that makes a program of it."""
     name, precision = function.name, function.precision
     single = precision is SINGLE
-    defaults = [number(math.nan if p.default is None else p.default, precision)[0] for p in program.params]
     nothing = ["0"]   # C has no array without elements
     tables = [*array("char *const", f"{name}_inputs", [quoted(p.name) for p in program.params] or nothing),
               *array("char *const", f"{name}_outputs", [quoted(r.name) for r in program.results] or nothing),
-              *array(precision.type, f"{name}_defaults", defaults or nothing)]
+              *array(precision.type, f"{name}_defaults", defaults(program, precision) or nothing)]
     call = f"{name}_work(in, out, work)" if function.work else f"{name}(in, out)"
     return FILTER.substitute(
         name=name, inputs=len(program.params), outputs=len(program.results), tables="\n".join(tables), type=precision.type,

@@ -23,10 +23,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from adcli.codegen.c.source import CFunction
-from adcli.codegen.c.spelling import number
+from adcli.codegen.c.spelling import Precision, number
 from adcli.codegen.c.tensors import CTensorFunction
 from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError
 
 Entry = tuple[int, int, int]
 """Column, row, and place among the results."""
@@ -35,12 +36,11 @@ Entry = tuple[int, int, int]
 def declarations(program: Program, function: CFunction) -> str:
     """The header of a program's function, without its comment. C++ has no `restrict`, which makes no other function."""
     name, ins, outs = function.name, program.params, program.results
-    defaults = [number(math.nan if p.default is None else p.default, function.precision)[0] for p in ins]
     lines = [f"#define {name}_IN {len(ins)}", f"#define {name}_OUT {len(outs)}",
              *([f"#define {name}_WORK {function.work}"] if function.work else []), "",
              *array("char *const", f"{name}_inputs", [quoted(p.name) for p in ins]),
              *array("char *const", f"{name}_outputs", [quoted(r.name) for r in outs]),
-             *array(function.precision.type, f"{name}_defaults", defaults),
+             *array(function.precision.type, f"{name}_defaults", defaults(program, function.precision)),
              *(line for kind, entries in (("jacobian", first(program)), ("hessian", second(program))) if entries
                for line in columns(f"{name}_{kind}", sorted(entries), len(ins)))]
     maths = ["#include <math.h>", ""] if any(p.default is None for p in ins) else []
@@ -61,6 +61,17 @@ def tensor_declarations(program: Program, function: CTensorFunction) -> str:
     return "\n".join([f"#ifndef {name}_H", f"#define {name}_H", "", "#include <stddef.h>", "#include <stdint.h>", "", *lines, "",
                       "#ifdef __cplusplus", 'extern "C" {', "#endif", *heads, "#ifdef __cplusplus", "}", "#endif", "",
                       "#endif", ""])
+
+
+def defaults(program: Program, precision: Precision) -> list[str]:
+    """A value for each input, NAN where it has no default. AdError where it has one that is no number of the precision."""
+    found = []
+    for p in program.params:
+        try:
+            found.append(number(math.nan if p.default is None else p.default, precision)[0])
+        except AdError as cannot:
+            raise AdError(f"the default of {p.name}: {cannot.message}", help=cannot.help) from None
+    return found
 
 
 def first(program: Program) -> list[Entry]:

@@ -17,15 +17,13 @@ from dataclasses import dataclass, replace
 from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function, number, operation
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.parts import LARGEST_STACK, ProgramPart, cut
+from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
-PART_SIZE = 1_000
-"""Equations of a function at most: the time of compilers grows faster than the length of a function."""
 FAST_MATH = ("#ifdef __FAST_MATH__",
              '#error "-ffast-math changes results: compile without it, or write this file with --fast-math"',
              "#endif", "")
@@ -86,7 +84,7 @@ class Statements(ScalarWriter):
         try:
             return operation(e.op, [self.piece(a) for a in e.args], self.helpers.get(e.op.name), self.precision)
         except AdError as cannot:
-            raise AdError(cannot.message, e.span, "leave out --precision", self.program.source) from None
+            raise AdError(cannot.message, e.span, cannot.help, self.program.source) from None
 
     def piece(self, atom: Atom) -> Piece:
         if isinstance(atom, Lit):

@@ -62,7 +62,8 @@ class Precision:
         except OverflowError:
             found = math.inf
         if math.isinf(found) != math.isinf(value) or (found == 0) != (value == 0):
-            raise AdError(f"{value!r} is too {'large' if found else 'small'} for a number of {self.name} precision")
+            raise AdError(f"{value!r} is too {'large' if found else 'small'} for a number of {self.name} precision",
+                          help="leave out --precision")
         return found
 
 

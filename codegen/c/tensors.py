@@ -126,7 +126,10 @@ class TensorStatements(Statements):
 
     def equation(self, e: Equation) -> Iterator[str]:
         if isinstance(e.op, Comprehension):
-            yield from Loops(self, self.shown[e.outs[0]], e).lines()
+            try:
+                yield from Loops(self, self.shown[e.outs[0]], e).lines()
+            except AdError as cannot:
+                raise AdError(cannot.message, e.span, cannot.help, self.given.source) from None
         else:
             yield from super().equation(e)
 

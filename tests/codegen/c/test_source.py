@@ -116,7 +116,7 @@ def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -
                        ("v = x\nw = v + 1e-50", "1e-50 is too small for a number of single precision")):
         with pytest.raises(AdError) as error:
             source(parse(text), "f", precision=SINGLE)
-        assert (error.value.message, error.value.line) == (said, 2)
+        assert (error.value.message, error.value.line, error.value.help) == (said, 2, "leave out --precision")
 
 
 def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:

@@ -124,6 +124,13 @@ def test_single_precision_and_fast_math_compile(tmp_path: pathlib.Path) -> None:
     subprocess.run([str(CC), *WARNINGS, "-ffast-math", "-c", "f.c"], cwd=tmp_path, check=True)
 
 
+def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -> None:
+    for line in ("v +=! 1e300 * x(i)", "v(i) = 1e-99 where i in 0:N"):
+        with pytest.raises(AdError, match="for a number of single precision") as error:
+            tensor_source(parse(f"input x(N)\n{line}\noutput v"), "f", precision=SINGLE)
+        assert (error.value.line, error.value.help) == (2, "leave out --precision")
+
+
 def test_a_shape_that_no_memory_holds_is_refused() -> None:
     with pytest.raises(AdError, match="no memory holds a tensor of shape"):
         tensor_source(parse("input x(N)\nA(i, j, k) = x(0) where i in 0:10000000, j in 0:10000000, k in 0:100000"), "f")
