@@ -231,7 +231,7 @@ def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
     from adcli.codegen.rows import jit
     if options.abi != "plain":
         raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
-    module, call = compiled_tensors(program, options)
+    module, call = compiled_tensors(program, options, visible(options))
     work = f"{options.name}_work_size"
     exports = (options.name, work) if any(line.startswith(f"work: {work}") for line in call) else (options.name,)
     return LibraryModule(module.text, exports, tuple(call), jit.length(module))
@@ -258,8 +258,8 @@ def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]
     return module, calling(module.entry)
 
 
-def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
-    """The same of a program with tensors, whose function has the interface of that in C."""
+def compiled_tensors(program: Program, options: EmitOptions, visible: str = "") -> tuple[Module, list[str]]:
+    """The same of a program with tensors, whose function has the interface of that in C; `visible` as `visible` gives it."""
     from adcli.codegen.c.tensors import interface, tensor_source
     from adcli.codegen.nests.standalone import emit
     from adcli.lang.passes.pipeline import evaluation_program
@@ -267,7 +267,7 @@ def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, li
         raise needs_scalars(program, f"code for {options.machine.name}, where sizes have 32 bits,",
                             "write --emit c, and compile it there")
     program = evaluation_program(program)
-    module = emit(program, options.lanes, options.name, options.fast, visible(options))
+    module = emit(program, options.lanes, options.name, options.fast, visible)
     return module, interface(tensor_source(program, options.name))
 
 
