@@ -185,7 +185,8 @@ int main(void) {
     assert subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout == "0 3920.6 5880 -0.12 3920.6 3920.6\n"
 
 
-@pytest.mark.parametrize("symbol, other", [("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1"), ("int32_t", "int32_t_1")])
+@pytest.mark.parametrize("symbol, other", [
+    ("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1"), ("int32_t", "int32_t_1")])
 def test_names_that_no_function_can_have(symbol, other):
     """In C; other languages have words of their own."""
     for target in ("c", "llvm"):
@@ -218,7 +219,8 @@ TENSORS = "input x(N)\nk = 2\nv +=! k * x(i)\noutput v"
 
 @pytest.mark.parametrize("words, what, help", [
     *((("--emit", name), f"--emit {name}", "write --emit c") for name, target in TARGETS.items() if not target.tensors),
-    *((("--emit", name, "--target", machine), f"code for {full}, where sizes have 32 bits,", "write --emit c, and compile it there")
+    *((("--emit", name, "--target", machine), f"code for {full}, where sizes have 32 bits,",
+       "write --emit c, and compile it there")
       for name, machine, full in (("llvm", "wasm32", "wasm32"), ("object", "arm", "arm-linux-gnueabihf"))),
     (("--emit", "library", "--abi", "casadi"), "--abi casadi", "leave it out: the library has the functions of C")])
 def test_what_cannot_have_tensors_says_where_they_are(words, what, help):
