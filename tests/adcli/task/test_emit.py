@@ -186,7 +186,8 @@ int main(void) {
 
 
 @pytest.mark.parametrize("symbol, other", [
-    ("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1"), ("int32_t", "int32_t_1")])
+    ("sin", "sin_1"), ("a b", "a_b"), ("1", "v_1"), ("int", "int_1"), ("é", "e"), ("memcpy", "memcpy_1"),
+    ("int32_t", "int32_t_1")])
 def test_names_that_no_function_can_have(symbol, other):
     """In C; other languages have words of their own."""
     for target in ("c", "llvm"):
