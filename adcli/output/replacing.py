@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from adcli.output.standard import BYTES_AT_ONCE, NamedFile, renamed
+from adcli.output.standard import BYTES_AT_ONCE, NamedFile, by_way_of, renamed
 
 WRITING = threading.Lock()
 """Held while a piece that must not be cut is being written."""
@@ -120,7 +120,7 @@ def _elsewhere(shown: str) -> BinaryIO:
     """A nameless file in the folder for temporary files."""
     import tempfile
     with tempfile.TemporaryFile(buffering=0) as file:
-        return io.BufferedWriter(NamedFile(os.dup(file.fileno()), "r+", f"{shown} (a temporary file in {tempfile.gettempdir()})"))
+        return io.BufferedWriter(NamedFile(os.dup(file.fileno()), "r+", by_way_of(shown, tempfile.gettempdir())))
 
 
 def _name(stream: BinaryIO, path: str) -> None:

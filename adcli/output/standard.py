@@ -79,6 +79,11 @@ def renamed(error: OSError, shown: str) -> OSError:
     return type(error)(error.errno, error.strerror or str(error), shown)
 
 
+def by_way_of(shown: str, folder: str) -> str:
+    """What faults call a file in `folder` that is needed on the way to the one that the user knows."""
+    return f"{shown} (a temporary file in {folder})"
+
+
 def set_up() -> None:
     """Three streams, in UTF-8 whatever the locale."""
     CLOSED.update(i for i, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)) if stream is None)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible
 from adcli.output import standard, suffixes
 from adcli.output.replacing import UNFINISHED, WRITING, created, remove_unfinished, replaced
-from adcli.output.standard import BYTES_AT_ONCE, NamedFile
+from adcli.output.standard import BYTES_AT_ONCE, NamedFile, by_way_of, renamed
 
 ATOMIC = 4096
 """Bytes that a pipe takes whole or not at all (PIPE_BUF)."""
@@ -173,13 +173,19 @@ def room(pipe: int) -> int:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[str]:
-    """A folder that only this user can look into, as long as it is needed."""
+def temporary_folder(path: str | None) -> Iterator[tuple[str, str]]:
+    """A folder that only this user can look into, as long as it is needed on the way to the results in `path`; and what faults
+    call the files in it."""
     from tempfile import TemporaryDirectory
-    with TemporaryDirectory(prefix="adcli-") as folder:
+    shown = "standard output" if path in (None, "-") else str(path)
+    try:
+        made = TemporaryDirectory(prefix="adcli-")
+    except OSError as error:
+        raise renamed(error, shown) from None
+    with made as folder:
         UNFINISHED.add(folder)
         try:
-            yield folder
+            yield folder, by_way_of(shown, os.path.dirname(folder))
         finally:
             UNFINISHED.discard(folder)
 

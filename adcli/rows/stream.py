@@ -23,6 +23,7 @@ from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
 from adcli.output.progress import Progress
+from adcli.output.replacing import created
 from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Work, parquet_tables
@@ -172,11 +173,11 @@ class TableRun:
             self._write(lambda data: write_rows(out, data))
             return
         tables = parquet_tables("Parquet")
-        with temporary_folder() as folder:
+        with temporary_folder(self.options.output) as (folder, shown):
             path = os.path.join(folder, "rows.csv")
-            with open(path, "wb") as rows:
+            with created(path, shown) as rows:
                 self._write(rows.write)
-            tables.write_parquet(path, out, self.work.form, tables.parquet_types(self.source.path) if self.parquet else {})
+            tables.write_parquet(path, shown, out, self.work.form, tables.parquet_types(self.source.path) if self.parquet else {})
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         found = blocks(self.pieces, self.table.separator, self.source.name, self.work.block)

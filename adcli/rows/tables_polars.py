@@ -17,7 +17,6 @@ from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.output.frames import pl
 from adcli.output.numbers import non_finite
-from adcli.output.streams import temporary_folder
 from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
 from adcli.rows.dialect import Dialect
@@ -214,8 +213,8 @@ def parquet_types(path: str) -> dict[str, pl.DataType]:
     return dict(pl.scan_parquet(path).collect_schema())
 
 
-def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType]) -> None:
-    """A CSV table as a Parquet file. Results are numbers; other columns have the types that are `known`, else those that every
+def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType]) -> None:
+    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers; other columns have the types that are `known`, else those that every
     one of their fields has: whole numbers, numbers, or text. Memory does not depend on the number of rows."""
     results, comma = form.names, form.table.dialect.comma
     known = {form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}
@@ -223,7 +222,7 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
     if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
         schema = {n: known.get(n, pl.Float64 if n in results else pl.String) for n in names}
-        with faults_kept(out) as stream:
+        with faults_kept(out, shown) as stream:
             pl.DataFrame(schema=schema).write_parquet(stream)
         return
     frame = pl.scan_csv(rows, infer_schema=False)
@@ -244,12 +243,11 @@ def write_parquet(rows: str, out: BinaryIO, form: RowFormat, known: Mapping[str,
             columns.append((column.str.replace(",", ".", literal=True) if comma else column).cast(pl.Float64))
         else:
             columns.append(column)
-    with temporary_folder() as folder:
-        path = os.path.join(folder, "rows.parquet")
-        with faults_kept(out, folder):
-            frame.select(columns).sink_parquet(path)
-        with open(path, "rb") as made:
-            shutil.copyfileobj(made, out)
+    path = os.path.join(os.path.dirname(rows), "rows.parquet")
+    with faults_kept(out, shown):
+        frame.select(columns).sink_parquet(path)
+    with open(path, "rb") as made:
+        shutil.copyfileobj(made, out)
 
 
 def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:

@@ -49,6 +49,21 @@ def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path):
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"r": "old"}
 
 
+def test_rows_to_parquet_that_do_not_fit_are_told_by_the_name_of_the_file(tmp_path):
+    (tmp_path / "a.parquet").write_text("old")
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "rows.csv").write_text("x\n" + "1.2345678901\n" * 9000)
+    line = "trap '' XFSZ; export TMPDIR=$PWD/scratch; {}; adcli eval -e x --data {} --format parquet {} 2>&1 | cat"
+    way = f" (a temporary file in {tmp_path / 'scratch'})"
+    for limit, to, said in (("ulimit -f 8", "-o a.parquet", f"a.parquet{way}: File too large"),
+                            ("ulimit -f 8", "", f"standard output{way}: File too large"),
+                            ("ulimit -f 0; cd /", f"-o {tmp_path}/a.parquet", f"{tmp_path}/a.parquet: No usable temporary ")):
+        found = shell(line.format(limit, tmp_path / "rows.csv", to), tmp_path).stdout.decode()
+        assert found.startswith(f"adcli: error: {said}"), found
+    assert {p.name for p in tmp_path.iterdir()} == {"a.parquet", "rows.csv", "scratch"}
+    assert (tmp_path / "a.parquet").read_text() == "old" and not list((tmp_path / "scratch").iterdir())
+
+
 def test_closed_streams(tmp_path):
     assert shell("adcli eval -e 1 >&-", tmp_path).stderr == \
         b"adcli: error: standard output is closed\nhelp: write to a file with -o FILE\n"

@@ -1,6 +1,7 @@
 """Numbers as text by polars: what `repr` gives, in columns and between pieces of text."""
 from __future__ import annotations
 
+import errno
 import io
 import math
 
@@ -42,3 +43,9 @@ def test_columns_are_a_parquet_file():
     texts_polars.write_frame(out, {"x": np.array([1.0, 2.0]), "status": ["smooth", "kink"]})
     found = pl.read_parquet(io.BytesIO(out.getvalue()))
     assert found.to_dict(as_series=False) == {"x": [1.0, 2.0], "status": ["smooth", "kink"]}
+
+
+def test_a_fault_of_the_system_that_polars_has_made_a_text_of_names_the_file():
+    with pytest.raises(OSError, match="No space left") as fault, texts_polars.faults_kept(io.BytesIO(), "a.parquet"):
+        raise pl.exceptions.ComputeError("No space left on device (os error 28)")
+    assert (fault.value.errno, fault.value.filename) == (errno.ENOSPC, "a.parquet")
