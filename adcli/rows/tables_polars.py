@@ -214,8 +214,9 @@ def parquet_types(path: str) -> dict[str, pl.DataType]:
 
 
 def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType]) -> None:
-    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers; other columns have the types that are `known`, else those that every
-    one of their fields has: whole numbers, numbers, or text. Memory does not depend on the number of rows."""
+    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers; other columns
+    have the types that are `known`, else those that every one of their fields has: whole numbers, numbers, or text. Memory does
+    not depend on the number of rows."""
     results, comma = form.names, form.table.dialect.comma
     known = {form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}
     with open(rows, "rb") as file:
