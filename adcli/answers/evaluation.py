@@ -1,7 +1,7 @@
 """A task evaluated at points by native code, one Row a point."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from adcli.task.tasks import Task
 if TYPE_CHECKING:
     from adcli.answers.sweeps import Evaluator
 
+Remark = Callable[[object], object]
+"""Where notes go."""
 POINTS_AT_ONCE = 4096
 """Points that are computed and written at a time, at most."""
 NUMBERS_AT_ONCE = 1 << 19
@@ -26,9 +28,9 @@ def points_at_once(numbers: int, most: int) -> int:
     return max(1, min(most, NUMBERS_AT_ONCE // max(1, numbers)))
 
 
-def evaluate(task: Task, at: Iterable[dict[str, Any]], jobs: int | None = None) -> Iterator[Row]:
-    """The results at every point; `at` has the inputs without the seeds."""
-    return one_by_one(task, at, jobs) if task.signature.tensors else in_blocks(task, at)
+def evaluate(task: Task, at: Iterable[dict[str, Any]], jobs: int | None = None, remark: Remark | None = None) -> Iterator[Row]:
+    """The results at every point; `at` has the inputs without the seeds, and `remark` hears of what takes long."""
+    return one_by_one(task, at, jobs, remark) if task.signature.tensors else in_blocks(task, at)
 
 
 def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
@@ -45,13 +47,13 @@ def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
         size = min(2 * size, most)
 
 
-def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> Iterator[Row]:
+def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
     """Points with tensors. Seeds that are zero are left out of the program before it is compiled."""
     from adcli.input.arrays import filled, fitting
     compute: Evaluator | None = None
     for point in at:
         full = filled(task.program, point, task.seeds) if task.seeds else fitting(task.primal, point)
-        compute = compute or computation(task, jobs)
+        compute = compute or computation(task, jobs, remark)
         try:
             found, level = compute(full)
         except AdError as fault:
@@ -59,10 +61,10 @@ def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None) -> It
         yield Row({**point, **task.seeds}, found, level)
 
 
-def computation(task: Task, jobs: int | None) -> Evaluator:
+def computation(task: Task, jobs: int | None, remark: Remark | None) -> Evaluator:
     """The results of a task with tensors as a function of a complete point."""
     def compiled(program: Program, wrt: Sequence[str]) -> Evaluator:
-        return callable_program(task, program, wrt, jobs)
+        return callable_program(task, program, wrt, jobs, remark)
 
     if task.derivation.program is None:
         from adcli.answers.sweeps import sweeps
@@ -81,13 +83,14 @@ def without_zeros(task: Task) -> Program:
     return found
 
 
-def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None) -> Evaluator:
+def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None, remark: Remark | None) -> Evaluator:
     """The results of a derivative, scalars as floats, and the status."""
     import numpy as np
 
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
     kernel = native(with_status(program, task.primal, wrt), task.slot)
+    kernel.remark = remark
     names, word = [p.name for p in program.params], kernel.program.results[-1].name
 
     def compute(point: dict[str, Any]) -> tuple[list[Any], int]:

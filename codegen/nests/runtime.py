@@ -23,9 +23,9 @@ from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, too_much
+from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Note, plural
 from adcli.lang.ir.sizes import bind, counts, number, prove, require_words, shapes
 
 FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -35,6 +35,8 @@ SPARE_BYTES = 1 << 28
 """Bytes of memory that a plan keeps for the next call."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell which steps are worth threads."""
+LONG_RUN = 2e11
+"""Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
 WORTH_THREADS = 1e-3
 """Seconds of a step beyond which threads pay."""
 THREAD_PARTS, TILE_MULTIPLE = 4, 32
@@ -86,6 +88,8 @@ class TensorKernel:
 
     def __init__(self, module: TensorModule, kernel: Kernel, limit: int | None = None, allocate: Allocate | None = None) -> None:
         self.module, self.kernel, self.limit, self.allocate = module, kernel, limit, allocate
+        self.remark: Callable[[Note], object] | None = None
+        """What hears of a long run before it begins."""
         self.program, self.plans = module.program, dict[Shapes, CallPlan]()
         self.counts = [self.program.params.index(p) for p in counts(self.program)]
         self.inputs = [(p, p.name, INT64 if p.var.integer else FLOAT64) for p in self.program.params]
@@ -176,6 +180,8 @@ class TensorKernel:
             instructions += costs[best] if costs else 0.0
             stretches.append(self.single(k, best, costs, sizes))
         refuse_long(instructions)
+        if instructions >= LONG_RUN and self.remark is not None:
+            self.remark(long_run(instructions))
         plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(self.plans)), None)
@@ -300,6 +306,14 @@ def refuse_long(instructions: float) -> None:
     if instructions > MOST_INSTRUCTIONS:
         raise too_much("at these sizes one run takes about", int(min(instructions, BEYOND)), "instructions",
                        "use smaller tensors, or ranges with fewer points", MOST_INSTRUCTIONS)
+
+
+def long_run(instructions: float) -> Note:
+    """What there is to say before a long run."""
+    minutes = instructions * NANOSECONDS * 1e-9 / 60
+    least = plural(round(minutes), "minute") if minutes < 120 else plural(round(minutes / 60), "hour")
+    count = quantity(int(instructions))
+    return Note(f"at these sizes one run takes about {count} instructions, {least} of one processor or more")
 
 
 def address(a: np.ndarray) -> int | None:

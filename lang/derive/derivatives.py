@@ -27,10 +27,10 @@ from adcli.lang.passes.simplify import simplify
 
 MANY_ENTRIES = 100
 """Entries of a matrix beyond which those that are zero by construction are left out, if they are half of it or more."""
-MOST_GONE_THROUGH = 10 * LIMIT
-"""Operations of programs of all orders together: each order starts from the whole program of the one before."""
+MOST_GONE_THROUGH = 250_000
+"""Operations of programs of all orders together, some ten seconds: each order starts from the whole program of the one before."""
 IN_PROPORTION = 20
-"""Weighted operations for each of the program up to which its derivatives are never refused: one gradient takes less."""
+"""Operations for each of the program, and each order, up to which its derivatives are never refused: one gradient takes less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,11 @@ def refuse_long(sizes: Sequence[int], left: int) -> None:
     first = last - before
     bend = max(first - (before - sizes[-3]), 0)
     ahead = left * last + first * left * (left + 1) // 2 + bend * left * (left + 1) * (left + 2) // 6
-    if ahead > MOST_GONE_THROUGH:
-        raise too_much(f"order {quantity(len(sizes) - 1 + left)} goes through about", ahead, "operations on its way",
-                       "taylor gives high orders along a direction", MOST_GONE_THROUGH)
+    order = len(sizes) - 1 + left
+    most = max(MOST_GONE_THROUGH, IN_PROPORTION * order * sizes[0])
+    if ahead > most:
+        raise too_much(f"order {quantity(order)} goes through about", ahead, "operations on its way",
+                       "taylor gives high orders along a direction", most)
 
 
 def allow_derivatives(count: int, what: str, help: str) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -353,6 +354,18 @@ def test_a_run_of_days_is_refused_before_it_starts() -> None:
     with pytest.raises(AdError, match=r"one run takes about [0-9.]+e\+1[78] instructions; the limit is 1.0e\+15") as refused:
         run(10**9)
     assert refused.value.help
+
+
+def test_a_long_run_is_remarked_on_once_before_it_starts() -> None:
+    kernel, said = compile_tensors(parse("input x(N), y(M)\ns *=! x(i)*y(j)\n")), list[str]()
+    kernel.plan(((10**6,), (10**6,)))   # nobody listens
+    kernel.remark = lambda note: said.append(str(note))
+    for n in (1000, 10**6, 10**7):
+        kernel.plan(((n,), (n,)))
+    short, long = said
+    assert re.fullmatch(r"note: at these sizes one run takes about 1\.\de\+12 instructions, \d minutes of one processor or more",
+                        short)
+    assert " hours of" in long
 
 
 def test_a_kernel_is_called_by_several_threads_at_once() -> None:
