@@ -6,7 +6,7 @@ Counts are looked at and never clocks; a refusal that came after the work would 
 from __future__ import annotations
 
 import pytest
-from adcli.lang.derive.derivatives import gradient, hessian, jacobian
+from adcli.lang.derive.derivatives import gradient, hessian, jacobian, refuse_long
 from adcli.lang.derive.taylor import taylor
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said
 from adcli.lang.ir.errors import AdError
@@ -125,6 +125,9 @@ TOO_MANY = {
     "order 10**9": (lambda: gradient(parse("v = exp(x)"), order=10**9), r"order 1.0e\+9 of 1 input gives 1.0e\+9 derivatives"),
     "order 10**5000": (lambda: gradient(parse("v = x*y"), order=10**5000), r"order 1.0e\+5000 of 2 inputs gives"),
     "order 400": (lambda: gradient(parse("v = exp(sin(x)*x)"), order=400), "order 400 goes through about .* operations on its"),
+    "order 100": (lambda: gradient(parse("v = exp(sin(x))"), order=100), "order 100 goes through about .* operations on its"),
+    "order 32 of a long product": (lambda: gradient(parse(f"v = {'*'.join(f'(x + {k})' for k in range(100))}"), order=32),
+                                   "order 32 goes through about .* the limit is 250,000"),
     "coefficients 10**6": (lambda: taylor(parse("v = sin(x)"), ["x"], None, 10**6), "take about .* operations"),
     "coefficients 10**9": (lambda: taylor(parse("v = sin(x)"), ["x"], None, 10**9),
                            r"order 1.0e\+9 gives 1.0e\+9 coefficients"),
@@ -136,6 +139,14 @@ def test_what_is_too_much_is_named_before_it_is_made(make, message):
     with pytest.raises(AdError, match=message) as refused:
         make()
     assert refused.value.help
+
+
+def test_low_orders_of_long_programs_are_never_refused():
+    """Four orders of what is written go through some 20 operations for each of it, however much is written."""
+    for n in (1, 10**5, 10**7):
+        refuse_long([n, 3 * n, 6 * n, 11 * n], 1)
+    with pytest.raises(AdError, match="order 40 goes through"):
+        refuse_long([10**5, 3 * 10**5, 6 * 10**5, 11 * 10**5], 37)
 
 
 def test_a_high_order_looks_at_names_of_its_own_order(monkeypatch):
