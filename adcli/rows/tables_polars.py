@@ -223,7 +223,7 @@ def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: 
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
     if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
         schema = {n: known.get(n, pl.Float64 if n in results else pl.String) for n in names}
-        with faults_kept(out, shown) as stream:
+        with faults_kept(out) as stream:
             pl.DataFrame(schema=schema).write_parquet(stream)
         return
     frame = pl.scan_csv(rows, infer_schema=False)
