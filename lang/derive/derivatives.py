@@ -123,7 +123,7 @@ def hvp(program: Program, wrt: Sequence[str] | None = None, of: Sequence[str] | 
     """
     inputs, output = inputs_to_differentiate(program, wrt), one_output(program, of)
     whole = gradient(program, inputs, [output], "reverse")
-    partials = {r.wrt[0]: r.name for r in whole.results if r.wrt}
+    partials = {r.wrt[-1]: r.name for r in whole.results if r.wrt}   # the output may itself be a derivative
 
     def products(moved: Program) -> Program:
         tangents, only = moved.results[len(whole.results):], with_outputs(moved, [output])

@@ -17,9 +17,8 @@ import accuracy
 import mutations
 from adcli.lang.analyse.enclosure import enclose
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
-from back_ends import BACK_ENDS, MODES, alike, ulps
+from back_ends import BACK_ENDS, MODES, alike, derivatives, ulps
 from exact_values import exact_values
 from harness import Finding, Tell, announce
 from one_operation import REAL, program
@@ -97,7 +96,8 @@ def by_arb(name: str, values: list[float]) -> str | None:
     p = program(op, static=values[0], count=len(values) if not op.static else None)
     at = dict(zip([x.name for x in p.params], values[1:] if op.static else values, strict=True))
     most = 1e300 if len(at) == 1 else 1e75
-    if not math.isfinite(evaluate(p, at, FLOAT)["z"]) or not all(1 / most <= abs(x) <= most for x in at.values() if x):
+    smooth = derivatives(p, [at], "forward", "reference")[0][1] == "smooth"
+    if not smooth or not all(1 / most <= abs(x) <= most for x in at.values() if x):
         return None
     for miss in accuracy.beyond(op, p, [at], WAYS):
         by, how = ",".join(miss.wrt) or "value", "/".join(miss.how)

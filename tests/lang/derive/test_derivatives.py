@@ -177,6 +177,8 @@ def test_a_hessian_vector_product_is_the_product_with_the_hessian():
 def test_products_are_programs_that_can_be_differentiated_again():
     f = package.compile("v = x**3*y")
     assert f.hvp().grad(of="hvp_x", wrt="x")(x=2.0, y=3.0, dx=1.0, dy=0.0)["dhvp_x_dx"] == 18.0
+    again = f.grad().hvp(of="dv_dx")(x=2.0, y=3.0, dx=1.0, dy=0.0)   # of an output that is a derivative itself
+    assert (again["hvp_x"], again["hvp_y"]) == tuple(f.grad(order=3)(x=2.0, y=3.0)[f"d3v_dx_dx_d{x}"] for x in "xy")
     assert f.hessian().grad(of="d2v_dx_dx", wrt="x")(x=2.0, y=3.0)["d3v_dx_dx_dx"] == 18.0
     assert f.taylor(2).grad(of="v_2", wrt="x")(x=2.0, y=3.0, dx=1.0, dy=0.0)["dv_2_dx"] == 9.0
 
