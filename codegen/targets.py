@@ -18,6 +18,7 @@ from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.syntax.printer import STYLES, print_program
 
 if TYPE_CHECKING:
+    from adcli.codegen.c.tensors import CTensorFunction
     from adcli.codegen.library.plain import LibraryModule
     from adcli.codegen.rows.llvm import Module
     from adcli.codegen.rows.platforms import Platform
@@ -227,14 +228,12 @@ def library_of_scalars(program: Program, options: EmitOptions) -> LibraryModule:
 
 def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
     """What an object file has of a program with tensors."""
+    from adcli.codegen.c.tensors import interface
     from adcli.codegen.library.plain import LibraryModule
-    from adcli.codegen.rows import jit
     if options.abi != "plain":
         raise needs_scalars(program, f"--abi {options.abi}", "leave it out: the library has the functions of C")
-    module, call = compiled_tensors(program, options, visible(options))
-    work = f"{options.name}_work_size"
-    exports = (options.name, work) if any(line.startswith(f"work: {work}") for line in call) else (options.name,)
-    return LibraryModule(module.text, exports, tuple(call), jit.length(module))
+    module, function = tensor_module(program, options, visible(options))
+    return LibraryModule(module.text, function.exports, tuple(interface(function)), module.length)
 
 
 def object_code(text: str, header: Sequence[str], options: EmitOptions, level: int) -> bytes:
@@ -258,17 +257,23 @@ def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]
     return module, calling(module.entry)
 
 
-def compiled_tensors(program: Program, options: EmitOptions, visible: str = "") -> tuple[Module, list[str]]:
-    """The same of a program with tensors, whose function has the interface of that in C; `visible` as `visible` gives it."""
-    from adcli.codegen.c.tensors import interface, tensor_source
+def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
+    """The same of a program with tensors."""
+    from adcli.codegen.c.tensors import interface
+    module, function = tensor_module(program, options)
+    return module, interface(function)
+
+
+def tensor_module(program: Program, options: EmitOptions, visible: str = "") -> tuple[Module, CTensorFunction]:
+    """A program with tensors as LLVM IR, and as the function of C that has its interface; `visible` as `visible` gives it."""
+    from adcli.codegen.c.tensors import tensor_source
     from adcli.codegen.nests.standalone import emit
     from adcli.lang.passes.pipeline import evaluation_program
     if options.machine and options.machine.narrow:
         raise needs_scalars(program, f"code for {options.machine.name}, where sizes have 32 bits,",
                             "write --emit c, and compile it there")
     program = evaluation_program(program)
-    module = emit(program, options.lanes, options.name, options.fast, visible)
-    return module, interface(tensor_source(program, options.name))
+    return emit(program, options.lanes, options.name, options.fast, visible), tensor_source(program, options.name)
 
 
 def for_options(program: Program, options: EmitOptions) -> Program:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from adcli.check.foreign import Answer, Foreign
+from adcli.check.foreign import Answer, Foreign, cut
 from adcli.check.returned import Returned, called
 from adcli.check.subject import Derived, EntryKey, Seen, Subject
 from adcli.check.tally import Compared, Tally
@@ -259,8 +259,8 @@ class Against:
             " ".join(source.text[span[0]:span[1]].split()) if source and span else None
         if text is None:
             return WrongEntry(f"what {name} gets from this part {told(found.factor)}", span, operation)
-        text = text if len(text) <= LONGEST_TERM else f"{text[:LONGEST_TERM - 1]}…"
-        part = f"{name} comes from '{text}' alone, and that" if found.whole else f"in {name}, the part that comes from '{text}'"
+        term = cut(text, LONGEST_TERM)
+        part = f"{name} comes from '{term}' alone, and that" if found.whole else f"in {name}, the part that comes from '{term}'"
         return WrongEntry(f"{part} {told(found.factor)}", span, operation)
 
 

@@ -223,9 +223,9 @@ def separated(lines: list[str]) -> list[str]:
     return [BETWEEN.sub(",", line.strip()) for line in lines]
 
 
-def cut(text: str) -> str:
+def cut(text: str, most: int = 40) -> str:
     """A text that may be long, in a message."""
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return text if len(text) <= most else f"{text[:most - 1]}…"
 
 
 def number(text: str) -> float | None:

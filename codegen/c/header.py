@@ -101,11 +101,15 @@ def stored(program: Program, order: int) -> Iterator[tuple[int, Result]]:
 
 def columns(name: str, entries: Sequence[Entry], count: int) -> list[str]:
     """Three arrays: where columns start, rows, places."""
-    sizes = Counter(column for column, _, _ in entries)
-    starts = accumulate((sizes[j] for j in range(count)), initial=0)
-    return ["", *array("int", f"{name}_start", [str(k) for k in starts]),
+    return ["", *array("int", f"{name}_start", [str(k) for k in starts([column for column, _, _ in entries], count)]),
             *array("int", f"{name}_row", [str(row) for _, row, _ in entries]),
             *array("int", f"{name}_at", [str(at) for _, _, at in entries])]
+
+
+def starts(columns: Sequence[int], count: int) -> list[int]:
+    """Where each of `count` columns begins among entries in the order of their columns, and where the last one ends."""
+    sizes = Counter(columns)
+    return list(accumulate((sizes[j] for j in range(count)), initial=0))
 
 
 def array(kind: str, name: str, items: Sequence[str]) -> list[str]:

@@ -12,13 +12,13 @@ LARGEST_STACK bytes the caller brings it, an array of NAME_WORK doubles:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function, number, operation
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, cut
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, alone, cut
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
@@ -61,8 +61,7 @@ class Statements(ScalarWriter):
 
     def __init__(self, program: Program, part: ProgramPart, names: dict[Var, str], helpers: Mapping[str, str],
                  precision: Precision) -> None:
-        kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
-        super().__init__(replace(program, equations=tuple(part.equations), results=tuple(kept)), "nested", names)
+        super().__init__(alone(program, part), "nested", names)
         self.part, self.helpers, self.precision = part, helpers, precision
 
     def lines(self) -> list[str]:

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from adcli.lang.ir import Primitive
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.notation import ATOM, COMPARISON, OR, SUM, TERNARY, UNARY, Piece, call, enclosed
+from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.notation import INFIX as LANGUAGE
 
-INFIX = {name: level for name, (_, level) in LANGUAGE.items() if name != "pow"}
-"""Binary operators by their operation: the levels are those of our language, whose order C shares."""
+OPERATORS = {**{symbol: level for name, (symbol, level) in LANGUAGE.items() if name != "pow"},
+             "===": COMPARISON, "!==": COMPARISON, "&&": LANGUAGE["and"][1], "||": OR, "%": PRODUCT}
+"""Binary operators of C and of languages that share its order, with the levels of our language, which does so too."""
 
 HELPERS = {
     "max": ("static REAL NAME(REAL x, REAL y)", "{",
@@ -172,15 +173,20 @@ def operation(op: Primitive, parts: Sequence[Piece], helper: str | None = None, 
     """An operation on pieces; `helper` is the function for one that C has not."""
     if helper is not None:
         return call(helper, parts)
-    if op.name == "select":
-        return f"{enclosed(parts[0], OR)} ? {enclosed(parts[1], OR)} : {enclosed(parts[2], TERNARY)}", TERNARY
-    if op.name in ("neg", "not"):
-        return f"{op.c}{enclosed(parts[0], ATOM)}", UNARY
     assert op.c is not None, op.name
-    level = INFIX.get(op.name)
+    return operator(op.c, parts, precision.suffix)
+
+
+def operator(spelling: str, parts: Sequence[Piece], suffix: str = "") -> Piece:
+    """An operator on pieces, or a call of a function, whose name ends with the suffix."""
+    if spelling == "?:":
+        return f"{enclosed(parts[0], OR)} ? {enclosed(parts[1], OR)} : {enclosed(parts[2], TERNARY)}", TERNARY
+    if len(parts) == 1 and not spelling[-1].isalnum():
+        return f"{spelling}{enclosed(parts[0], ATOM)}", UNARY
+    level = OPERATORS.get(spelling)
     if level is None:
-        return call(op.c + precision.suffix, parts)
+        return call(spelling + suffix, parts)
     left, right = (SUM, SUM) if level == COMPARISON else (level, level + 1)
     if level < COMPARISON:   # compilers warn where && stands in || without parentheses
         left = right = COMPARISON
-    return f"{enclosed(parts[0], left)} {op.c} {enclosed(parts[1], right)}", level
+    return f"{enclosed(parts[0], left)} {spelling} {enclosed(parts[1], right)}", level

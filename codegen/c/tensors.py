@@ -24,10 +24,10 @@ from adcli.codegen.c.source import FAST_MATH, Statements, block
 from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function
 from adcli.codegen.c.whole_numbers import FLOOR, WholeNumbers
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import homes, plain, size_parameters, work_slots
+from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
 from adcli.codegen.rows.parts import ProgramPart
 from adcli.lang.ir import Equation, Param, Program, Var
-from adcli.lang.ir.all_sizes import Condition, SizeConditions, size_conditions
+from adcli.lang.ir.all_sizes import Condition
 from adcli.lang.ir.comprehension import COMBINED_BY, Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
@@ -54,6 +54,11 @@ class CTensorFunction:
     precision: Precision = DOUBLE
 
     @property
+    def exports(self) -> tuple[str, ...]:
+        """The functions that others see."""
+        return (self.name, f"{self.name}_work_size") if self.work_head else (self.name,)
+
+    @property
     def work(self) -> str | None:
         """How the length of the array is asked for."""
         return f"{self.name}_work_size({', '.join([*self.sizes, *self.counted])})" if self.work_head else None
@@ -75,7 +80,9 @@ class TensorStatements(Statements):
         self.printed = TensorWriter(shown, "nested")
         self.given = program
         refuse_endless(program)
-        self.conditions: SizeConditions = size_conditions(program)
+        self.home = homes(program)
+        self.slots = work_slots(program, self.home)
+        self.conditions = conditions_of(program, self.slots)
         self.loose = self.conditions.loose
         self.c_names = CNames((name, f"{name}_work", f"{name}_work_size", f"{name}_fits", f"{name}_floor", "most"))
         sizes = size_parameters(program)
@@ -84,21 +91,20 @@ class TensorStatements(Statements):
         self.inputs = [self.c_names.named(p.name) for p in program.params]
         self.counted = {n: self.c_names.named(f"{n}_size") for n in self.counts}
         self.whole = WholeNumbers({**self.sizes, **self.counted}, f"{name}_floor")
+        self.all_sizes = [*self.sizes.values(), *self.counted.values()]
+        self.fitting = f"{name}_fits({', '.join(self.all_sizes)})"
         self.outputs = [self.c_names.named(r.name) for r in program.results]
         used = {e.op.name for e in program.equations}
         for e in program.equations:
             if isinstance(e.op, Comprehension):
                 used |= {x.op.name for x in e.op.body.equations} | {COMBINED_BY.get(e.op.reduction, "")}
         helpers = {op: self.c_names.named(f"{name}_{op}") for op in HELPERS if op in used}
-        self.home = homes(program)
         self.pool: dict[tuple[str, int], str] = {}
         self.values = self.named_values(program)
         scalars = [(k, r.atom) for k, r in enumerate(program.results) if not (isinstance(r.atom, Var) and r.atom.shape)]
         super().__init__(program, ProgramPart(program.equations, results=scalars), {}, helpers, precision)
         self.names = {v: f"({precision.type}){n}" if v.integer else n for v, n in self.values.items()}
         self.held = {a for e in program.equations if isinstance(e.op, Comprehension) for a in e.args}
-        self.slots = work_slots(program, self.home)
-        self.conditions.divisor = max(self.conditions.divisor, 8 * len({slot for _, slot in self.slots}))
 
     def named_values(self, program: Program) -> dict[Var, str]:
         """The names of values: a tensor that is an output is its array."""
@@ -151,10 +157,9 @@ class TensorStatements(Statements):
     def function(self, fast: bool) -> CTensorFunction:
         statements = [line for e in self.program.equations for line in self.equation(e)] + list(self.copies())
         sized = [f"const size_t {n} = (size_t){self.values[self.counts[name].var]};" for name, n in self.counted.items()]
-        arguments = ", ".join([*self.sizes.values(), *self.counted.values()])
         fits = self.fits()
         before = [f"if ({self.values[p.var]} < 0) return 1;" for p in self.counts.values()]
-        before += sized + ([f"if (!{self.name}_fits({arguments})) return 1;"] if fits else [])
+        before += sized + ([f"if (!{self.fitting}) return 1;"] if fits else [])
         places = list(self.pointers())
         params = [*(f"size_t {n}" for n in self.sizes.values()), *map(self.parameter, self.given.params, self.inputs),
                   *(f"{self.precision.type} *restrict {n}" for n in [*self.outputs, *(["work"] if places else [])])]
@@ -177,14 +182,12 @@ class TensorStatements(Statements):
         return f"const {kind} *restrict {name}" if p.var.shape else f"{kind} {name}"
 
     def sized_head(self, kind: str, name: str) -> str:
-        sizes = [*self.sizes.values(), *self.counted.values()]
-        return f"{kind} {self.name}_{name}({', '.join(f'size_t {n}' for n in sizes) or 'void'})"
+        return f"{kind} {self.name}_{name}({', '.join(f'size_t {n}' for n in self.all_sizes) or 'void'})"
 
     def fits(self) -> list[str]:
         """The function that says whether sizes fit; none where there is nothing to say."""
         found = self.conditions
-        names = [*self.sizes.values(), *self.counted.values()]
-        each = [f"(double){n} <= most" for n in names]
+        each = [f"(double){n} <= most" for n in self.all_sizes]
         each += [" * ".join(self.whole.real(x)[0] for x in shape) + " <= most" for shape in found.products
                  if any(x.terms for x in shape)]
         tests = [(test, c.why.replace("*/", "* /")) for c in found.conditions if (test := self.tested(c))]
@@ -193,7 +196,7 @@ class TensorStatements(Statements):
         body = [f"const double most = (double)(PTRDIFF_MAX / {found.divisor});" + f"{INDENT}/* elements of an array */"]
         body += [f"if (!({test})) return 0;" for test in grouped(each)]
         body += [f"if (!({test})) return 0;{INDENT}/* {why} */" for test, why in tests]
-        body += [f"(void){n};" for n in unused(names, body)]
+        body += [f"(void){n};" for n in unused(self.all_sizes, body)]
         return [*block(self.sized_head("static int", "fits"), [*body, "return 1;"]), ""]
 
     def tested(self, condition: Condition) -> str | None:
@@ -223,8 +226,7 @@ class TensorStatements(Statements):
             return []
         lengths = Counter({slot: self.whole.product(v.shape) for v, slot in reversed(self.slots)}.values())
         lines = textwrap.wrap(" + ".join(n if k == 1 else f"{k}*{n}" for n, k in lengths.items()), WIDTH - 20)
-        names = ", ".join([*self.sizes.values(), *self.counted.values()])
-        body = [f"if (!{self.name}_fits({names})) return SIZE_MAX / sizeof({self.precision.type});"] if fits else []
+        body = [f"if (!{self.fitting}) return SIZE_MAX / sizeof({self.precision.type});"] if fits else []
         body += [f"return {lines[0]}", *(INDENT + line for line in lines[1:])]
         body[-1] += ";"
         return [*block(self.sized_head("size_t", "work_size"), body), ""]

@@ -17,11 +17,10 @@ weighted sum of the outputs, from one symmetric derivation, beside the transpose
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
+from adcli.codegen.c.header import starts
 from adcli.codegen.library.plain import LibraryModule, text
 from adcli.codegen.machine import veclib
 from adcli.codegen.rows.instructions import Instructions
@@ -54,9 +53,7 @@ class CasadiMatrix:
         """The pattern as CasADi reads it: rows, columns, where columns begin, the rows of entries; or 1 where all are there."""
         if len(self.entries) == self.rows * self.columns:
             return [self.rows, self.columns, 1]
-        sizes = Counter(j for j, _ in self.entries)
-        starts = accumulate((sizes[j] for j in range(self.columns)), initial=0)
-        return [self.rows, self.columns, *starts, *(row for _, row in self.entries)]
+        return [self.rows, self.columns, *starts([j for j, _ in self.entries], self.columns), *(row for _, row in self.entries)]
 
 
 @dataclass(frozen=True, slots=True)

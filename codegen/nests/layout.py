@@ -5,12 +5,13 @@ any more is free for another of the same shape, so that the array's length is a 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from adcli.codegen.nests.fusion import in_machine_terms, needed
 from adcli.lang.ir import Equation, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
+from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import arguments, compact
 
@@ -83,6 +84,13 @@ def work_slots(program: Program, home: Mapping[Var, Var]) -> list[tuple[Var, int
         for v, slot in ending.pop(k, []):
             free.setdefault(v.shape, []).append(slot)
     return list(placed.items())
+
+
+def conditions_of(program: Program, slots: Sequence[tuple[Var, int]]) -> SizeConditions:
+    """What is asked of sizes, so that the length of `work` does not overflow either."""
+    found = size_conditions(program)
+    found.divisor = max(found.divisor, 8 * len({slot for _, slot in slots}))
+    return found
 
 
 def size_parameters(program: Program) -> list[str]:

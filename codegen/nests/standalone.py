@@ -16,13 +16,13 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
-from adcli.codegen.nests.layout import homes, plain, size_parameters, work_slots
+from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, assembled, divided
 from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
-from adcli.lang.ir.all_sizes import Condition, SizeConditions, size_conditions
+from adcli.lang.ir.all_sizes import Condition, SizeConditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import counts
@@ -36,13 +36,12 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
     subscript cannot be proved to stay inside for all sizes."""
     program = plain(needed(joined(program)))
-    conditions = size_conditions(program)
+    home = homes(program)
+    slots = work_slots(program, home)
+    conditions = conditions_of(program, slots)
     refuse_loose(program, conditions)
     steps = [chosen(step, lanes) for step in divided(program, lanes)]
-    home = homes(program)
     module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast)
-    slots = work_slots(program, home)
-    conditions.divisor = max(conditions.divisor, 8 * len({slot for _, slot in slots}))
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:
         lines += WorkSize(module, conditions, name, visible).function(slots)

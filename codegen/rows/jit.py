@@ -29,12 +29,7 @@ WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 
 def effort(module: Module) -> int:
     """LLVM's code generation level for a program of this length."""
-    return level(length(module))
-
-
-def length(module: Module) -> int:
-    """How much work a program is for LLVM; a column costs it more than an equation does."""
-    return module.equations + 20 * module.columns
+    return level(module.length)
 
 
 def level(length: int) -> int:

@@ -47,6 +47,11 @@ class Module:
     columns: int
 
     @property
+    def length(self) -> int:
+        """How much work it is for LLVM."""
+        return weighed(self.equations, self.columns)
+
+    @property
     def name(self) -> str:
         return self.entry.name
 
@@ -57,6 +62,11 @@ class Module:
     @property
     def work_bytes(self) -> int:
         return self.entry.work_bytes
+
+
+def weighed(equations: int, columns: int) -> int:
+    """How much work a program is for LLVM, in equations; a column costs it more than one."""
+    return equations + 20 * columns
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_LIBRARY, name: str = "kernel",
@@ -260,8 +270,16 @@ class KernelWriter:
     def load_input(self, i: int) -> list[str]:
         var = self.program.params[i].var
         z = self.operands[var] = self.crossing[var]
-        return [f"  %in.{i}.at = getelementptr double, ptr %in.{i}, i64 %row",
-                f"  {z} = load {self.real}, ptr %in.{i}.at, align 8"]
+        at, line = self.input_at(i)
+        return [line, f"  {z} = load {self.real}, ptr {at}, align 8"]
+
+    def input_at(self, i: int) -> tuple[str, str]:
+        """Where an input lies, and the line that finds it."""
+        return f"%in.{i}.at", f"  %in.{i}.at = getelementptr double, ptr %in.{i}, i64 %row"
+
+    def output_at(self, i: int) -> tuple[str, str]:
+        """The same of a result."""
+        return f"%out.{i}.at", f"  %out.{i}.at = getelementptr double, ptr %out.{i}, i64 %row"
 
     def load_slot(self, var: Var, slot: int) -> list[str]:
         """A value of an earlier part; a truth value is stored as a mask of integers."""
@@ -281,8 +299,8 @@ class KernelWriter:
                 f"  store {self.mask} %kept.{slot}, ptr %store.{slot}, align 8"]
 
     def store_result(self, i: int, atom: Atom) -> list[str]:
-        return [f"  %out.{i}.at = getelementptr double, ptr %out.{i}, i64 %row",
-                f"  store {self.real} {self.operand(atom)}, ptr %out.{i}.at, align 8"]
+        at, line = self.output_at(i)
+        return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align 8"]
 
     def equation(self, e: Equation) -> str:
         args = [self.operands.get(a) or self.operand(a) for a in e.args]

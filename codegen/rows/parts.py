@@ -7,9 +7,9 @@ the last part that reads it; then the slot is free for another value. Inputs nee
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir import Atom, Equation, Program, Result, Var
 
 PART_SIZE = 1000
 """Equations a part has at most."""
@@ -26,6 +26,12 @@ class ProgramPart:
     loads: list[tuple[Var, int]] = field(default_factory=list)
     stores: list[tuple[Var, int]] = field(default_factory=list)
     results: list[tuple[int, Atom]] = field(default_factory=list)
+
+
+def alone(program: Program, part: ProgramPart) -> Program:
+    """A part as a program, whose results are what later parts read and the results that are its own."""
+    kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
+    return replace(program, equations=tuple(part.equations), results=tuple(kept))
 
 
 def cut(program: Program, size: int = PART_SIZE, without: Set[int] = frozenset()) -> tuple[list[ProgramPart], int]:

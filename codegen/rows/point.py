@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
-from adcli.codegen.rows.llvm import ONE_PART, KernelWriter, quoted
+from adcli.codegen.rows.llvm import ONE_PART, KernelWriter, quoted, weighed
 from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, cut
-from adcli.lang.ir import Atom, Program
+from adcli.lang.ir import Program
 
 ARRAYS = "ptr %in, ptr %out"
 
@@ -22,7 +22,7 @@ ARRAYS = "ptr %in, ptr %out"
 @dataclass(frozen=True, slots=True)
 class PointFunction:
     """The text of a function called `name`; `work` is the length of the array that its callers bring, 0 where it takes none.
-    `length` is that of the program, a column counted as LLVM finds it hard."""
+    `length` is how much work it is for LLVM."""
 
     name: str
     work: int
@@ -58,18 +58,14 @@ def function(program: Program, name: str, instructions: Instructions, before: st
     how = f"define {before} i32" if before else "define i32"
     lines += [f"{how} @{quoted(called)}({ARRAYS}{given}) {{", *inside, "  ret i32 0", "}", ""]
     return PointFunction(called, 0 if here else slots, lines,
-                         len(program.equations) + 20 * (len(program.params) + len(program.results)))
+                         weighed(len(program.equations), len(program.params) + len(program.results)))
 
 
 class PointWriter(KernelWriter):
     """Writes the equations of a program on numbers that stand side by side in two arrays."""
 
-    def load_input(self, i: int) -> list[str]:
-        var = self.program.params[i].var
-        z = self.operands[var] = self.crossing[var]
-        return [f"  %in.{i} = getelementptr double, ptr %in, i64 {i}",
-                f"  {z} = load double, ptr %in.{i}, align 8"]
+    def input_at(self, i: int) -> tuple[str, str]:
+        return f"%in.{i}", f"  %in.{i} = getelementptr double, ptr %in, i64 {i}"
 
-    def store_result(self, i: int, atom: Atom) -> list[str]:
-        return [f"  %out.{i} = getelementptr double, ptr %out, i64 {i}",
-                f"  store double {self.operand(atom)}, ptr %out.{i}, align 8"]
+    def output_at(self, i: int) -> tuple[str, str]:
+        return f"%out.{i}", f"  %out.{i} = getelementptr double, ptr %out, i64 {i}"

@@ -10,16 +10,14 @@ those of `Math`; what it lacks, or has with other values at special points than 
 """
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
-from adcli.codegen.c.spelling import words
+from adcli.codegen.c.spelling import operator, words
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.parts import cut
-from adcli.codegen.scripts.module import WIDTH, Language, ScriptModule, ScriptStatements, filled, listed, operation, wrapped
-from adcli.lang.ir import Param, Program, Result
+from adcli.codegen.rows.parts import alone, cut
+from adcli.codegen.scripts.module import WIDTH, Language, ScriptModule, ScriptStatements, filled, listed, quoted, wrapped
+from adcli.lang.ir import Param, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.notation import number as shortest
@@ -213,7 +211,7 @@ def function(name: str, parameters: Sequence[str], statements: Sequence[str], va
 LANGUAGE = Language(
     name="JavaScript", words=WORDS, spelling=lambda op: op.js, helpers=HELPERS,
     definitions={**DEFINITIONS, "exp2": lambda x: pow_(2, x)},
-    number=number, operation=lambda e, spelling, parts: operation(spelling, parts),
+    number=number, operation=lambda e, spelling, parts: operator(spelling, parts),
     assignment=lambda name, text: f"const {name} = {text};", function=function)
 
 
@@ -253,8 +251,7 @@ def parted(made: ScriptModule, name: str, size: int) -> tuple[list[str], list[st
     calls = [*wrapped("const given = [", [names[p.var] for p in program.params], "];"),
              f"const work = new Array({slots}), found = new Array({len(program.results)});"]
     for k, part in enumerate(parts):
-        kept = [Result("", atom) for atom in (*[var for var, _ in part.stores], *[atom for _, atom in part.results])]
-        writer = ScriptStatements(made, replace(program, equations=tuple(part.equations), results=tuple(kept)), names)
+        writer = ScriptStatements(made, alone(program, part), names)
         own = made.names.fresh(f"{name}_part{k}")
         inside = [*(f"const {names[program.params[i].var]} = given[{i}];" for i in part.params),
                   *(f"const {names[var]} = work[{slot}];" for var, slot in part.loads),
@@ -277,10 +274,6 @@ def described(p: Param) -> str:
     """An input as an object with what a slider is made of."""
     known = [(k, x) for k, x in (("value", p.default), ("min", p.low), ("max", p.high)) if x is not None]
     return f"{{{', '.join([f'name: {quoted(p.name)}', *(f'{k}: {number(x)[0]}' for k, x in known)])}}}"
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def key(name: str) -> str:

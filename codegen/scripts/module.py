@@ -8,6 +8,7 @@ uses it.
 """
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +19,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names, name_table
-from adcli.lang.ir.notation import ATOM, COMPARISON, INDENT, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
-from adcli.lang.ir.notation import INFIX as LANGUAGE
+from adcli.lang.ir.notation import ATOM, INDENT, Piece
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rule_programs import Statics, statics
 from adcli.lang.passes.pipeline import run
@@ -29,9 +29,6 @@ from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 LONGEST_COMPOSITION = 12
 """Operations up to which a composition stands where it is used; a power of up to 64 has as many."""
-OPERATORS = {**{symbol: level for name, (symbol, level) in LANGUAGE.items() if name != "pow"},
-             "===": COMPARISON, "!==": COMPARISON, "&&": LANGUAGE["and"][1], "||": OR, "%": PRODUCT}
-"""Binary operators, with the levels that these languages share with ours."""
 MANY = 12
 """Names that a comment lists."""
 WIDTH = 120
@@ -161,21 +158,6 @@ class ScriptStatements(ScalarWriter):
         return self.inline.pop(atom, None) or (self.names[atom], ATOM)
 
 
-def operation(spelling: str, parts: Sequence[Piece]) -> Piece:
-    """An operator or a call of a function on pieces."""
-    if spelling == "?:":
-        return f"{enclosed(parts[0], OR)} ? {enclosed(parts[1], OR)} : {enclosed(parts[2], TERNARY)}", TERNARY
-    if len(parts) == 1 and not spelling[-1].isalnum():
-        return f"{spelling}{enclosed(parts[0], ATOM)}", UNARY
-    level = OPERATORS.get(spelling)
-    if level is None:
-        return call(spelling, parts)
-    left, right = (SUM, SUM) if level == COMPARISON else (level, level + 1)
-    if level < COMPARISON:
-        left = right = COMPARISON
-    return f"{enclosed(parts[0], left)} {spelling} {enclosed(parts[1], right)}", level
-
-
 def wrapped(before: str, items: Sequence[str], after: str) -> list[str]:
     """Items with commas between them, on one line where they have room."""
     line = f"{before}{', '.join(items)}{after}"
@@ -195,6 +177,11 @@ def filled(items: Sequence[str], width: int) -> list[str]:
         else:
             rows.append(f"{item},")
     return rows
+
+
+def quoted(text: str) -> str:
+    """A string, as these languages write it."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def listed(names: Sequence[str]) -> str:

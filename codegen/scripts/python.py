@@ -11,14 +11,13 @@ Python's own `math`, one element at a time.
 """
 from __future__ import annotations
 
-import json
 import keyword
 import math
 from collections.abc import Sequence
 
-from adcli.codegen.c.spelling import words
+from adcli.codegen.c.spelling import operator, words
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.scripts.module import Language, ScriptModule, listed, operation, wrapped
+from adcli.codegen.scripts.module import Language, ScriptModule, listed, quoted, wrapped
 from adcli.lang.ir import Equation, Lit, Program
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece, call
 
@@ -113,7 +112,7 @@ def spelled(e: Equation, spelling: str, parts: Sequence[Piece]) -> Piece:
     """An operation on pieces. Where all are constants, NumPy computes: Python would raise an error for 1.0 / 0.0."""
     if all(isinstance(a, Lit) for a in e.args):
         parts = [call("np.float64", parts[:1]), *parts[1:]]
-    return operation(spelling, parts)
+    return operator(spelling, parts)
 
 
 def function(name: str, parameters: Sequence[str], statements: Sequence[str], value: str) -> list[str]:
@@ -167,7 +166,3 @@ def parameters(program: Program, inputs: Sequence[str]) -> list[str]:
 def joined(left: Sequence[str], right: Sequence[str]) -> list[str]:
     """Two sides of an assignment as one, on one line where they have room."""
     return [*left[:-1], left[-1] + right[0].lstrip(), *right[1:]]
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

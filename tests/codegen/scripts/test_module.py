@@ -9,9 +9,10 @@ import subprocess
 from functools import cache
 
 import pytest
+from adcli.codegen.c.spelling import operator
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.scripts import javascript, python
-from adcli.codegen.scripts.module import filled, listed, operation, wrapped
+from adcli.codegen.scripts.module import filled, listed, wrapped
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
@@ -226,7 +227,7 @@ def near_enough(got: float, want: float) -> bool:
     ("%", [("a * b", PRODUCT), ("c * d", PRODUCT)], "a * b % (c * d)"), ("===", [("a + b", SUM), ("c", ATOM)], "a + b === c"),
     ("Math.sin", [("a + b", SUM)], "Math.sin(a + b)"), ("+", [("a ? b : c", TERNARY), ("c", ATOM)], "(a ? b : c) + c")])
 def test_parentheses(spelling: str, parts, text: str) -> None:
-    assert operation(spelling, parts)[0] == text
+    assert operator(spelling, parts)[0] == text
 
 
 def test_items_in_rows() -> None:
