@@ -51,7 +51,6 @@ TESTED_AS = {
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
-    "adcli/check/test_against.py": ("lang/analyse/wrong_terms",),
     "adcli/check/test_check_faults.py": ("lang/analyse/taylor_remainder", "lang/analyse/wrong_rules"),
     "adcli/api/test_function.py": ("codegen/machine/workers",),
     "adcli/test_main.py": ("lang/ir/gc", "adcli/__main__"),

@@ -1,70 +1,25 @@
 """`adcli check --against`: somebody's derivatives beside ours, called as a library, as a Python function and as a command."""
 from __future__ import annotations
 
-import contextlib
-import functools
-import json
-import math
-import pathlib
 import random
 import shlex
-import signal
-import subprocess
 import sys
-import time
 
 import pytest
 from adcli.codegen.c.source import source
 from adcli.codegen.rows.expand import for_machine
 from adcli.codegen.scripts import python
-from adcli.lang.analyse.wrong_terms import Difference, contributions, explains, told
 from adcli.lang.derive.derivatives import gradient, hessian
-from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from c_programs import CC
 from command import adcli, succeeds
 from places import ROOT
 from sample_files import SCALARS
 from session_seed import drawn, half
+from somebody import BY_X, BY_Y, TEXT, VALUE, compiled, held, looked_at, needs_c
 
-from adcli.check import caller
 from adcli.check.against import Against
-from adcli.check.command import drawn_points
-from adcli.check.foreign import Answer, Foreign, foreign
-from adcli.check.methods import Check
-from adcli.check.returned import Returned
+from adcli.check.foreign import Answer, Foreign
 from adcli.check.subject import Native
-
-needs_c = pytest.mark.skipif(CC is None, reason="no C compiler")
-TEXT = "input x in [1, 2], y in [1, 2]\nv = x*sin(y) + 3*x/y\n"
-"""The program whose derivatives somebody wrote by hand; C, Python and awk spell them alike."""
-VALUE, BY_X, BY_Y = "x*sin(y) + 3*x/y", "sin(y) + 3/y", "x*cos(y) - 3*x/(y*y)"
-
-
-@functools.cache
-def looked_at(text=TEXT, samples=4, seed=0):
-    """A program with what check sees of it."""
-    program = parse(text)
-    check = Check(program, [p.name for p in program.params if p.active], seed)
-    points, _ = drawn_points(check, samples, seed)
-    return check, list(check.see(points))
-
-
-def held(what, text=TEXT, symbol=None, returns=None, seconds=20.0, names=(), samples=4):
-    """The method alone, with what it has to say of its worst entry."""
-    check, seen = looked_at(text, samples)
-    against = Against(foreign(str(what), names, symbol, seconds), returns)
-    against.run(check, seen)
-    return against
-
-
-def compiled(folder, text, name="f"):
-    """C as a shared library."""
-    file, library = folder / f"{name}.c", folder / f"lib{name}.so"
-    file.write_text(text)
-    subprocess.run([str(CC), "-shared", "-fPIC", "-O0", "-ffp-contract=off", "-w", file, "-o", library, "-lm"], check=True)
-    return library
-
 
 # ---------------------------------------------------------------- faults of each kind, in each of the three ways
 
@@ -314,122 +269,6 @@ def test_prefix_text_run_as_a_command_passes_and_with_a_planted_sign_fails(tmp_p
         assert bool(against.tally.failed) is bool(sign) and not against.tally.findings, (prefix, against.tally)
 
 
-# ---------------------------------------------------------------- what goes wrong on their side
-
-C_FAULTS = {
-    "segv": ("*(volatile int *)8 = 1;", "crashes (SIGSEGV)"),
-    "aborts": ('fprintf(stderr, "a check failed\\n"); abort();', "crashes (SIGABRT): a check failed"),
-    "exits": ("exit(3);", "ends with exit code 3"), "leaves": ("exit(0);", "ends with exit code 0"),
-    "code": ("return 7;", "returns 7, and 0 means success"), "nothing": ("return 0;", "returns 0 numbers; expected"),
-    "beyond": ("for (int i = 0; i < 20; i++) out[i] = i;", "writes out[19]: more results than there can be"),
-    "far": ("for (long i = 0; ; i++) out[i] = i;", "crashes (SIG"),
-    "before": ("out[-1] = 0;", "writes in front of its array of results"),
-    "inputs": ("((double *)in)[0] = 0;", "writes into the array of its inputs"),
-    "floats": ("float *f = (float *)out; f[0] = f[1] = f[2] = 1;", "writes half of a double"),
-    "hole": ("out[0] = out[2] = 1;", "never writes out[1], and writes out[2]"),
-    "closes": ("for (int i = 0; i < 30; i++) close(i);", "ends with exit code"),
-    "forges": ('for (int i = 3; i < 30; i++) write(i, "{\\"numbers\\": [1, 2]}\\nx\\n", 23);', "writes into the pipe of its"),
-}
-
-
-@pytest.fixture(scope="module")
-def faulty(tmp_path_factory):
-    heads = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "unistd"))
-    functions = [f"int {name}(const double *in, double *out) {{ {text} return 0; }}" for name, (text, _) in C_FAULTS.items()]
-    good = f'int good(const double *in, double *out) {{ double x = in[0], y = in[1]; puts("1,2,3"); fflush(stdout);' \
-           f" out[0] = {BY_X}; out[1] = {BY_Y}; return 0; }}\nint big_work(const double *in, double *out) {{ return 0; }}" \
-           "\nint _Z5otherPKdPd(const double *in, double *out) { return 0; }"
-    return compiled(tmp_path_factory.mktemp("c"), "\n".join([heads, *functions, good]), "faulty")
-
-
-@needs_c
-@pytest.mark.parametrize("name", half(sorted(C_FAULTS)))
-def test_what_a_c_function_does_wrong_is_a_finding(name, faulty):
-    tally = held(faulty, symbol=name).tally
-    assert tally.verdict == "FAIL" and C_FAULTS[name][1] in tally.findings[0].message, tally
-
-
-@needs_c
-def test_a_function_may_print_and_a_missing_one_is_no_finding(faulty):
-    assert held(faulty, symbol="good").tally.failed == 0
-    for symbol, help in (("godo", "write --symbol good"), ("big", "big_work takes a third array"), ("zzzzz", "it has ")):
-        with pytest.raises(AdError) as fault:
-            held(faulty, symbol=symbol)
-        assert f"no function '{symbol}'" in fault.value.message and help in fault.value.help
-    with pytest.raises(AdError, match='C\\+\\+ has given the function \'other\' another name: declare it extern "C"'):
-        held(faulty, names=["none", "other"])
-    with pytest.raises(AdError) as fault:
-        held(faulty, names=["worked_grad", "worked_eval"])
-    assert "none of the functions worked_grad, worked_eval" in fault.value.message
-
-
-PYTHON_FAULTS = {
-    "raises": ("[][1]", "raises IndexError: list index out of range (m.py:2)"), "leaves": ("sys.exit(4)", "raises SystemExit: 4"),
-    "ends": ("os._exit(4)", "ends with exit code 4"), "aborts": ("os.abort()", "crashes (SIGABRT)"),
-    "nothing": ("None", "returns None, which is no number"), "word": ("'abc'", "returns str, which is no number"),
-    "complex_": ("[1j, 2]", "returns complex, which is no number"), "many": ("[[1]*5]", "returns 5 numbers"),
-    "itself": ("itself(x, y)", "raises RecursionError"), "names": ("dict(a=1, b=2)", "names none of the entries v, dv_dx"),
-    "varies": ("[1, 2] if x > 1.6 else [1, 2, 3]", "elsewhere"), "lists": ("dict(v=[1, 2])", "returns 2 numbers as 'v'"),
-}
-
-
-@pytest.mark.parametrize("name", half(sorted(PYTHON_FAULTS)))
-def test_what_a_python_function_does_wrong_is_a_finding(name, tmp_path):
-    (tmp_path / "m.py").write_text(f"import os, sys\ndef {name}(x, y): print('1,2,3'); return {PYTHON_FAULTS[name][0]}\n")
-    tally = held(f"{tmp_path / 'm.py'}:{name}").tally
-    assert tally.verdict == "FAIL" and any(PYTHON_FAULTS[name][1] in f.message for f in tally.findings), tally
-
-
-@pytest.mark.parametrize(("what", "said"), [
-    ("exit 3", "ends with exit code 3"), ("kill -SEGV $$", "crashes (SIGSEGV)"), ("echo no >&2; false", "exit code 1: no"),
-    ("true", "writes 0 rows for 4 points"), ("head -3", "writes 2 rows for 4 points"), ("cat", "names none of the entries v,"),
-    ("sed 's/x,y/v,v/'", "writes two columns 'v'"), ("sed 's/x,y/q r,2 s/'", "begins with 'q r', which is no number and no name"),
-    ("sed 's/x,y/v,q/; s/^[12]/a/'", "writes 'a."), ("sed 's/x,y/v/'", "a row of 2 fields under a header of 1"),
-    ("printf '{\"v\": 1}\\n%.0s' 1 2 3 4", "begins with '{\"v\": 1}'"), ("sed 's/.*/1,2,3,4,5/; 1d'", "returns 5 numbers"),
-    ("head -c 3000 /dev/urandom | tr '\\n' a", ""), ("head -c 200000 /dev/zero | tr '\\0' a", "writes no table of CSV")])
-def test_what_a_command_does_wrong_is_a_finding(what, said):
-    tally = held(what).tally
-    assert tally.verdict == "FAIL" and any(said in f.message for f in tally.findings), tally
-
-
-def test_a_hang_and_a_flood_end(tmp_path, monkeypatch):
-    (tmp_path / "m.py").write_text("import time\ndef f(x, y):\n    if x > 1.5: time.sleep(100)\n    return 1, 2\n")
-    started = time.monotonic()
-    for what in (f"{tmp_path / 'm.py'}:f", "sleep 100 & sleep 100"):
-        assert "gives no answer within 0.7 s" in held(what, seconds=0.7).tally.findings[-1].message
-    monkeypatch.setattr("adcli.check.foreign.MOST_BYTES", 1 << 20)
-    assert "writes more than 1 MiB" in held("yes").tally.findings[0].message
-    assert time.monotonic() - started < 60
-
-
-def test_an_interrupt_ends_what_was_started_too(tmp_path):
-    (tmp_path / "m.py").write_text("import os, time\ndef f(x, y):\n"
-                                   "    with open('pid', 'w') as file: print(os.getpid(), file=file)\n    time.sleep(100)\n")
-    run = subprocess.Popen([sys.executable, "-m", "adcli", "check", "-e", TEXT, "--against", "m.py:f"], cwd=tmp_path,
-                           stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    pid = eventually(lambda: int((tmp_path / "pid").read_text().rstrip("\n")))
-    run.send_signal(signal.SIGINT)
-    assert run.wait(30) == 130 and eventually(lambda: not running(pid) or None)
-
-
-def eventually(look, seconds=60.0):
-    """What a look gives once it gives something."""
-    for _ in range(int(seconds / 0.05)):
-        with contextlib.suppress(OSError, ValueError):
-            if (found := look()) is not None:
-                return found
-        time.sleep(0.05)
-    raise AssertionError("never")
-
-
-def running(pid):
-    """Whether there is a process that has not ended."""
-    try:
-        return "State:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
 # ---------------------------------------------------------------- the command line
 
 def test_the_report_names_the_point_the_numbers_the_units_and_the_place(tmp_path):
@@ -489,67 +328,3 @@ def test_what_cannot_be_called_is_a_mistake_of_the_command_line(what, more, said
     (tmp_path / "text.so").write_text("text\n")
     ended = adcli("check", "-e", TEXT, "--samples", 1, *(["--against", what] if what is not None else []), *more)
     assert (ended.code, ended.out) == (2, "") and said in ended.err and (help or "") in ended.err, ended
-
-
-# ---------------------------------------------------------------- what the numbers are
-
-def test_numbers_are_known_by_how_many_there_are():
-    two = Returned(parse("u = x*y\nv = x + y"), ["x", "y"], None)
-    assert [two.by_count(n) and len(two.by_count(n)) for n in (2, 4, 6, 8, 12, 14, 5)] == [2, 4, 6, 8, 12, 14, None]
-    assert two.by_count(4) == [("u", ("x",)), ("u", ("y",)), ("v", ("x",)), ("v", ("y",))]
-    assert two.by_name(["v", "dv_dy", "d2u_dy_dx", "q"]) == {0: ("v", ()), 1: ("v", ("y",)), 2: ("u", ("y", "x"))}
-    half_of_it = Returned(parse("v = x*y"), ["x", "y"], "hessian")
-    assert half_of_it.by_count(3) == [("v", ("x", "x")), ("v", ("x", "y")), ("v", ("y", "y"))] and half_of_it.by_count(2) is None
-    one = parse("v = x**2")
-    with pytest.raises(AdError, match="1 number can be the value, the gradient or the hessian"):
-        Returned(one, ["x"], None).by_count(1)
-    assert Returned(one, ["x"], "gradient").by_count(1) == [("v", ("x",))]
-
-
-def test_zeros_by_construction_may_be_left_out():
-    names = [f"x{i}" for i in range(12)]
-    program = parse("v = " + " + ".join(f"{x}**2" for x in names))
-    ours = [(r.of or r.name, r.wrt) for r in hessian(program).results]
-    assert len(ours) == 1 + 12 + 12 and Returned(program, names, None).by_count(len(ours)) == ours
-
-
-def test_the_caller_reads_what_functions_return():
-    assert caller.record((1, [2.5, (3,)])) == {"numbers": [1.0, 2.5, 3.0]}
-    assert caller.record({"v": 2, "dv_dx": [3]}) == {"names": ["v", "dv_dx"], "numbers": [2.0, 3.0]}
-    for wrong in (None, "1", b"1", True, 1j, {1, 2}, [[None]]):
-        with pytest.raises(caller.Wrong):
-            caller.record(wrong)
-    assert caller.arguments(lambda p: p, "f", ["x", "y"]) is None and caller.arguments(lambda *a: a, "f", ["x", "y"]) is None
-    assert caller.arguments(lambda y, x, scale=1: y, "f", ["x", "y"]) == {"y": "y", "x": "x"}
-    assert caller.arguments(lambda x=0, y=2: y, "f", ["x", "y"]) == caller.arguments(lambda x, y=2: y, "f", ["x", "y"])
-    assert caller.arguments(lambda x, y=2: y, "f", ["x", "y"]) == {"x": "x", "y": "y"}
-    assert caller.arguments(lambda x, tolerance=2: x, "f", ["x", "y"]) is None
-    assert caller.arguments(lambda x, lambda_: x, "f", ["lambda", "x"]) == {"x": "x", "lambda_": "lambda"}
-    assert caller.arguments(lambda *, x: x, "f", ["x", "y"]) == {"x": "x"}
-    with pytest.raises(caller.Unusable):
-        caller.arguments(lambda a, b: a, "f", ["x", "y"])
-    assert math.sin(caller.array([0.5])) == math.sin(0.5) and list(caller.array([1, 2])) == [1.0, 2.0]
-    assert json.loads(json.dumps(caller.python_function(lambda x, y: x/y, "f", ["x", "y"])([1.0, 4.0]))) == {"numbers": [0.25]}
-
-
-# ---------------------------------------------------------------- which part it is
-
-def test_a_contribution_is_what_runs_through_an_argument():
-    program, at = parse("v = x*sin(x) + 3*y*x"), {"x": 0.7, "y": 2.0}
-    total, parts = contributions(program, program.results[0].atom, "x", at)
-    named = {(e.op.name, i): c for (e, i), c in parts.items()}
-    assert total == pytest.approx(math.sin(0.7) + 0.7*math.cos(0.7) + 6, rel=1e-15)
-    assert named["sin", 0] == pytest.approx(0.7*math.cos(0.7), rel=1e-15) and named["add", 1] == pytest.approx(6, rel=1e-15)
-    assert named["add", 0] + named["add", 1] == pytest.approx(total, rel=1e-15)
-
-
-def test_a_part_explains_a_difference_at_every_point_or_not_at_all():
-    def cases(*differences):
-        return [Difference({}, d, 1e-15) for d in differences]
-    assert explains([1.0, 2.0, 5.0], cases(-2.0, -4.0, -10.0)) == -1 and explains([1.0, 2.0], cases(-1.0, -2.0)) == 0
-    assert explains([1.0, 2.0, 5.0], cases(-2.0, -4.0, -10.1)) is None and explains([0.0, 2.0], cases(-1.0, -2.0)) is None
-    assert explains([1.0, 2.0, 4.0], cases(0.3, 0.6, 1.2)) == pytest.approx(1.3)
-    assert explains([1.0, 1.0, 1.0], cases(0.3, 0.3, 0.3)) is None, "a constant explains any constant"
-    assert [told(f) for f in (-1.0, 0.0, 2.0, 0.5, 3.0, 1/3, math.pi, 1 + 2**-30, 3.14159/math.pi)] == [
-        "has the wrong sign", "is missing", "counts twice", "counts half", "counts 3 times", "counts 1/3 times",
-        "counts 3.14159 times", "is too large by 9.3e-10 of itself", "is too small by 8.4e-07 of itself"]
