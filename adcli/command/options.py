@@ -127,7 +127,7 @@ class ResultOptions(Options):
     tangent: str | None = None
     cotangent: str | None = None
     scaled: bool = False
-    data: str | None = None
+    data: tuple[str, ...] = ()
     input_format: str | None = None
     delimiter: str | None = None
     decimal: str = "."
@@ -289,14 +289,14 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
               " repeatable.",
-        "data": "A table, or - for standard input: CSV, TSV, JSON, Parquet; --at fixes inputs. Piped rows need no --data if an"
-                " input has no default.",
+        "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', or - for standard input;"
+                " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
         "jobs": "Threads for rows (default: all).",
         **(helps or {}),
     }
     every = {
         "at": option(WHERE, "--at", "at", multiple=True, metavar="POINT", help=said["at"]),
-        "data": option(WHERE, "--data", metavar="ROWS", help=said["data"]),
+        "data": option(WHERE, "--data", multiple=True, metavar="ROWS", help=said["data"]),
         "input_format": option(WHERE, "--input-format", type=OneOf("format", ("csv", "tsv", "ndjson", "json", "parquet")),
                                help="Format of the table (default: by suffix, then by content)."),
         "delimiter": option(WHERE, "--delimiter", metavar="C", help="Character between fields, such as ';' or '|'."),

@@ -35,7 +35,7 @@ from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
 from adcli.propagate.given import given_points, moments, require_degrees, uncertain, with_files
 from adcli.rows.sample_columns import opened
-from adcli.rows.stream import source, stream
+from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
@@ -104,7 +104,8 @@ class PropagateOptions(ResultOptions):
 @result_options(ROW.formats, without=("digits", "enclose"), helps={
     "at": "x=2±0.1,y=5±2%,z=1 (+- works for ±); x=2.0(1); x=2±0.1~rect for a distribution; x=@values.csv:column; exact inputs"
           " also z=0:1:11 for a range or @points.json; repeatable.",
-    "data": "A table with columns x and u_x, or - for standard input: CSV, TSV, NDJSON, Parquet. Piped rows need no --data.",
+    "data": "A table with columns x and u_x: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', or - for"
+            " standard input; repeatable. Piped rows need no --data.",
     "jobs": "Threads for rows and samples (default: all)."})
 @takes(PropagateOptions)
 def command(options: PropagateOptions) -> int:
@@ -113,7 +114,7 @@ def command(options: PropagateOptions) -> int:
         if ":" in name:
             raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
     told = coefficients(options.correlation)
-    if not options.at or (options.data is not None and not options.emit):
+    if not options.at or (options.data and not options.emit):
         options.refuse(AT_POINTS, "needs points (--at POINT)")
         if options.form in TABLE_FORMATS:
             options.refuse(["form"], f"{options.form} needs points (--at POINT)")
@@ -164,11 +165,11 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
         emit(task, options)
         return 0
     options.refuse_emit_options()
-    table = source(task, options)
-    if table is None:
+    found = tables(task, options)
+    if not found:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"
                                                " --data FILE or piped in; or --emit text for the program itself")
-    return stream(task, table, options, watch)
+    return stream(task, found, options, watch)
 
 
 # ---------------------------------------------------------------- points

@@ -33,8 +33,8 @@ Columns = Sequence[Sequence[float]]
 class RowFormat:
     """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with results and status words.
 
-    `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind csv. `keeps`: rows keep their bytes;
-    `only`: they are left out; `new` are the names that are appended.
+    `form` is the word for it in --format. `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind
+    csv. `keeps`: rows keep their bytes; `only`: they are left out; `new` are the names that are appended.
     """
 
     def __init__(self, table: Table, options: ResultOptions, layout: Layout, texts: Texts, number: Number) -> None:
@@ -42,7 +42,7 @@ class RowFormat:
         self.layout, self.status, self.new = layout._replace(status=None), layout.status, layout.names
         self.names, self.only, dialect = self.layout.names, options.only, table.dialect
         own = {"ndjson": "json"}.get(table.kind, table.kind)
-        form = options.form if options.form_known else own
+        self.form = form = options.form if options.form_known else own
         self.kind = {"json": "ndjson", "text": "text", "parquet": "parquet"}.get(form, "delimited")
         self.separator = SEPARATORS["csv"] if form == "parquet" else SEPARATORS["tsv"] if form == "tsv" else \
             (dialect.separator if own == "csv" else None) or dialect.other
@@ -56,7 +56,12 @@ class RowFormat:
     @property
     def closed(self) -> bool:
         """Whether the members of the first object are the columns that all have."""
-        return self.table.separator is None and self.kind in ("delimited", "parquet") and not self.only
+        return self.table.separator is None and self.tabular
+
+    @property
+    def tabular(self) -> bool:
+        """Whether all rows are written with the same columns."""
+        return self.kind in ("delimited", "parquet") and not self.only
 
     def header(self) -> bytes:
         """The first line, where the format has one."""
@@ -69,8 +74,7 @@ class RowFormat:
     def _old_header(self) -> list[bytes]:
         table = self.table
         if table.header is None:
-            names = table.names or [p.name for p in table.inputs]   # no object ever came
-            return [self.quoted(name.encode("utf-8", "replace")) for name in names]
+            return [self.quoted(name.encode("utf-8", "replace")) for name in table.names]
         if self.keeps and not table.dialect.renamed:
             return [table.header]
         fields = [f.strip(b" \t") for f in table.fields(table.header)]

@@ -80,9 +80,22 @@ class Table:
         return False
 
     def take_object(self, text: bytes) -> None:
-        """Take the members of the first object as the columns that all rows have."""
-        self._take_names(list(renamed(members(text), self.dialect)), placed=False)
+        """Take the members of the first object, by their new names, as the columns that all rows have."""
+        self.take_columns(list(renamed(members(text), self.dialect)))
+
+    def take_columns(self, names: list[str]) -> None:
+        """Take these columns as those that all rows have."""
+        self._take_names(names, placed=False)
         self.closed, self.known = True, frozenset(self.names)
+
+    def compare(self, wanted: list[str], other: str) -> None:
+        """Fault where the columns are not those of another table."""
+        if self.names == wanted:
+            return
+        missing, new = [n for n in wanted if n not in self.names], [n for n in self.names if n not in wanted]
+        reason = f"no column '{missing[0]}', which {other} has" if missing else \
+            f"column '{new[0]}', which {other} does not have" if new else f"the columns have another order than in {other}"
+        raise Fault(reason, "write the results alone, --only, or --format json")
 
     def _word(self, field: bytes) -> str:
         try:
@@ -96,7 +109,7 @@ class Table:
         for old in self.dialect.renamed if placed else ():
             if old not in found:
                 raise Fault(f"no column '{old}', which --rename names", nearest(old, found) or self._columns(found))
-        self.names = [self.dialect.renamed.get(name, name) for name in found]
+        self.names = [self.dialect.renamed.get(name, name) for name in found] if placed else found
         for name, count in Counter(self.names).items():
             if count > 1 and (self.utf8 or name in self.dialect.renamed.values()):
                 raise Fault(f"column '{name}' occurs {count} times")

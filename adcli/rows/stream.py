@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from itertools import chain
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import BinaryIO
 
 from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
@@ -26,27 +25,27 @@ from adcli.output.progress import Progress
 from adcli.output.replacing import created
 from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
 from adcli.output.suffixes import ARRAYS
-from adcli.rows.blocks import Work, parquet_tables
-from adcli.rows.dialect import dialect
-from adcli.rows.rows import Table, members
-from adcli.rows.tables import BadTable, Input, blocks, json_items, kind_of, without_mark
+from adcli.rows.blocks import Done, parquet_tables
+from adcli.rows.reading import Reading
+from adcli.rows.sources import Location, locations
+from adcli.rows.tables import BadTable, Input
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
 
-def source(task: Task, options: ResultOptions) -> Input | None:
-    """The table that --data names, or piped standard input; None where nothing is piped.
+def tables(task: Task, options: ResultOptions) -> list[Location]:
+    """The tables that --data names, or piped standard input; none where nothing is piped.
 
     Standard input counts as piped if it is a pipe, a socket or a file, and has something in it: a terminal or /dev/null (as
     in a cron job) is not asked for rows.
     """
-    if options.data is not None:
+    if options.data:
         refuse(task, options)
-        return Input(options.data)
+        return locations(options.data, (lambda _: None) if options.quiet else say)
     if options.program == "-" or not piped():
-        return None
+        return []
     found = Input("-")
-    return found if found.head else None
+    return [Location("-", held=found)] if found.head else []
 
 
 def piped() -> bool:
@@ -60,24 +59,22 @@ def piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def stream(task: Task, table: Input, options: ResultOptions, watch: Watch) -> int:
-    """Write the results for the rows of a table; returns the exit code."""
+def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> int:
+    """Write the results for the rows of tables, one after the other; returns the exit code."""
     refuse(task, options)
+    run = None
     try:
-        run = TableRun(task, table, options, watch)
-    except BadTable as fault:
-        say(fault)
-        return 5
-    try:
+        run = TableRun(task, found, options, watch)
         with packed_destination(options.output) as out:
             run.write(out)
     except BadTable as fault:
-        run.progress.clear()
+        if run:
+            run.progress.clear()
         say(fault)
         return 5
     finally:
-        run.progress.clear()
-        table.close()
+        if run:
+            run.close()
     return watch.conclude(options.strict)
 
 
@@ -129,47 +126,35 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
 
 
 class TableRun:
-    """One table on its way through a program."""
+    """Tables on their way through a program, as one."""
 
-    def __init__(self, task: Task, source: Input, options: ResultOptions, watch: Watch) -> None:
-        self.task, self.source, self.options, self.watch = task, source, options, watch
-        self.progress = Progress(source.size, shown=not options.quiet and not sys.stdout.isatty())
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
+        self.task, self.locations, self.watch = task, found, watch
+        sizes = [location.size for location in found]
+        size = None if None in sizes else sum(filter(None, sizes))
+        self.progress = Progress(size, shown=not options.quiet and not sys.stdout.isatty())
         self.policy = options.on_error
-        self.rows = self.bad = self.rough = 0
-        self.first: tuple[int, Row] | None = None
+        self.rows = self.bad = self.rough = self.taken = 0
+        self.rough_row: tuple[Reading, int, Row] | None = None
         self.beyond: set[str] = set()
-        self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
-        self.line, self.place = int(not self.parquet), f"{source.name}:"
-        self.pieces: Iterator[bytes | None] = iter(())
-        known = fixed(task, options)
-        self.table = Table(dialect(self._kind(), options, self.parquet), [p for p in task.free if p.name not in known], known)
-        if self.parquet:
-            self.pieces = self._parquet()
-        self.work = Work(task, self.table, options, known)
+        self.known = fixed(task, options)
+        self.first = self.reading = Reading(task, found[0], options, self.known)
+        self.form = self.first.work.form
+        self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are
+        self.types = self.first.types() if self.form.kind == "parquet" else {}
 
-    def _parquet(self) -> Iterator[bytes | None]:
-        if self.source.path == "-":
-            raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
-        assert self.table.separator is not None
-        return iter(parquet_tables(f"{self.source.name}: Parquet").parquet(self.source.path, self.table.separator.decode()))
+    @property
+    def name(self) -> str:
+        """What messages about all tables call them."""
+        return self.first.source.name if len(self.locations) == 1 else f"{len(self.locations)} tables"
 
-    def _kind(self) -> str:
-        """The kind of the rows. What unpacked text starts with can tell another one than the packed bytes did; JSON that is not
-        written in lines is put into lines."""
-        if self.parquet:
-            return "csv"
-        pieces = without_mark(self.source.pieces(), self.source.name)
-        start = next((p for p in pieces if p), b"")
-        self.pieces = _after(start, pieces)
-        kind = kind_of(self.source.path, self.options.input_format, start)
-        if kind != "json":
-            return kind
-        self.place, self.pieces = f"{self.source.name}: item ", json_items(self.pieces, self.source.name)
-        return "ndjson"
+    def close(self) -> None:
+        self.progress.clear()
+        self.reading.close()
 
     def write(self, out: BinaryIO) -> None:
         """Everything, in order."""
-        if self.work.form.kind != "parquet":
+        if self.form.kind != "parquet":
             self._write(lambda data: write_rows(out, data))
             return
         tables = parquet_tables("Parquet")
@@ -177,76 +162,59 @@ class TableRun:
             path = os.path.join(folder, "rows.csv")
             with created(path, shown) as rows:
                 self._write(rows.write)
-            tables.write_parquet(path, shown, out, self.work.form, tables.parquet_types(self.source.path) if self.parquet else {})
+            tables.write_parquet(path, shown, out, self.form, self.types)
 
     def _write(self, put: Callable[[bytes], object]) -> None:
-        found = blocks(self.pieces, self.table.separator, self.source.name, self.work.block)
-        if self.table.separator is not None:
-            found = self._first_row(found)
-        elif self.work.form.closed:
-            found = self._first_object(found)
-        if head := self.work.form.header():
+        begun = self.first.blocks()
+        if head := self.form.header():
             put(head)
-        for done in overlapped(self.work, found, threads(self.options.jobs)):
-            if self.work.form.kind == "text" and self.rows and done.data:
+        for reading, done in overlapped(worked, self._blocks(begun), threads(self.options.jobs)):
+            if self.form.kind == "text" and self.rows and done.data:
                 done.data = b"\n" + done.data
             if done.data:
                 put(done.data)
             self.rows += done.rows
             self.rough += done.rough
-            if self.first is None and done.first is not None:
+            reading.rows += done.rows
+            if self.rough_row is None and done.first is not None:
                 line, row = done.first
-                self.first = self.line + line, row
+                self.rough_row = reading, reading.line + line, row
             self._remark(done.outside)
             for line, fault in done.faults:
-                self._tell(self.line + line, fault)
-            self.line += done.lines
-            self.progress.update(self.rows, self.source.taken)
+                self._tell(reading, reading.line + line, fault)
+            reading.line += done.lines
+            self.progress.update(self.rows, self.taken + self.reading.source.taken)
         self._sum_up()
 
-    def _first_row(self, found: Iterator[bytes | None]) -> Iterator[bytes | None]:
-        """Find the columns in the first row that is not blank; the blocks of the rows that are left."""
-        for block in filter(None, found):
-            for text, line in self.table.split(block):
-                try:
-                    header = self.table.take_first(text)
-                except Fault as fault:
-                    raise BadTable(f"{self.source.name}:{self.line + line}: {fault.reason}", fault.help) from None
-                return _after(self._rest(block, line) if header else block, found)
-            self.line += block.count(b"\n")
-        raise BadTable(f"{self.source.name}:1: the table is empty" + ": no header" * (self.table.dialect.columns is None))
+    def _blocks(self, begun: Iterator[bytes | None]) -> Iterator[tuple[Reading, bytes] | None]:
+        """The blocks of all tables, each with its table; the first one has been `begun`. One table is open at a time, and what
+        was read before a fault goes its way first."""
+        try:
+            for location in (None, *self.locations[1:]):
+                if location is not None:
+                    begun = self._next(location)
+                for block in begun:
+                    yield None if block is None else (self.reading, block)
+                self.reading.close()
+        except (AdError, BadTable, OSError):
+            yield None
+            raise
 
-    def _first_object(self, found: Iterator[bytes | None]) -> Iterator[bytes | None]:
-        """Find the columns in the first row that is an object; all blocks."""
-        seen = []
-        for block in found:
-            seen.append(block)
-            for text, line in self.table.split(block or b""):
-                with suppress(Fault):
-                    members(text)
-                    try:
-                        self.table.take_object(text)
-                    except Fault as fault:
-                        raise BadTable(f"{self.place}{self.line + line}: {fault.reason}", fault.help) from None
-                    return chain(seen, found)
-        return iter(seen)
+    def _next(self, location: Location) -> Iterator[bytes | None]:
+        """Go on to another table; its blocks."""
+        self.taken += self.reading.source.taken
+        self.reading = Reading(self.task, location, self.options, self.known)
+        if self.types:
+            there = self.reading.types()
+            self.types = {name: kind for name, kind in self.types.items() if there.get(name) == kind}
+        return self.reading.blocks(self.first)
 
-    def _rest(self, block: bytes, line: int) -> bytes:
-        """The block after the header, which stands at this line."""
-        assert self.table.header is not None
-        start = 0
-        for _ in range(line):
-            start = block.index(b"\n", start) + 1
-        end = block.index(b"\n", start + len(self.table.header)) + 1
-        self.line += block.count(b"\n", 0, end)
-        return block[end:]
-
-    def _tell(self, line: int, fault: Fault) -> None:
+    def _tell(self, reading: Reading, line: int, fault: Fault) -> None:
         """What a bad row means: the end, or a message and a count."""
-        message = f"{self.place}{line}: {fault.reason}"
+        message = f"{reading.place}{line}: {fault.reason}"
         if self.policy == "stop":
             help = f"\nhelp: {fault.help}" if fault.help else ""
-            raise BadTable(f"{message}{help}\n{self.source.name}: 1 bad row, after {plural(self.rows, 'good row')};"
+            raise BadTable(f"{message}{help}\n{reading.source.name}: 1 bad row, after {plural(reading.rows, 'good row')};"
                            " --on-error skip or mark continues")
         self.bad += 1
         if self.bad <= Watch.MOST and self.watch.loud:
@@ -263,22 +231,22 @@ class TableRun:
     def _sum_up(self) -> None:
         """Say how many rows were bad and, where --strict asks, which was the first that is not smooth or not finite, and why."""
         self.watch.failed |= self.rough > 0
-        if self.first is not None and self.watch.loud:
+        if self.rough_row is not None and self.watch.loud:
             self.progress.clear()
-            line, row = self.first
+            reading, line, row = self.rough_row
             which = f"1 of {plural(self.rows, 'row')}"
             if self.rough > 1:
                 which = f"the first of {self.rough} such rows of {self.rows}"
-            self.watch.say(f"{self.place}{line}: not smooth or not finite, {which}")
+            self.watch.say(f"{reading.place}{line}: not smooth or not finite, {which}")
             self.watch.say(self.watch.explained(row))
         if self.bad and self.watch.loud:
             self.progress.clear()
             total = self.rows + (self.bad if self.policy == "skip" else 0)
             how = "skipped" if self.policy == "skip" else "marked"
-            self.watch.say(f"{self.source.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
+            self.watch.say(f"{self.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
 
 
-def _after(one: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    if one:
-        yield one
-    yield from rest
+def worked(item: tuple[Reading, bytes]) -> tuple[Reading, Done]:
+    """A block that has been worked on, and its table."""
+    reading, block = item
+    return reading, reading.work(block)

@@ -56,7 +56,7 @@ class Input:
     who reads standard input `reader`."""
 
     def __init__(self, path: str, reader: str = "--data") -> None:
-        self.name = "<stdin>" if path == "-" else one_line(path)
+        self.name = named(path)
         self.path, self.taken = path, 0
         self.file: BinaryIO = unbuffered_input(reader) if path == "-" else NamedFile(path, "r", path)
         self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
@@ -152,15 +152,21 @@ def unzstd(pieces: Pieces, name: str) -> Pieces:
         raise AdError(f"{name}: the zstd data ends too early")
 
 
-def kind_of(path: str, asked: str | None, start: bytes) -> str:
-    """csv, tsv, ndjson, json or parquet: as asked for, by the suffix, or by what the text starts with."""
-    if asked:
-        return asked
+def named(path: str) -> str:
+    """What messages call a table."""
+    return "<stdin>" if path == "-" else one_line(path)
+
+
+def kind_by_name(path: str) -> str | None:
+    """csv, tsv, ndjson, json or parquet by the suffix, before which that of packing stands."""
     stem, suffix = os.path.splitext(path.lower())
-    if suffix in PACKED:
-        suffix = os.path.splitext(stem)[1]
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
+    return SUFFIXES.get(os.path.splitext(stem)[1] if suffix in PACKED else suffix)
+
+
+def kind_of(path: str, asked: str | None, start: bytes) -> str:
+    """The same: as asked for, by the suffix, or by what the text starts with."""
+    if found := asked or kind_by_name(path):
+        return found
     if start.startswith(b"PAR1"):
         return "parquet"
     text = start.removeprefix(MARK).lstrip()

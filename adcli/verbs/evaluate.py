@@ -83,10 +83,10 @@ def carry_out(task: Task, options: ResultOptions) -> int:
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)
-    if options.data is not None or (not task.signature.tensors and not options.at and any(p.default is None for p in task.free)):
-        from adcli.rows.stream import source, stream
-        if table := source(task, options):
-            return stream(task, table, options, watch)
+    if options.data or (not task.signature.tensors and not options.at and any(p.default is None for p in task.free)):
+        from adcli.rows.stream import stream, tables
+        if found := tables(task, options):
+            return stream(task, found, options, watch)
     if options.digits and not task.signature.tensors:
         from adcli.answers.digits import with_digits
         return with_digits(task, options, watch)
