@@ -13,7 +13,7 @@ from adcli.rows.blocks import Work, parquet_tables
 from adcli.rows.dialect import dialect
 from adcli.rows.rows import Table, members
 from adcli.rows.sources import Location
-from adcli.rows.tables import BadTable, blocks, json_items, kind_of, without_mark
+from adcli.rows.tables import BadTable, blocks, flushed, json_items, kind_of, without_mark
 from adcli.task.tasks import Task
 
 
@@ -40,7 +40,8 @@ class Reading:
         if self.source.path == "-":
             raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
         assert self.table.separator is not None
-        return iter(parquet_tables(f"{self.source.name}: Parquet").parquet(self.source.path, self.table.separator.decode()))
+        tables = parquet_tables(f"{self.source.name}: Parquet")
+        return iter(tables.parquet(self.source.path, self.table.separator.decode(), self.source.told))
 
     def types(self) -> Mapping[str, Any]:
         """The types of the columns, as far as the table has any."""
@@ -64,7 +65,7 @@ class Reading:
     def blocks(self, first: Reading | None = None) -> Iterator[bytes | None]:
         """The rows behind the header, from which on the columns are known. Where they are written, they are those of the `first`
         table. BadTable where they are not."""
-        found = blocks(self.pieces, self.table.separator, self.source.name, self.work.block)
+        found = blocks(flushed(self.pieces), self.table.separator, self.source.name, self.work.block)
         if self.table.separator is not None:
             found = self._first_row(found, first if self.work.form.tabular else None)
         elif self.work.form.closed and first:

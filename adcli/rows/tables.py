@@ -74,6 +74,10 @@ class Input:
         if self.path != "-":
             self.file.close()
 
+    def told(self, share: float) -> None:
+        """So much has been read by somebody else."""
+        self.taken = round(share * (self.size or 0))
+
     def pieces(self) -> Pieces:
         """The contents, unpacked."""
         if self.head.startswith(b"\x1f\x8b"):
@@ -204,6 +208,15 @@ def end_of_rows(text: bytes, separator: bytes | None) -> int:
     return whole.end() if whole else 0
 
 
+def flushed(pieces: Pieces) -> Pieces:
+    """The same: what has been read before a fault goes its way first."""
+    try:
+        yield from pieces
+    except (AdError, BadTable, OSError):
+        yield None
+        raise
+
+
 def blocks(pieces: Pieces, separator: bytes | None, name: str, most: int = PIECE) -> Iterator[bytes | None]:
     """Blocks of whole rows, each ending in LF, of `most` bytes or a row; None where the input has to be waited for. The last
     row may lack its line end."""
@@ -277,7 +290,6 @@ def json_items(pieces: Pieces, name: str) -> Pieces:
         lines, text = items.taken(text + decode(piece, not piece), last=not piece)
         yield "".join(lines).encode("utf-8", "surrogateescape")
         if items.fault:
-            yield None   # what was read goes its way first
             raise BadTable(f"{name}: item {items.count + 1}: not JSON: {items.fault}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -191,8 +191,8 @@ def json_float(x: float) -> str:
 
 # ---------------------------------------------------------------- Parquet
 
-def parquet(path: str, separator: str) -> Pieces:
-    """A Parquet file as the text of a CSV table."""
+def parquet(path: str, separator: str, told: Callable[[float], object] = lambda share: None) -> Pieces:
+    """A Parquet file as the text of a CSV table; how much of it has been read is `told`, as a share."""
     try:
         frame = pl.scan_parquet(path)
         schema = frame.collect_schema()
@@ -204,6 +204,7 @@ def parquet(path: str, separator: str) -> Pieces:
         yield pl.DataFrame(schema=schema).write_csv(separator=separator).encode()
         for start in range(0, rows, PARQUET_ROWS):
             yield frame.slice(start, PARQUET_ROWS).collect().write_csv(include_header=False, separator=separator).encode()
+            told(min(1.0, (start + PARQUET_ROWS) / rows))
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adcli.rows import tables
-from adcli.rows.tables import BadTable, Input, JsonItems, blocks, gunzip, json_items, kind_of, without_mark
+from adcli.rows.tables import BadTable, Input, JsonItems, blocks, flushed, gunzip, json_items, kind_of, without_mark
 
 TEXT = b'x,y\n1,"a\n\nb"\n' + b"".join(b"%d,%d\n" % (i, i * i) for i in range(60))
 PACKED = gzip.compress(TEXT)
@@ -222,7 +222,7 @@ def test_what_is_no_json(text, lines, said):
     """What was read goes its way first, and is waited for, before the fault is said."""
     found = []
     try:
-        for piece in json_items(iter([text.encode()]), "f"):
+        for piece in flushed(json_items(iter([text.encode()]), "f")):
             found.append(piece)
     except BadTable as fault:
         assert str(fault) == f"f: {said}"

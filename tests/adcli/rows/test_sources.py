@@ -1,9 +1,13 @@
 """Many tables as one: what --data names, in what order, and what is wrong where they do not fit each other."""
 from __future__ import annotations
 
+import gzip
 import os
 import pickle
 import random
+import resource
+import shutil
+import tempfile
 from datetime import date
 
 import polars as pl
@@ -178,3 +182,95 @@ def test_faults_name_their_table_and_its_line(tmp_path):
     ended = adcli("eval", "-e", "v = 1/(x-2)", "--data", tmp_path / "0.csv", "--data", tmp_path / "2.csv", "--strict")
     assert ended.code == 4
     assert ended.err.startswith(f"{tmp_path}/0.csv:3: not smooth or not finite, the first of 2 such rows of 4\n")
+
+
+# ---------------------------------------------------------------- what goes wrong on the way
+
+def doubled(path, *options):
+    return adcli("eval", "-e", "v = 2*x", "--data", path, *options)
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Three packed tables with a row each, but the second is as long as it is made."""
+    for i in range(3):
+        (tmp_path / f"{i}.csv.gz").write_bytes(gzip.compress(b"x\n%d\n" % i))
+    return tmp_path
+
+
+def test_a_table_that_ends_too_early_leaves_whole_rows_and_no_file(three):
+    """All rows before it, and of its own those that are there."""
+    rows = b"".join(b"%d\n" % i for i in range(400_000))
+    packed = gzip.compress(b"x\n" + rows)
+    (three / "1.csv.gz").write_bytes(packed[:-len(packed) // 3])
+    ended = doubled(three)
+    assert (ended.code, ended.err) == (2, f"adcli: error: {three}/1.csv.gz: the gzip data ends too early\n")
+    got = ended.out.splitlines()
+    assert 100_000 < len(got) < 400_000 and got == ["x,v", "0,0.0", *(f"{i},{2.0 * i}" for i in range(len(got) - 2))]
+    assert doubled(three, "-o", three / "out.csv").code == 2
+    assert sorted(p.name for p in three.iterdir()) == ["0.csv.gz", "1.csv.gz", "2.csv.gz"]
+
+
+FAULTS = [
+    # what becomes of the second table, the exit code, what is said
+    (lambda path: path.unlink(), 2, "No such file or directory"), (lambda path: path.write_bytes(b""), 5, "the table is empty"),
+    (lambda path: path.write_bytes(gzip.compress(b"y\n1\n")), 5, "no column 'x'"),
+    (lambda path: path.write_bytes(b"\x1f\x8b" + 50 * b"\0"), 2, "damaged gzip data"),
+    (lambda path: (path.unlink(), path.mkdir()), 2, "Is a directory")]
+
+
+@pytest.mark.parametrize(("harm", "code", "said"), FAULTS, ids=[f[2] for f in FAULTS])
+def test_a_table_that_spoils_after_it_was_found(harm, code, said, three, monkeypatch):
+    """Rows before it go out, and no file appears."""
+    found = locations([str(three)])
+    monkeypatch.setattr("adcli.rows.stream.locations", lambda *_: found)
+    harm(three / "1.csv.gz")
+    ended = doubled(three)
+    assert (ended.code, ended.out) == (code, "x,v\n0,0.0\n")
+    assert ended.err.startswith(f"{'adcli: error: ' * (code == 2)}{three}/1.csv.gz:") and said in ended.err
+    assert doubled(three, "-o", three / "out.csv").code == code
+    assert not (three / "out.csv").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root becomes somebody else")
+def test_what_may_not_be_read(three):
+    doubled(three / "0.csv.gz")   # compiled
+    with tempfile.TemporaryDirectory() as folder:   # that of the test is below one that only its owner may enter
+        os.chmod(folder, 0o755)
+        for name in ("0.csv.gz", "1.csv.gz"):
+            shutil.copy(three / name, folder)
+        os.chmod(f"{folder}/1.csv.gz", 0)
+        os.mkdir(f"{folder}/closed", 0)
+        try:
+            os.seteuid(65534)
+            ends = [doubled(f"{folder}/{name}").err for name in ("1.csv.gz", "?.csv.gz", "", "closed", "closed/*.csv")]
+        finally:
+            os.seteuid(0)
+    denied = [f"adcli: error: {folder}/{name}: Permission denied\n" for name in ("1.csv.gz", "1.csv.gz", "closed", "closed")]
+    assert ends == [*denied, f"adcli: error: no file matches '{folder}/closed/*.csv'\n"]
+
+
+def test_many_tables_need_one_open_file(tmp_path):
+    for i in range(300):
+        (tmp_path / f"{i}.csv").write_bytes(b"x\n%d\n" % i)
+    doubled(tmp_path / "0.csv")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 8, before[1]))
+        ended = doubled(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (ended.code, ended.out.splitlines()) == (0, ["x,v", *(f"{i},{2.0 * i}" for i in range(300))])
+
+
+def test_the_progress_is_over_all_bytes(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr("adcli.output.progress.Progress.update", lambda self, rows, taken: shown.append((rows, taken, self.size)))
+    monkeypatch.setattr("adcli.rows.tables.PIECE", 16)
+    monkeypatch.setattr("adcli.rows.tables_polars.PARQUET_ROWS", 2)
+    pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]}).write_parquet(tmp_path / "a.parquet")
+    for i in range(3):
+        (tmp_path / f"{i}.csv").write_bytes(b"x\n%d\n" % i)
+    succeeds("eval", "-e", "v = 2*x", "--data", tmp_path, "--jobs", "1")
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert shown[-1] == (7, size, size) and sorted(shown) == shown
