@@ -1,0 +1,331 @@
+"""Sums of the results of rows, exact until they are rounded once at the end: so order, blocks, threads, files and machines
+cannot matter.
+
+`Sums` is a state that can be merged with others, packed and unpacked: integers throughout. `SumWork` makes one of columns of
+inputs of a program of scalars, `ArraySums` of results that are arrays. Nothing here knows a table or a command line.
+"""
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from adcli.codegen.machine.kernel import Kernel, pointers
+from adcli.codegen.machine.memory import require_room
+from adcli.codegen.rows import exact_sums
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.names import Names
+from adcli.task.signature import Signature
+
+Key = tuple[str, ...]
+"""A group: the texts of its columns; () where there are no groups."""
+CHUNK = 1 << 14
+"""Rows that are computed into scratch columns before they are added: few enough for the processor's cache."""
+SCRATCH = 1 << 18
+"""Doubles of scratch columns, at most; programs with many results have shorter chunks."""
+RECORDS = 1 << 22
+"""Words of 64 bits that the limbs of all sums take, at most: rows of more groups are added in parts."""
+
+
+class ExactSum(NamedTuple):
+    """A sum of doubles, or of their products: `whole`·2^`exponent`, and how many terms were NaN, +inf and -inf."""
+
+    whole: int = 0
+    exponent: int = 0
+    nan: int = 0
+    up: int = 0
+    down: int = 0
+
+    @classmethod
+    def of(cls, whole: int, exponent: int, specials: tuple[int, int, int] = (0, 0, 0)) -> ExactSum:
+        """The same with an odd `whole`, which is short for most sums."""
+        zeros = (whole & -whole).bit_length() - 1
+        return cls(whole >> zeros, exponent + zeros, *specials) if whole else cls(0, 0, *specials)
+
+    @classmethod
+    def term(cls, x: float) -> ExactSum:
+        """A sum of one double."""
+        if not math.isfinite(x):
+            return cls(0, 0, int(x != x), int(x > 0), int(x < 0))
+        above, below = x.as_integer_ratio()
+        return cls.of(above, 1 - below.bit_length())
+
+    def __add__(self, other: ExactSum) -> ExactSum:  # type: ignore[override]  # a sum, not a longer tuple
+        base = min(self.exponent, other.exponent)
+        whole = (self.whole << self.exponent - base) + (other.whole << other.exponent - base)
+        return ExactSum.of(whole, base, (self.nan + other.nan, self.up + other.up, self.down + other.down))
+
+    @property
+    def finite(self) -> bool:
+        """Whether all terms were."""
+        return not (self.nan or self.up or self.down)
+
+    def over(self, other: ExactSum) -> float:
+        """The quotient of two sums, rounded once; NaN where the other one is zero."""
+        if not (self.finite and other.finite):
+            return self.special() / other.special()
+        if not other.whole:
+            return math.nan
+        up, down = max(0, self.exponent - other.exponent), max(0, other.exponent - self.exponent)
+        above, below = self.whole << up, other.whole << down
+        try:
+            return above / below
+        except OverflowError:
+            return math.inf if (above > 0) == (below > 0) else -math.inf
+
+    def rounded(self) -> float:
+        """The double next to the sum, the even one of two."""
+        return self.over(ONE)
+
+    def special(self) -> float:
+        """What IEEE 754 makes of terms that are not finite; 1.0 where all are."""
+        if self.nan or (self.up and self.down):
+            return math.nan
+        return math.inf if self.up else -math.inf if self.down else 1.0
+
+
+ONE = ExactSum(1)
+
+
+@dataclass(slots=True)
+class Group:
+    """The rows of one group: how many, how many of each status level, and their sums in the order of the names."""
+
+    rows: int
+    levels: list[int]
+    sums: list[ExactSum]
+
+    def merged(self, other: Group) -> Group:
+        return Group(self.rows + other.rows, [a + b for a, b in zip(self.levels, other.levels, strict=True)],
+                     [a + b for a, b in zip(self.sums, other.sums, strict=True)])
+
+
+@dataclass(slots=True)
+class Sums:
+    """Sums by `names`, for each group by its key, in the order in which the groups were first seen."""
+
+    names: tuple[str, ...]
+    groups: dict[Key, Group] = field(default_factory=dict)
+
+    def merge(self, other: Sums) -> None:
+        """Add the rows of others, which come after these."""
+        if self.names != other.names:
+            raise ValueError("sums of different things")
+        for key, group in other.groups.items():
+            here = self.groups.get(key)
+            self.groups[key] = here.merged(group) if here else group
+
+    @property
+    def rows(self) -> int:
+        return sum(group.rows for group in self.groups.values())
+
+    def group(self, key: Key = ()) -> Group:
+        """The sums of a group, of no rows where there is none."""
+        return self.groups.get(key) or Group(0, [0] * len(LEVELS), [ExactSum()] * len(self.names))
+
+    def values(self, key: Key = (), mean: bool = False, weights: str | None = None) -> list[float]:
+        """The sums of a group, or with `mean` its means, in the order of the names; each rounded once. `weights` names the sum of
+        the weights, where rows have one: it stays a sum."""
+        group = self.group(key)
+        if not mean:
+            return [s.rounded() for s in group.sums]
+        count = ExactSum(group.rows) if weights is None else group.sums[self.names.index(weights)]
+        return [s.rounded() if name == weights else s.over(count) for name, s in zip(self.names, group.sums, strict=True)]
+
+    def packed(self) -> dict[str, Any]:
+        """The same as what JSON has: integers that can be large are texts."""
+        return {"names": list(self.names),
+                "groups": [[list(key), g.rows, list(g.levels), [[f"{s.whole:x}", *s[1:]] for s in g.sums]]
+                           for key, g in self.groups.items()]}
+
+    @classmethod
+    def unpacked(cls, found: Mapping[str, Any]) -> Sums:
+        """What `packed` made."""
+        groups = {tuple(key): Group(rows, list(levels), [ExactSum(int(whole, 16), *rest) for whole, *rest in sums])
+                  for key, rows, levels, sums in found["groups"]}
+        return cls(tuple(found["names"]), groups)
+
+
+# ---------------------------------------------------------------- what is summed
+
+Product = tuple[int, ...]
+"""Factors of a term: positions of results; WEIGHT for the weight of the row."""
+WEIGHT = -1
+
+
+class Quantity(NamedTuple):
+    """A sum: its name, and the products that each row adds to it, all of as many factors."""
+
+    name: str
+    terms: tuple[Product, ...]
+
+    @property
+    def factors(self) -> int:
+        return len(self.terms[0])
+
+
+def quantities(signature: Signature, gauss_newton: bool = False, weights: str | None = None) -> tuple[Quantity, ...]:
+    """What is summed of the results of a derivative: each result; with `gauss_newton` also products of the outputs r and their
+    first derivatives J (rᵀr, Jᵀr, and JᵀJ on and above the diagonal); with weights, each times the weight of its row, and the
+    weights alone first, by a name given."""
+    scale: Product = () if weights is None else (WEIGHT,)
+    found = [] if weights is None else [Quantity(weights, (scale,))]
+    found += [Quantity(c.name, ((*scale, i),)) for i, c in enumerate(signature.results)]
+    if gauss_newton:
+        names = Names.among(signature.inputs, (*(c.name for c in signature.results), weights or "rows"))
+        found += [Quantity(names.fresh(name), tuple((*scale, *t) for t in terms)) for name, terms in _squares(signature) if terms]
+    return tuple(found)
+
+
+def _squares(signature: Signature) -> Iterable[tuple[str, list[Product]]]:
+    """The products of residuals and their derivatives by name; what is zero by construction has no term."""
+    outputs = {name: i for i, name in enumerate(signature.outputs)}
+    first = {(c.of, *c.wrt): i for i, c in enumerate(signature.results) if len(c.wrt) == 1}
+    yield "rtr", [(i, i) for i in outputs.values()]
+    for a in signature.wrt:
+        yield f"jtr_{a}", [(first[r, a], i) for r, i in outputs.items() if (r, a) in first]
+    for k, a in enumerate(signature.wrt):
+        for b in signature.wrt[k:]:
+            yield f"jtj_{a}_{b}", [(first[r, a], first[r, b]) for r in outputs if (r, a) in first and (r, b) in first]
+
+
+# ---------------------------------------------------------------- how it is summed
+
+class SumWork:
+    """From columns of inputs to Sums. `constant` are the inputs that have one value for all rows; `keep` says whether code may be
+    kept in the compile cache. Several threads may use one at once."""
+
+    def __init__(self, kernel: Kernel, signature: Signature, constant: Mapping[str, float], summed: Sequence[Quantity],
+                 keep: bool = True) -> None:
+        self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
+        self.names = tuple(q.name for q in summed)
+        self.chunk = max(kernel.lanes, min(CHUNK, SCRATCH // kernel.entry.outputs) // kernel.lanes * kernel.lanes)
+        self.constant = {name: array("d", [x]) * self.chunk for name, x in constant.items()}
+        self.zeros = array("i", [0]) * self.chunk
+        self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}
+
+    def add_columns(self, columns: Mapping[str, Any], rows: int, groups: tuple[Sequence[Key], Any] | None = None,
+                    weights: Any = None) -> Sums:
+        """The sums over rows. `columns` has the inputs by name, each a contiguous column of doubles (NumPy's, or array('d')), as
+        are the `weights`. `groups`: the keys of the groups, and for each row the position of its key, a contiguous column of
+        32-bit integers."""
+        keys, numbers = groups or ([()], None)
+        size = sum(exact_sums.record(q.factors) for q in self.summed)
+        if numbers is not None and len(keys) > 1 and rows > 1 and size * len(keys) > RECORDS:
+            return self._in_halves(columns, rows, keys, numbers, weights)
+        if rows > exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1):
+            return self._in_halves(columns, rows, keys, numbers, weights)
+        records = [exact_sums.records(q.factors, len(keys)) for q in self.summed]
+        levels = [[0] * len(LEVELS) for _ in keys]
+        self._run(columns, rows, numbers, weights, records, levels)
+        found = [[ExactSum.of(whole, exact_sums.UNIT * q.factors, specials) for whole, specials in
+                  exact_sums.taken(made, q.factors)] for q, made in zip(self.summed, records, strict=True)]
+        return Sums(self.names, {key: Group(sum(levels[k]), levels[k], [column[k] for column in found])
+                                 for k, key in enumerate(keys) if any(levels[k])})
+
+    def _in_halves(self, columns: Mapping[str, Any], rows: int, keys: Sequence[Key], numbers: Any, weights: Any) -> Sums:
+        """The same where all at once would take too much memory."""
+        total, half = Sums(self.names), rows // 2
+        for begin, end in ((0, half), (half, rows)):
+            here = None if numbers is None else _renumbered(keys, numbers[begin:end])
+            part = {name: column[begin:end] for name, column in columns.items()}
+            total.merge(self.add_columns(part, end - begin, here, None if weights is None else weights[begin:end]))
+        return total
+
+    def _run(self, columns: Mapping[str, Any], rows: int, numbers: Any, weights: Any, records: Sequence[array[int]],
+             levels: list[list[int]]) -> None:
+        kernel, lanes = self.kernel, self.kernel.lanes
+        names = [p.name for p in self.signature.inputs]
+        given = [(address(self.constant[n]), 0) if n in self.constant else (address(columns[n]), 8) for n in names]
+        scratch = [array("d", bytes(8 * self.chunk)) for _ in range(kernel.entry.outputs)]
+        into, work = [address(c) for c in scratch], kernel.workspace()
+        which = (address(self.zeros), 0) if numbers is None else (address(numbers), 4)
+        weight = 0 if weights is None else address(weights)
+        for begin in range(0, rows, self.chunk):
+            count = min(self.chunk, rows - begin)
+            whole = count - count % lanes
+            kernel(pointers([at + step * begin for at, step in given]), pointers(into), 0, whole, work)
+            if whole < count:
+                rest = [self.constant[n][:1] if n in self.constant else
+                        array("d", memoryview(columns[n])[begin + whole:begin + count].tolist()) for n in names]
+                padded = [c + c[-1:] * (lanes - len(c)) for c in rest]
+                kernel(pointers([address(c) for c in padded]), pointers([at + 8 * whole for at in into]), 0, lanes, work)
+            factors = {WEIGHT: weight + 8 * begin, **dict(enumerate(into))}
+            for q, made in zip(self.summed, records, strict=True):
+                for term in q.terms:
+                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[0] + which[1] * begin]),
+                                           pointers([address(made)]), 0, count)
+            count_levels(scratch[-1], count, None if numbers is None else memoryview(numbers)[begin:begin + count], levels)
+
+
+class ArraySums:
+    """Sums of results that are arrays (or numbers), element by element: `shapes` has the shape of each result by its name. In the
+    Sums every element has a sum of its own, in row-major order, the weights (where there are some) first."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], weights: str | None = None, keep: bool = True) -> None:
+        self.sizes = [math.prod(shape) for shape in shapes.values()]
+        self.factors = 1 if weights is None else 2
+        self.names = (*([] if weights is None else [weights]),
+                      *(name for name, size in zip(shapes, self.sizes, strict=True) for _ in range(size)))
+        self.numbers = array("i", range(max(self.sizes, default=0)))
+        self.add = exact_sums.adder(self.factors, keep)
+        self.records: dict[Key, list[array[int]]] = {}
+        self.levels: dict[Key, list[int]] = {}
+        self.weights: dict[Key, ExactSum] = {}
+
+    def add_arrays(self, results: Sequence[Any], level: int, key: Key = (), weight: float | None = None) -> None:
+        """Add the results of one row: arrays of doubles, or floats."""
+        import numpy as np
+        if key not in self.records:
+            size = 8 * exact_sums.record(self.factors) * sum(self.sizes)
+            require_room("the exact sum of these results", size * (1 + len(self.records)), "name the results to add with --of")
+            self.records[key] = [exact_sums.records(self.factors, n) for n in self.sizes]
+            self.levels[key], self.weights[key] = [0] * len(LEVELS), ExactSum()
+        self.levels[key][level] += 1
+        scale = None
+        if weight is not None:
+            self.weights[key] += ExactSum.term(weight)
+            scale = array("d", [weight]) * len(self.numbers)
+        for x, size, made in zip(results, self.sizes, self.records[key], strict=True):
+            column = np.ascontiguousarray(x, dtype=np.float64)
+            factors = [column.ctypes.data] if scale is None else [address(scale), column.ctypes.data]
+            self.add(pointers([*factors, address(self.numbers)]), pointers([address(made)]), 0, size)
+
+    def sums(self) -> Sums:
+        """The sums of all rows so far."""
+        found = Sums(self.names)
+        for key, records in self.records.items():
+            each = [ExactSum.of(whole, exact_sums.UNIT * self.factors, specials)
+                    for made in records for whole, specials in exact_sums.taken(made, self.factors)]
+            weights = [self.weights[key]] if self.factors == 2 else []
+            found.groups[key] = Group(sum(self.levels[key]), list(self.levels[key]), [*weights, *each])
+        return found
+
+
+def count_levels(found: array[float], count: int, numbers: Any, levels: list[list[int]]) -> None:
+    """Count `count` status levels, by the numbers of their groups."""
+    if numbers is None:
+        smooth = not any(memoryview(found)[:count])
+        for level, n in ({0.0: count} if smooth else Counter(found[:count])).items():
+            levels[0][int(level)] += n
+        return
+    for (number, level), n in Counter(zip(numbers, found[:count], strict=True)).items():
+        levels[number][int(level)] += n
+
+
+def _renumbered(keys: Sequence[Key], numbers: Any) -> tuple[list[Key], array[int]]:
+    """The groups that some rows have, in order of their first appearance."""
+    new: dict[int, int] = {}
+    renumbered = array("i", [new.setdefault(n, len(new)) for n in numbers])
+    return [keys[n] for n in new], renumbered
+
+
+def address(column: Any) -> int:
+    """Where the memory of a column begins."""
+    if isinstance(column, array):
+        return column.buffer_info()[0]
+    found: int = column.ctypes.data
+    return found
