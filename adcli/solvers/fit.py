@@ -1,0 +1,410 @@
+"""Nonlinear least squares: SciPy's solvers with an exact Jacobian, then Gauss-Newton steps to the last digits, then what the
+answer is worth, from the singular values of the Jacobian there.
+
+Residuals r_i(b), i < n, are already divided by their standard uncertainties; J = ∂r_i/∂b_j. With a loss ρ the cost is
+C²·½Σρ((r_i/C)²), C being `f_scale`; ψ = r·ρ' is its derivative by r, and the cost is that of least squares where ρ(z) = z.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+
+Vector = np.ndarray
+Matrix = np.ndarray
+Influence = Callable[[Vector], tuple[Vector, Vector]]
+"""ρ' and ρ'' of a loss at z."""
+
+EPS = float(np.finfo(float).eps)
+TOLERANCE = 1e-12
+"""Relative change of cost or parameters at which SciPy's solvers stop; the steps of Gauss and Newton go on from there."""
+MOST_STEPS = 60
+"""Steps of Gauss and Newton after a solver."""
+RANK = 1e-13
+"""Singular values of the Jacobian with columns of length 1, relative to the largest, that are rounding of zero."""
+OFFSET = 1e-5
+"""The longest step, in residual standard deviations, from what counts as the minimum (relative offset: Bates and Watts,
+Technometrics 23, 1981)."""
+SMALL = 1e-9
+"""The same relative to the parameters."""
+ROUNDING = 1e-14
+"""What rounding may move a residual by, relative to the largest value that is compared."""
+BEYOND = 1e100
+"""What MINPACK is given for a residual that is not finite: it takes a shorter step then."""
+
+LOSSES: dict[str, Influence] = {
+    "linear": lambda z: (np.ones_like(z), np.zeros_like(z)),
+    "soft_l1": lambda z: ((1 + z) ** -0.5, -0.5 * (1 + z) ** -1.5),
+    "huber": lambda z: (np.where(z <= 1, 1.0, np.maximum(z, 1) ** -0.5), np.where(z <= 1, 0.0, -0.5 * np.maximum(z, 1) ** -1.5)),
+    "cauchy": lambda z: (1 / (1 + z), -1 / (1 + z) ** 2),
+    "arctan": lambda z: (1 / (1 + z**2), -2 * z / (1 + z**2) ** 2),
+}
+"""The losses of scipy.optimize.least_squares."""
+
+
+class NotFinite(Exception):
+    """Residuals, or the Jacobian at finite residuals, are not finite at a point where a solver needs them."""
+
+    def __init__(self, at: Vector) -> None:
+        super().__init__()
+        self.at = at
+
+
+class Residuals:
+    """r and J as functions of the parameters, computed together; `size` is that of the values compared, to which rounding is
+    relative. The last point is remembered, and calls are counted."""
+
+    def __init__(self, compute: Callable[[Vector], tuple[Vector, Matrix]], size: float) -> None:
+        self.compute, self.size = compute, size
+        self.evaluations = 0
+        self.last: tuple[bytes, tuple[Vector, Matrix]] | None = None
+
+    def __call__(self, b: Vector) -> tuple[Vector, Matrix]:
+        key = b.tobytes()
+        if self.last is None or self.last[0] != key:
+            self.evaluations += 1
+            self.last = key, self.compute(b)
+        return self.last[1]
+
+    def checked(self, b: Vector) -> tuple[Vector, Matrix]:
+        r, j = self(b)
+        if not (np.isfinite(r).all() and np.isfinite(j).all()):
+            raise NotFinite(b.copy())
+        return r, j
+
+
+class Loss(NamedTuple):
+    """A loss by its name, and the size C of residuals from which on it differs from squares."""
+
+    name: str = "linear"
+    scale: float = 1.0
+
+    def influence(self, r: Vector) -> tuple[Vector, Vector]:
+        """ψ and ψ'."""
+        z = (r / self.scale) ** 2
+        first, second = LOSSES[self.name](z)
+        return r * first, first + 2 * z * second
+
+    def modified(self, r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
+        """Residuals and a Jacobian whose squares have the gradient of the cost and its Hessian as Gauss and Newton have it."""
+        if self.name == "linear":
+            return r, j
+        psi, slope = self.influence(r)
+        root = np.sqrt(np.maximum(slope, EPS))
+        return psi / root, j * root[:, None]
+
+
+class Start(NamedTuple):
+    """Parameters by name, where a solver begins, and their bounds, infinite where there is none."""
+
+    names: tuple[str, ...]
+    values: Vector
+    low: Vector
+    high: Vector
+
+    @property
+    def bounded(self) -> bool:
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+
+
+class End(NamedTuple):
+    """Where a solver has ended: the point, r and J of the loss, which parameters are held by a bound, and the step that Gauss and
+    Newton would take from there."""
+
+    at: Vector
+    residuals: Vector
+    jacobian: Matrix
+    held: Vector
+    step: Vector
+    cost: float
+    solver: str
+
+    def converged(self, size: float) -> bool:
+        """Whether the step is none: next to the scatter of the residuals, next to the parameters, or next to rounding."""
+        n, free = len(self.residuals), int((~self.held).sum())
+        moved = float(np.linalg.norm(self.jacobian @ self.step))
+        scatter = float(np.linalg.norm(self.residuals)) / math.sqrt(max(n - free, 1))
+        tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
+        return moved <= OFFSET * scatter or tiny or moved <= ROUNDING * math.sqrt(n) * size
+
+
+# ---------------------------------------------------------------- the way to the minimum
+
+def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> End:
+    """The least cost that is found from a start. NotFinite where there is none to begin with.
+
+    The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
+    follow, from its end and from the start, and the best end counts.
+    """
+    residuals.checked(start.values)
+    ends: list[End] = []
+    fault: NotFinite | None = None
+    for method, again in attempts(start, loss):
+        begin = ends[-1].at if again and ends else start.values
+        try:
+            ends.append(polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss,
+                                 method))
+        except NotFinite as error:
+            fault = fault or error
+            continue
+        best = min(ends, key=lambda e: e.cost)
+        if best.converged(residuals.size) and len(independent(best)) == len(start.names):
+            return best
+    if not ends:
+        assert fault is not None
+        raise fault
+    return min(ends, key=lambda e: (e.cost, not e.converged(residuals.size)))
+
+
+def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
+    """Methods of least_squares, each with whether it goes on from the end of the one before."""
+    plain = loss.name == "linear" and not start.bounded
+    return [("trf", False), *([("lm", True), ("lm", False)] if plain else []), ("dogbox", False)]
+
+
+def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: int) -> Vector:
+    """Where a method of SciPy ends."""
+    try:
+        from scipy.optimize import least_squares
+    except ImportError:
+        raise missing("a fit", "scipy") from None
+    n, p = len(residuals(start.values)[0]), len(start.values)
+    if method == "lm" and n < p:
+        return start.values
+    # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
+    options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
+        "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}
+    fun = (lambda b: np.nan_to_num(residuals(b)[0], nan=BEYOND, posinf=BEYOND, neginf=-BEYOND)) if method == "lm" else \
+        (lambda b: residuals(b)[0])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found: Vector = least_squares(fun, start.values, lambda b: residuals.checked(b)[1], method=method, x_scale="jac",
+                                          ftol=TOLERANCE, xtol=TOLERANCE, max_nfev=most, **options).x
+        except np.linalg.LinAlgError:   # numbers so large that products of them are not finite
+            return start.values
+    return found
+
+
+def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
+    """From near a minimum by full steps of Gauss and Newton, as long as these become shorter; parameters stay within bounds."""
+    end, length = ended(residuals, start, at, loss, solver), math.inf
+    for _ in range(MOST_STEPS):
+        moved = float(np.linalg.norm(end.jacobian @ end.step))
+        if not 0 < moved < length or not np.isfinite(end.step).all():
+            break
+        new = np.clip(end.at + end.step, start.low, start.high)
+        if np.array_equal(new, end.at):
+            break
+        try:
+            following = ended(residuals, start, new, loss, solver)
+        except NotFinite:
+            break
+        if not following.cost <= end.cost * (1 + SMALL) + EPS**2 * residuals.size**2:
+            break
+        end, length = following, moved
+    return end
+
+
+def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: str) -> End:
+    """All there is to know of a point, which is moved onto bounds that it all but touches."""
+    near = SMALL * np.abs(at)
+    at = np.where(at - start.low <= near, start.low, np.where(start.high - at <= near, start.high, at))
+    plain, jacobian = residuals.checked(at)
+    r, j = loss.modified(plain, jacobian)
+    slope = j.T @ r
+    held = ((at == start.low) & (slope > 0)) | ((at == start.high) & (slope < 0))
+    step = np.zeros_like(at)
+    if (~held).any():
+        step[~held] = shortest_solution(j[:, ~held], -r)
+    return End(at, plain, j, held, step, cost(plain, loss), solver)
+
+
+def cost(r: Vector, loss: Loss) -> float:
+    """Twice the cost: Σr² of least squares."""
+    z, c = (r / loss.scale) ** 2, loss.scale**2
+    match loss.name:
+        case "linear":
+            return float(r @ r)
+        case "soft_l1":
+            return c * float(np.sum(2 * z / (1 + np.sqrt(1 + z))))
+        case "huber":
+            return c * float(np.sum(np.where(z <= 1, z, 2 * np.sqrt(z) - 1)))
+        case "cauchy":
+            return c * float(np.sum(np.log1p(z)))
+        case _:
+            return c * float(np.sum(np.arctan(z)))
+
+
+def shortest_solution(j: Matrix, r: Vector) -> Vector:
+    """The least squares solution of j x = r with columns of j scaled to length 1, the shortest where there are many."""
+    lengths = column_lengths(j)
+    u, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
+    kept = s > RANK * s[0] if len(s) else s > 0
+    return (vt[kept].T @ ((u[:, kept].T @ r) / s[kept])) / lengths
+
+
+def column_lengths(j: Matrix) -> Vector:
+    """The lengths of columns, 1 for those that are zero; without overflow or underflow of their squares."""
+    largest = np.abs(j).max(axis=0, initial=0.0)
+    largest[largest == 0] = 1.0
+    found: Vector = largest * np.linalg.norm(j / largest, axis=0)
+    found[found == 0] = 1.0
+    return found
+
+
+# ---------------------------------------------------------------- what the answer is worth
+
+class NullDirection(NamedTuple):
+    """Parameters that can be moved together, each by so much, without a change of any residual."""
+
+    moves: Mapping[str, float]
+
+    @property
+    def text(self) -> str:
+        names = list(self.moves)
+        if len(names) == 1:
+            return f"{names[0]} has no influence: no residual changes with it here"
+        if len(names) == 2:
+            (x, dx), (y, dy) = self.moves.items()
+            ratio = dx / dy
+            return (f"{x} and {y} can only be had together: the data determine {x} {'-' if ratio > 0 else '+'}"
+                    f" {factor(abs(ratio))}{y}, and neither alone")
+        steps = ", ".join(f"{x} by {d:.6g}" for x, d in self.moves.items())
+        return f"{', '.join(names[:-1])} and {names[-1]} can only be had together: moving {steps} changes no residual"
+
+
+def factor(x: float) -> str:
+    text = f"{x:.6g}"
+    return "" if text == "1" else f"{text}*"
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit has found. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
+    bound; `covariance` and `correlation` have NaN there too. `chi2` is Σr², of residuals divided by their uncertainties where
+    these are known; `dof` the number of residuals less that of parameters not held, `residual_sd` sqrt(chi2/dof)."""
+
+    start: Start
+    values: Vector
+    uncertainties: Vector
+    covariance: Matrix
+    correlation: Matrix
+    residuals: Vector
+    jacobian: Matrix
+    cost: float
+    chi2: float
+    dof: int
+    converged: bool
+    evaluations: int
+    solver: str
+    loss: Loss
+    absolute: bool
+    held: Mapping[str, float] = field(default_factory=dict)
+    undetermined: Sequence[NullDirection] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.start.names
+
+    @property
+    def residual_sd(self) -> float:
+        return math.sqrt(self.chi2 / self.dof) if self.dof > 0 else math.nan
+
+
+def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int) -> Fitted:
+    """The fit from a start. AdError where there are fewer residuals than parameters, NotFinite where they are not numbers."""
+    n, p = len(residuals.checked(start.values)[0]), len(start.names)
+    end = minimised(residuals, start, loss, most)
+    plain, jacobian = residuals.checked(end.at)
+    free = ~end.held
+    dof = n - int(free.sum())
+    variance = 1.0 if absolute else variance_of(plain, loss, dof, p)
+    covariance, lost = np.full((p, p), math.nan), null_space(jacobian[:, free])
+    if free.any():
+        covariance[np.ix_(free, free)] = variance * inverse(jacobian[:, free], lost)
+    u = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.clip(covariance / np.outer(u, u), -1.0, 1.0)
+    np.fill_diagonal(correlation, np.where(np.isnan(u), math.nan, 1.0))
+    names = [name for name, x in zip(start.names, free, strict=True) if x]
+    directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}) for d in lost]
+    held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
+    return Fitted(start, end.at, u, covariance, correlation, plain, jacobian, end.cost, float(plain @ plain), dof,
+                  end.converged(residuals.size), residuals.evaluations, end.solver, loss, absolute, held, directions)
+
+
+def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
+    """The factor of (JᵀJ)⁻¹: Σr²/ν; with a robust loss K²·(Σψ²/ν)/mean(ψ')², K = 1 + p·var(ψ')/(n·mean(ψ')²) (Huber, Robust
+    Statistics, 1981, 7.6). NaN without degrees of freedom."""
+    if dof <= 0:
+        return math.nan
+    psi, slope = loss.influence(r)
+    mean = float(slope.mean())
+    if mean <= 0:
+        return math.nan
+    k = 1 + p * float(slope.var()) / (len(r) * mean**2)
+    return k**2 * float(psi @ psi) / dof / mean**2
+
+
+def independent(end: End) -> list[int]:
+    """The parameters that are held, or have an influence of their own."""
+    free = np.flatnonzero(~end.held)
+    lost = null_space(end.jacobian[:, free])
+    return [i for i in range(len(end.at)) if end.held[i] or not any(d[np.searchsorted(free, i)] for d in lost)]
+
+
+def null_space(j: Matrix) -> Matrix:
+    """Directions along which nothing changes, one a row, each with as few components as may be and the first of them 1; what is
+    zero but for rounding is zero."""
+    p = j.shape[1]
+    if p == 0:
+        return np.zeros((0, 0))
+    lengths = column_lengths(j)
+    _, s, vt = np.linalg.svd(j / lengths, full_matrices=True) if j.shape[0] < p else np.linalg.svd(j / lengths,
+                                                                                                full_matrices=False)
+    rank = int((s > RANK * s[0]).sum()) if s[0] > 0 else 0
+    basis = reduced(vt[rank:])
+    basis[np.abs(basis) < 1e-6] = 0.0
+    basis /= lengths
+    return np.array([d / d[np.flatnonzero(d)[0]] for d in basis]).reshape(len(basis), p)
+
+
+def reduced(rows: Matrix) -> Matrix:
+    """The reduced row echelon form of independent rows, the largest element of a row as its pivot."""
+    rows = rows.copy()
+    for i in range(len(rows)):
+        pivot = int(np.argmax(np.abs(rows[i])))
+        rows[i] /= rows[i, pivot]
+        for k in range(len(rows)):
+            if k != i:
+                rows[k] -= rows[k, pivot] * rows[i]
+    for row in rows:
+        row /= np.abs(row).max()
+    return rows
+
+
+def inverse(j: Matrix, lost: Matrix) -> Matrix:
+    """(JᵀJ)⁻¹ by the singular values of J with columns of length 1; NaN for parameters that are not determined."""
+    lengths = column_lengths(j)
+    _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
+    kept = s > RANK * s[0] if s[0] > 0 else s > 0
+    root = vt[kept].T / s[kept] / lengths[:, None]
+    found: Matrix = root @ root.T
+    wrong = np.any(lost != 0, axis=0) if len(lost) else np.zeros(j.shape[1], bool)
+    found[wrong, :] = found[:, wrong] = math.nan
+    return found
+
+
+def require_rows(rows: int, names: Sequence[str]) -> None:
+    """AdError where there are fewer residuals than parameters."""
+    if rows < len(names):
+        raise AdError(f"{rows} {'residual' if rows == 1 else 'residuals'} for {len(names)} parameters: {', '.join(names)}",
+                      help="give more rows, or fewer parameters: --params NAME=START")
