@@ -19,6 +19,7 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing as missing_package
 from adcli.lang.ir.names import composed
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
@@ -28,6 +29,7 @@ from adcli.task.verbs import MatrixKind
 if TYPE_CHECKING:
     import numpy as np
 
+    from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
 
 OneOrMore = str | Sequence[str] | None
@@ -197,6 +199,27 @@ class Function:
         from adcli.api.scientific import solver
         return solver(self._program, Function, _names(order), _names(of), fixed)
 
+    # -- Arrow
+
+    def arrow(self, fixed: Mapping[str, Any] | None = None, /, *, only: bool = False, on_error: str = "stop",
+              missing: str = "error", status: bool = False, jobs: int | None = 1, **values: Any) -> BatchFunction:
+        """The same from a pyarrow.RecordBatch (or Table, or reader) to a RecordBatch, for engines of large tables; with the extra
+        `arrow`.
+
+        Inputs are columns by name, of any type of numbers, or of lists where they are tensors; or they are fixed here, as
+        `f.arrow(k=3.0)`. The result has the columns of the batch (without them where `only`) and a column for each output, a list
+        for a tensor. `on_error` says what a bad row does: stop, skip it, give null, or mark it (null, with the reason in the
+        column of the status). Null is bad, unless `missing` is nan instead of error. `status` appends the status.
+        """
+        try:
+            from adcli.api.batches import batch_function
+        except ModuleNotFoundError as error:
+            if error.name != "pyarrow":
+                raise
+            raise missing_package("arrow()", "pyarrow") from None
+        return batch_function(self, lambda: Function(_with_levels(self._program, self._origin)), _together(fixed, values),
+                              _truth("only", only), on_error, missing, _truth("status", status), jobs)
+
     # -- text
 
     def text(self, style: str = "nested") -> str:
@@ -314,16 +337,21 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
 
 
 def _status_program(program: Program, origin: Origin | None) -> Program:
-    """The status of a program's results, as a number; with the values where it is a derivative."""
+    """The status of a program's results, as a number."""
     from adcli.lang.passes.simplify import simplify
+    whole = _with_levels(program, origin)
+    return simplify(replace(whole, results=whole.results[-1:]))
+
+
+def _with_levels(program: Program, origin: Origin | None) -> Program:
+    """A program with the status of its results, as a number, for one more."""
     from adcli.lang.passes.status import with_status
     primal, wrt = program, list[str]()
     if origin is not None:
         outputs, entries = derivatives.requested(origin.program, origin.of)
         primal = chosen(origin.program, outputs)
         wrt = inputs_to_differentiate(primal, origin.wrt, entries)
-    whole = with_status(program, primal, wrt)
-    return simplify(replace(whole, results=whole.results[-1:]))
+    return with_status(program, primal, wrt)
 
 
 def _compiled(program: Program, tensors: bool) -> Any:

@@ -1,0 +1,304 @@
+"""A Function for Arrow: from record batches to record batches, as engines for large tables pass them from process to process.
+
+A batch function is immutable and can be used from several threads. It travels as program text and is compiled once in each
+process, however often it arrives there.
+"""
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from adcli.api.arguments import one_number
+from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank
+from adcli.input.arrays import conformed
+from adcli.input.points import unknown_name
+from adcli.lang.ir import LEVELS, Param
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.names import composed
+
+if TYPE_CHECKING:
+    from adcli.api.function import Function
+
+Faults = Sequence[tuple[np.ndarray, str]]
+"""Rows that are bad, with the reason; the first one of a row is the one that is told."""
+POLICIES = ("stop", "skip", "null", "mark")
+MISSING = ("error", "nan")
+FUNCTIONS = 64
+"""Functions that arrived in this process and are kept, since an engine sends the same again with every task."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFunction:
+    """See `Function.arrow`, which makes it. `status` is the name of the column of that name, whose number is then the last result
+    of `function`; None where there is none."""
+
+    function: Function
+    fixed: Mapping[str, Any]
+    only: bool
+    on_error: str
+    missing: str
+    status: str | None
+    jobs: int | None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The inputs that columns give."""
+        return tuple(p.name for p in self._free)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The columns that are appended."""
+        names = self.function.outputs
+        return names if self.status is None else (*names[:-1], self.status)
+
+    @cached_property
+    def _free(self) -> list[Param]:
+        return [p for p in self.function.program.params if p.name not in self.fixed]
+
+    def __repr__(self) -> str:
+        return f"<adcli.BatchFunction ({', '.join(self.inputs)}) -> ({', '.join(self.outputs)})>"
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """The schema of the result for batches of this schema. AdError where a column is missing, occurs twice, is of the wrong
+        type, or has the name of a result."""
+        self._columns(given)
+        kept = [] if self.only else list(given)
+        for name in self.outputs:
+            if not self.only and name in given.names:
+                raise AdError(f"the table already has a column '{name}'",
+                              help="a result of this name is appended: rename the column, or write only=True")
+        return pa.schema([*kept, *self.result_fields()], metadata=None if self.only else given.metadata)
+
+    def result_fields(self) -> list[pa.Field]:
+        """The columns that are appended, with their types."""
+        types = [list_type(len(shape_of(r.atom))) for r in self.function.program.results]
+        return [pa.field(name, pa.string() if name == self.status else kind)
+                for name, kind in zip(self.outputs, types, strict=True)]
+
+    def _columns(self, given: pa.Schema) -> dict[str, int]:
+        """The place of the column of every input that has one."""
+        names = [composed(name) for name in given.names]
+        for name in self.fixed:
+            if name in names:
+                raise AdError(f"the table has a column '{name}', which arrow({name}=…) fixes",
+                              help=f"leave {name}=… away, or rename the column")
+        places = {}
+        for p in self._free:
+            if (count := names.count(p.name)) > 1:
+                raise AdError(f"column '{p.name}' occurs {count} times")
+            if not count and p.default is None:
+                raise AdError(f"no column '{p.name}'", help=nearest(p.name, names) or f"the columns are {', '.join(names[:10])}"
+                              f"{', …' if len(names) > 10 else ''}; arrow({p.name}=…) fixes an input")
+            if count:
+                places[p.name] = names.index(p.name)
+                refuse_type(p, given.field(places[p.name]).type)
+        return places
+
+    # ------------------------------------------------------------ tables of every kind
+
+    def __call__(self, data: Any) -> Any:
+        """The result for a RecordBatch, a Table, or a RecordBatchReader (whose batches are computed as they are read), of the
+        same kind; a Table for anything else that has the Arrow interface, such as a data frame of polars."""
+        if isinstance(data, pa.RecordBatch):
+            return self._batch(data, self.schema(data.schema), 0)
+        if not isinstance(data, pa.Table | pa.RecordBatchReader):
+            if not hasattr(data, "__arrow_c_stream__"):
+                raise AdError(f"a table of Arrow is expected, not {type(data).__name__}",
+                              help="for arrays call the function itself; pyarrow.record_batch({'x': x}) makes a batch of arrays")
+            data = pa.table(data)
+        schema = self.schema(data.schema)
+        batches = self._each(data if isinstance(data, pa.RecordBatchReader) else data.to_batches(), schema)
+        if isinstance(data, pa.Table):
+            return pa.Table.from_batches(batches, schema)
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def _each(self, batches: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        first = 0
+        for batch in batches:
+            yield self._batch(batch, schema, first)
+            first += batch.num_rows
+
+    def _batch(self, batch: pa.RecordBatch, schema: pa.Schema, first: int) -> pa.RecordBatch:
+        """The result for a batch, whose first row has the number `first` in messages."""
+        results, faults = self.results(batch)
+        if faults and self.on_error == "stop":
+            refuse(faults, first)
+        if faults and self.on_error == "skip":
+            keep = pa.array(~marked(faults, batch.num_rows))
+            batch, results = batch.filter(keep), [column.filter(keep) for column in results]
+        return pa.RecordBatch.from_arrays([*([] if self.only else batch.columns), *results], schema=schema)
+
+    # ------------------------------------------------------------ values
+
+    def results(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], Faults]:
+        """The columns of the results, null in bad rows, and these."""
+        places, rows = self._columns(batch.schema), batch.num_rows
+        columns = {name: batch.column(place) for name, place in places.items()}
+        faults: Faults = [(found, f"column '{p.name}' is null") for p in self._free if p.name in columns
+                          and (self.missing == "error" or p.var.shape) and len(found := nulls(columns[p.name]))]
+        if has_tensors(self.function.program):
+            values, more = self._row_by_row(columns, rows, marked(faults, rows))
+            faults = [*faults, *more]
+        else:
+            values = self._at_once(columns, rows)
+        bad = marked(faults, rows) if faults else None
+        made = [column_of(x, len(shape_of(r.atom)), bad) for x, r in zip(values, self.function.program.results, strict=True)]
+        if self.status is not None:
+            made[-1] = words(made[-1], faults if self.on_error == "mark" else ())
+        return made, faults
+
+    def _at_once(self, columns: Mapping[str, pa.Array], rows: int) -> list[Any]:
+        """The results of a program of scalars."""
+        given = {name: doubles(column) for name, column in columns.items()}
+        found = self.function({**self.fixed, **given}, jobs=self.jobs).values()
+        return [x if isinstance(x, np.ndarray) else np.full(rows, x) for x in found]
+
+    def _row_by_row(self, columns: Mapping[str, pa.Array], rows: int, bad: np.ndarray) -> tuple[list[list[Any]], Faults]:
+        """The results of a program with tensors, whose sizes may differ from row to row."""
+        params = {p.name: p for p in self._free if p.name in columns}
+        values: dict[str, Lists | np.ndarray] = {}
+        for name, p in params.items():
+            dimensions = len(p.var.shape)
+            values[name] = lists(columns[name], dimensions, p.var.integer) if dimensions else doubles(columns[name])
+        ranks = [len(shape_of(r.atom)) for r in self.function.program.results]
+        empty = [np.empty((0,) * dimensions) if dimensions else np.nan for dimensions in ranks]
+        found: list[list[Any]] = [[] for _ in empty]
+        faults = []
+        for i in range(rows):
+            row: Sequence[Any] = empty
+            if not bad[i]:
+                try:
+                    given = {name: self._value(params[name], x, columns[name], i) for name, x in values.items()}
+                    row = list(self.function({**self.fixed, **given}, jobs=self.jobs).values())
+                except AdError as error:
+                    faults.append((np.array([i]), error.message))
+            for one, x in zip(found, row, strict=True):
+                one.append(x)
+        return found, faults
+
+    @staticmethod
+    def _value(p: Param, values: Lists | np.ndarray, column: pa.Array, row: int) -> Any:
+        if not isinstance(values, Lists):
+            return values[row]
+        if values.lacking[row]:
+            raise AdError(f"column '{p.name}' has null in its list")
+        return conformed(p, column[row].as_py()) if values.ragged[row] else values.row(row)   # which says what is ragged
+
+    # ------------------------------------------------------------ travel
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("function", "fixed")}
+        return _restored, (pickle.dumps(self.function), dict(self.fixed), rest)
+
+
+_ARRIVING = threading.Lock()
+
+
+@lru_cache(maxsize=FUNCTIONS)
+def _arrived(packed: bytes) -> Function:
+    function: Function = pickle.loads(packed)
+    return function
+
+
+def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) -> BatchFunction:
+    with _ARRIVING:
+        function = _arrived(packed)
+    return BatchFunction(function, sealed(fixed), **rest)
+
+
+# ---------------------------------------------------------------- making one
+
+def batch_function(function: Function, levels: Callable[[], Function], fixed: Mapping[str, Any], only: bool, on_error: str,
+                   missing: str, status: bool, jobs: int | None) -> BatchFunction:
+    """See `Function.arrow`; `levels` gives the function with the number of its status as one more result."""
+    one_of("on_error", on_error, POLICIES)
+    one_of("missing", missing, MISSING)
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
+        raise AdError(f"jobs must be a whole number from 1, not {jobs!r}")
+    known = {p.name: p for p in function.program.params}
+    values = {}
+    for name, x in fixed.items():
+        if (p := known.get(composed(name))) is None:
+            raise unknown_name("input", name, list(known))
+        values[p.name] = conformed(p, x) if p.var.shape or p.var.integer else one_number(p.name, x)
+    with_status = status or on_error == "mark"
+    whole = levels() if with_status else function
+    return BatchFunction(whole, sealed(values), only, on_error, missing, whole.outputs[-1] if with_status else None, jobs)
+
+
+def sealed(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same in a mapping and in arrays that nobody can change."""
+    kept = {name: np.array(x) if isinstance(x, np.ndarray) else x for name, x in values.items()}
+    for x in kept.values():
+        if isinstance(x, np.ndarray):
+            x.flags.writeable = False
+    return MappingProxyType(kept)
+
+
+def one_of(what: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        raise AdError(f"{what} must be one of {', '.join(known)}, not {value!r}", help=nearest(str(value), known))
+
+
+def refuse_type(p: Param, kind: pa.DataType) -> None:
+    """AdError where a column of this type cannot give the input."""
+    wanted, found = len(p.var.shape), rank(kind)
+    if found == wanted or (wanted and pa.types.is_null(kind)):
+        return
+    shape = "numbers" if not wanted else f"lists of {'lists of ' * (wanted - 1)}numbers"
+    help = f"cast it: column.cast({str(list_type(wanted))!r})" if not wanted and pa.types.is_string(kind) else None
+    raise AdError(f"column '{p.name}' must be {shape}, not {kind}", help=help)
+
+
+# ---------------------------------------------------------------- bad rows
+
+def marked(faults: Faults, rows: int) -> np.ndarray:
+    """Which rows are bad."""
+    bad = np.zeros(rows, bool)
+    for places, _ in faults:
+        bad[places] = True
+    return bad
+
+
+def refuse(faults: Faults, first: int) -> NoReturn:
+    """AdError for the first bad row."""
+    row = min(int(places[0]) for places, _ in faults)
+    reason = next(reason for places, reason in faults if places[0] == row)
+    help = "missing='nan' takes null for NaN, on_error='null' gives null results" if reason.endswith("is null") else None
+    raise AdError(f"row {first + row} (the first is 0): {reason}", help=help)
+
+
+def words(levels: pa.Array, faults: Faults) -> pa.Array:
+    """The column of the status: a level's word, or what is wrong with a bad row."""
+    numbers = levels.fill_null(0).to_numpy().astype(np.int8)
+    found = pa.DictionaryArray.from_arrays(pa.array(numbers, mask=nulls_of(levels)), pa.array(LEVELS)).cast(pa.string())
+    if not faults:
+        return found
+    texts = found.to_pylist()
+    for places, reason in reversed(faults):
+        for i in places.tolist():
+            texts[i] = reason
+    return pa.array(texts, pa.string())
+
+
+def nulls_of(column: pa.Array) -> np.ndarray | None:
+    return column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+
+
+def column_of(found: Any, dimensions: int, bad: np.ndarray | None) -> pa.Array:
+    """The results of all rows as a column."""
+    if not dimensions:
+        return number_column(np.asarray(found, np.float64), bad)
+    try:
+        return list_column(found, dimensions, bad)
+    except OverflowError:
+        raise AdError("the results of a batch are more than 2,147,483,647 elements", help="give smaller batches") from None
