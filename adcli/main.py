@@ -34,6 +34,7 @@ OTHER_VERBS = {
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),
+    "fit": ("solvers.fit_command", "Parameters from the rows of a table, by least squares."),
     "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),
     "cache": ("verbs.cache", "The cache of compiled programs: info, clear."),
     "functions": ("verbs.functions", "Every function with domain, derivative and status."),

@@ -28,6 +28,7 @@ from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
     import numpy as np
+    from scipy.optimize import OptimizeResult
 
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
@@ -84,7 +85,8 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_inputs", "_kernel", "_matrix", "_origin", "_outputs", "_program", "_status", "_tensors")
+    __slots__ = ("__weakref__", "_fits", "_inputs", "_kernel", "_matrix", "_origin", "_outputs", "_program", "_status",
+                 "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None) -> None:
         self._program = program
@@ -94,6 +96,7 @@ class Function:
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Any = None
+        self._fits: dict[Any, Any] = {}
         self._tensors = has_tensors(program)
 
     @property
@@ -198,6 +201,22 @@ class Function:
         self._of_scalars("scipy()")
         from adcli.api.scientific import solver
         return solver(self._program, Function, _names(order), _names(of), fixed)
+
+    def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
+            at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
+            f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None) -> OptimizeResult:
+        """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
+
+        `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
+        with, a column, an array or a number, or a dictionary of these by output; `sigma` its standard uncertainty likewise.
+        `params` are the parameters: {"b1": 500.0, "b2": (1e-4, 0, 1)} with starts and bounds, names, or a text such as
+        "b1=500, b2=1e-4 in [0, 1]"; default: every `param` of the program. Other inputs are columns, or fixed by `at`.
+        The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
+        residual_sd, undetermined, held.
+        """
+        from adcli.api.fitting import fit
+        return fit(self._program, self._fits, data, y, sigma, params, _names(of), at or {}, weights, absolute_sigma, loss,
+                   f_scale, evaluations, jobs)
 
     # -- Arrow
 

@@ -1,13 +1,14 @@
 """Columns of a table as numbers: values that are given by a file, as samples of inputs."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import Param, Var
 from adcli.lang.ir.errors import AdError
-from adcli.rows.blocks import parquet_tables
+from adcli.rows.blocks import LARGE, fast_tables, parquet_tables
 from adcli.rows.dialect import Dialect, dialect
 from adcli.rows.rows import Table
 from adcli.rows.tables import BadTable, Input, Pieces, json_items, kind_of, without_mark
@@ -20,9 +21,20 @@ class SampleTable(NamedTuple):
     text: bytes
     dialect: Dialect
 
-    def column(self, name: str) -> list[float]:
+    def column(self, name: str) -> Sequence[float]:
         """The numbers in a column. AdError where there is none, or a bad row."""
-        table, text, line = Table(self.dialect, [Param(Var(name), name)]), self.text, 1
+        try:
+            (found,), faults = self.read([Param(Var(name), name)])
+        except BadTable as fault:
+            raise AdError(str(fault)) from None
+        for fault in faults.values():
+            raise AdError(str(fault))
+        return found
+
+    def read(self, inputs: Sequence[Param]) -> tuple[list[Sequence[float]], dict[int, BadTable]]:
+        """The columns of these inputs, NaN in bad rows, and what is wrong with each of those. BadTable where a column is
+        missing."""
+        table, text, line = Table(self.dialect, inputs), self.text, 1
         try:
             if not text.strip():
                 raise Fault("the table is empty")
@@ -31,21 +43,31 @@ class SampleTable(NamedTuple):
                 if table.take_first(head):
                     text = text[text.index(head) + len(head):].partition(b"\n")[2]
                     line = above + head.count(b"\n") + 2
-            found = table.plain(text) or table.careful(text)
-            for row, fault in found.faults.items():
-                line += found.places[row]
-                raise fault
         except Fault as fault:
-            raise AdError(f"{self.name}:{line}: {fault.reason}", help=fault.help) from None
-        return list(found.columns[0])
+            raise self._bad(line, fault) from None
+        fast = fast_tables() if len(text) >= LARGE else None
+        if fast and (lines := fast.read(table, text)) is not None:
+            return lines.columns, {}
+        found = table.plain(text) or table.careful(text)
+        return [*found.columns], {row: self._bad(line + found.places[row], fault) for row, fault in found.faults.items()}
+
+    def _bad(self, line: int, fault: Fault) -> BadTable:
+        return BadTable(f"{self.name}:{line}: {fault.reason}", fault.help)
 
 
 def opened(path: str, options: ResultOptions) -> SampleTable:
-    """A CSV, TSV, JSON or Parquet file, or standard input, read as the options say. AdError where it cannot be."""
+    """A CSV, TSV, JSON or Parquet file, or standard input, that --at names. AdError where it cannot be read."""
     try:
-        source = Input(path, f"--at @{path}")
+        return whole_table(path, options, f"--at @{path}")
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
+    except BadTable as fault:
+        raise AdError(str(fault)) from None
+
+
+def whole_table(path: str, options: ResultOptions, reader: str = "--data") -> SampleTable:
+    """The same for `reader`, read as the options say. OSError or BadTable where it cannot be."""
+    source = Input(path, reader)
     try:
         parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
         text = b"".join(piece for piece in _pieces(source, parquet) if piece)
@@ -57,8 +79,6 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
         if form.columns == ():
             raise AdError("--no-header does not say which column an input takes", help="name the columns: --columns x,y")
         return SampleTable(source.name, text, form)
-    except BadTable as fault:
-        raise AdError(str(fault)) from None
     finally:
         source.close()
 

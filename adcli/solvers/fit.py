@@ -137,8 +137,9 @@ class End(NamedTuple):
 
 # ---------------------------------------------------------------- the way to the minimum
 
-def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> End:
-    """The least cost that is found from a start. NotFinite where there is none to begin with.
+def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tuple[End, Vector | None]:
+    """The least cost that is found from a start, and where some solver met numbers that are not finite. NotFinite where there is
+    no cost to begin with.
 
     The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
     follow, from its end and from the start, and the best end counts.
@@ -156,11 +157,11 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> End:
             continue
         best = min(ends, key=lambda e: e.cost)
         if best.converged(residuals.size) and len(independent(best)) == len(start.names):
-            return best
+            return best, fault.at if fault else None
     if not ends:
         assert fault is not None
         raise fault
-    return min(ends, key=lambda e: (e.cost, not e.converged(residuals.size)))
+    return min(ends, key=lambda e: e.cost), fault.at if fault else None
 
 
 def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
@@ -275,7 +276,7 @@ class NullDirection(NamedTuple):
         if len(names) == 2:
             (x, dx), (y, dy) = self.moves.items()
             ratio = dx / dy
-            return (f"{x} and {y} can only be had together: the data determine {x} {'-' if ratio > 0 else '+'}"
+            return (f"{x} and {y} can only be had together: here the data determine {x} {'-' if ratio > 0 else '+'}"
                     f" {factor(abs(ratio))}{y}, and neither alone")
         steps = ", ".join(f"{x} by {d:.6g}" for x, d in self.moves.items())
         return f"{', '.join(names[:-1])} and {names[-1]} can only be had together: moving {steps} changes no residual"
@@ -290,7 +291,8 @@ def factor(x: float) -> str:
 class Fitted:
     """What a fit has found. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
     bound; `covariance` and `correlation` have NaN there too. `chi2` is Σr², of residuals divided by their uncertainties where
-    these are known; `dof` the number of residuals less that of parameters not held, `residual_sd` sqrt(chi2/dof)."""
+    these are known; `dof` the number of residuals less the rank of the Jacobian by the parameters that are not held,
+    `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite."""
 
     start: Start
     values: Vector
@@ -309,6 +311,7 @@ class Fitted:
     absolute: bool
     held: Mapping[str, float] = field(default_factory=dict)
     undetermined: Sequence[NullDirection] = ()
+    stopped_at: Vector | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -322,12 +325,12 @@ class Fitted:
 def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int) -> Fitted:
     """The fit from a start. AdError where there are fewer residuals than parameters, NotFinite where they are not numbers."""
     n, p = len(residuals.checked(start.values)[0]), len(start.names)
-    end = minimised(residuals, start, loss, most)
+    end, stopped = minimised(residuals, start, loss, most)
     plain, jacobian = residuals.checked(end.at)
     free = ~end.held
-    dof = n - int(free.sum())
-    variance = 1.0 if absolute else variance_of(plain, loss, dof, p)
     covariance, lost = np.full((p, p), math.nan), null_space(jacobian[:, free])
+    dof = n - int(free.sum()) + len(lost)
+    variance = 1.0 if absolute else variance_of(plain, loss, dof, p)
     if free.any():
         covariance[np.ix_(free, free)] = variance * inverse(jacobian[:, free], lost)
     u = np.sqrt(np.diag(covariance))
@@ -338,7 +341,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}) for d in lost]
     held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
     return Fitted(start, end.at, u, covariance, correlation, plain, jacobian, end.cost, float(plain @ plain), dof,
-                  end.converged(residuals.size), residuals.evaluations, end.solver, loss, absolute, held, directions)
+                  end.converged(residuals.size), residuals.evaluations, end.solver, loss, absolute, held, directions, stopped)
 
 
 def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:

@@ -52,14 +52,14 @@ def test_a_line_has_the_coefficients_and_covariances_of_rational_arithmetic(abso
 
 @pytest.mark.parametrize(("matrix", "said", "known"), [
     ([[1, 2, 0], [3, 6, 1], [1, 2, 5], [2, 4, 1]],
-     ["b1 and b2 can only be had together: the data determine b1 + 2*b2, and neither alone"], ["b3"]),
+     ["b1 and b2 can only be had together: here the data determine b1 + 2*b2, and neither alone"], ["b3"]),
     ([[1, 0, 0], [3, 0, 1], [1, 0, 5], [2, 0, 1]], ["b2 has no influence: no residual changes with it here"], ["b1", "b3"]),
     ([[1e9, 1e-9, 2e-9], [3e9, 2e-9, 4e-9], [1e9, 5e-9, 10e-9], [1e9, 1e-9, 2e-9]],
-     ["b2 and b3 can only be had together: the data determine b2 + 2*b3, and neither alone"], ["b1"]),
+     ["b2 and b3 can only be had together: here the data determine b2 + 2*b3, and neither alone"], ["b1"]),
     ([[1, 1, 2], [2, 1, 3], [5, 1, 6], [3, 3, 6]],
      ["b1, b2 and b3 can only be had together: moving b1 by 1, b2 by 1, b3 by -1 changes no residual"], []),
     ([[1, -1, 0], [1, -1, 0], [1, -1, 0], [1, -1, 0]],
-     ["b1 and b2 can only be had together: the data determine b1 - b2, and neither alone",
+     ["b1 and b2 can only be had together: here the data determine b1 - b2, and neither alone",
       "b3 has no influence: no residual changes with it here"], []),
 ])
 def test_what_is_not_determined_is_named_and_has_no_uncertainty(matrix: list[list[float]], said: list[str],

@@ -1,0 +1,156 @@
+"""f.fit(…): least squares over columns of numbers, with SciPy's result object."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.api.arguments import real_array
+from adcli.input.names import listed
+from adcli.input.points import complete, ranks, unknown_name
+from adcli.lang.derive import derivatives
+from adcli.lang.ir import Program
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError, Source, nearest
+from adcli.lang.ir.extras import missing
+from adcli.solvers.fit import LOSSES, Loss, NotFinite
+from adcli.solvers.fit_data import Begin, Observations, packed, parameters, require_numbers, starts
+from adcli.solvers.fit_model import planned
+from adcli.task.derive import DerivedProgram, chosen, swept
+from adcli.task.request import Request
+from adcli.task.tasks import Task
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+Data = Mapping[str, Any] | Any
+"""Columns by name: a mapping of arrays, or a frame of pandas or polars."""
+
+
+Tasks = dict[tuple[tuple[str, ...], ...], Task]
+"""The Jacobians that a Function has been fitted with, by outputs and parameters."""
+
+
+def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: Any, of: Sequence[str] | None,
+        at: Mapping[str, Any], weights: Any, absolute_sigma: bool | None, loss: str, f_scale: float, evaluations: int,
+        jobs: int | None) -> OptimizeResult:
+    """See `Function.fit`; Jacobians that are made are `kept`."""
+    try:
+        from scipy.optimize import OptimizeResult
+    except ImportError:
+        raise missing("a fit", "scipy") from None
+    if loss not in LOSSES:
+        raise AdError(f"no loss '{loss}'", help=nearest(str(loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
+    if not 0 < f_scale < float("inf"):
+        raise AdError(f"f_scale must be greater than 0 and finite, not {f_scale!r}")
+    program = chosen(program, of)
+    outputs = [r.name for r in program.results]
+    observed, sigmas = by_output("y", y, outputs), by_output("sigma", sigma, outputs)
+    program = chosen(program, list(observed))
+    begins = parameters(program, begins_of(params, program))
+    absolute = (any(s is not None for s in sigmas.values()) and loss == "linear") if absolute_sigma is None else absolute_sigma
+    if absolute and (loss != "linear" or all(s is None for s in sigmas.values())):
+        raise AdError("absolute_sigma needs sigma, and loss='linear'")
+    o = observations(program, begins, data, observed, sigmas, at, weights)
+    require_numbers(o)
+    key = tuple(observed), tuple(begins)
+    if key not in kept:
+        kept[key] = task_of(program, list(begins))
+    fit = planned(kept[key], begins, o, jobs)
+    try:
+        found = fit.made(Loss(loss, f_scale), absolute, evaluations)
+    except NotFinite as fault:
+        where = packed(begins, fault.at)
+        raise AdError(f"the residuals or their derivatives are not finite at {where}") from None
+    mask = [0 if n not in found.held else -1 if x == low else 1
+            for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
+    return OptimizeResult(
+        x=found.values, fun=found.residuals, jac=found.jacobian, cost=0.5 * found.cost, success=found.converged,
+        status=int(found.converged), message="converged" if found.converged else "not converged", nfev=found.evaluations,
+        active_mask=np.array(mask), solver=found.solver, names=found.names, params=packed(begins, found.values),
+        uncertainties=packed(begins, found.uncertainties), covariance=found.covariance, correlation=found.correlation,
+        chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=dict(found.held),
+        undetermined=[dict(d.moves) for d in found.undetermined])
+
+
+def task_of(program: Program, wrt: list[str]) -> Task:
+    """The Jacobian of a program that no command line asked for."""
+    made = None if swept(program, "auto") else derivatives.jacobian(program, wrt, zeros=True)
+    derived = DerivedProgram(program, made, wrt)
+    request = Request("jacobian", program.source or Source("<text>", ""), wrt=wrt, zeros=True)
+    return Task(request, derived.signature, worked=derived)
+
+
+def by_output(what: str, given: Any, outputs: Sequence[str]) -> dict[str, Any]:
+    """What is given for every output, or for those that a dictionary names."""
+    if not isinstance(given, Mapping):
+        if len(outputs) > 1 and (isinstance(given, str) or np.ndim(given)):
+            raise AdError(f"{what} is one column, and there are {len(outputs)} outputs: {', '.join(outputs)}",
+                          help=f"write {what}={{'{outputs[0]}': …, '{outputs[1]}': …}}, or choose one output: of='{outputs[0]}'")
+        return dict.fromkeys(outputs, given)
+    for name in given:
+        if name not in outputs:
+            raise unknown_name("output", str(name), outputs)
+    return dict(given)
+
+
+def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
+    """What `params` says: names, starts, (start, low, high), or a text as --params has it."""
+    if params is None:
+        return None
+    if isinstance(params, str):
+        return starts(params, ranks(program.params)) if "=" in params else dict.fromkeys(listed(params))
+    if not isinstance(params, Mapping):
+        return dict.fromkeys(params)
+    found: dict[str, Begin | None] = {}
+    shapes = {p.name: p.var.shape for p in program.params}
+    for name, given in params.items():
+        if isinstance(given, tuple) and len(given) == 3 and not shapes.get(name):
+            found[name] = Begin(*(float(real_array(f"parameter '{name}'", x)) for x in given))
+        else:
+            start = real_array(f"the start of parameter '{name}'", given)
+            if start.ndim != len(shapes.get(name, ())):
+                raise AdError(f"the start of parameter '{name}' is one number, or (start, low, high)" if not shapes.get(name) else
+                              f"the start of parameter '{name}' is an array of {len(shapes[name])} dimensions")
+            found[name] = Begin(start if start.ndim else float(start))
+    return found
+
+
+def observations(program: Program, begins: Mapping[str, Begin], data: Data, observed: Mapping[str, Any],
+                 sigmas: Mapping[str, Any], at: Mapping[str, Any], weights: Any) -> Observations:
+    """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
+    names = list(getattr(data, "columns", data.keys() if isinstance(data, Mapping) else ())) if data is not None else []
+    others = [p for p in program.params if p.name not in begins]
+    for name in at:
+        if name in begins:
+            raise AdError(f"'{name}' is a parameter, and has no fixed value")
+
+    def column(x: Any, what: str) -> Any:
+        if x is None:
+            return None
+        if isinstance(x, str):
+            if x not in names:
+                raise AdError(f"no column '{x}'", help=nearest(x, names) or f"the columns are {', '.join(map(str, names[:10]))}")
+            return real_array(f"column '{x}'", data[x])
+        return real_array(what, x)
+
+    from_data = {p.name: column(p.name, "") for p in others if p.name not in at and p.name in names}
+    absent = [p.name for p in others if p.default is None and p.name not in from_data and p.name not in at]
+    if absent and names:
+        column(absent[0], "")
+    tensors = has_tensors(program)
+    fixed = {n: x if tensors else real_array(f"input '{n}'", x) for n, x in at.items()}
+    inputs = complete(others, {**from_data, **fixed})
+    called = [f"column '{x}'" if isinstance(x, str) else "y" for x in observed.values()]
+    ys = [column(x, "y") for x in observed.values()]
+    given = [column(sigmas.get(v), "sigma") for v in observed]
+    w = column(weights, "weights")
+    if tensors:
+        return Observations({n: np.asarray(x) for n, x in inputs.items()}, ys, given, w, called)
+    lengths = {n: np.shape(x) for n, x in [*inputs.items(), *zip(called, ys, strict=True), ("sigma", given[0]), ("weights", w)]
+               if np.ndim(x)}
+    if any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
+        raise AdError(f"columns have one length: {', '.join(f'{n} has {s}' for n, s in lengths.items())}")
+    rows = next((s[0] for s in lengths.values()), 1)
+    return Observations(inputs, ys, given, w, called, np.arange(rows))

@@ -1,0 +1,328 @@
+"""The verb fit: parameters of a program from the rows of a table, by least squares."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from adcli.answers.watch import Watch
+from adcli.command.options import (
+    EMIT_OPTIONS,
+    ROW_OPTIONS,
+    ResultOptions,
+    of_option,
+    option,
+    program_options,
+    result_options,
+    takes,
+)
+from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
+from adcli.input.points import axes, complete, ranks, unknown_name
+from adcli.lang.ir import Param, Program, Var
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError, plural
+from adcli.lang.lower.frontend import parse_source
+from adcli.output.layout import Row
+from adcli.output.streams import packed_destination, say, write_points
+from adcli.rows.sample_columns import whole_table
+from adcli.rows.stream import piped
+from adcli.rows.tables import BadTable
+from adcli.solvers import because
+from adcli.solvers.fit import LOSSES, Fitted, Loss, NotFinite
+from adcli.solvers.fit_data import Begin, Comparison, Observations, Wanted, packed, parameters, starts, targets, wrong
+from adcli.solvers.fit_model import Fit, planned
+from adcli.solvers.fit_report import FORMATS, Answered, written
+from adcli.task.derive import chosen
+from adcli.task.request import Request
+from adcli.task.tasks import Task, prepared
+
+EVALUATIONS = 1000
+WITHOUT = ("emit", *EMIT_OPTIONS, "digits", "enclose", "status", "only")
+TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(ResultOptions):
+    """What fit is told."""
+
+    y: str | None = None
+    params: str | None = None
+    sigma: str | None = None
+    weights: str | None = None
+    loss: str = "linear"
+    f_scale: float = 1.0
+    evaluations: int = EVALUATIONS
+
+
+@click.command("fit", cls=Command,
+               examples=("adcli fit -e 'v = a*exp(-k*t)' --params a=1,k=0.5 --data decay.csv --y counts:u_counts",
+                         "adcli fit model.ad --data d.csv --y y --params 'b1=500 in [0, 1000],b2=1e-4' -o fitted.ad"))
+@program_options
+@option(WHAT, "--y", metavar="y[:s],…",
+        help="What the output is compared with: a column or a number, after : its standard uncertainty; v=y1:s1,w=y2 for several"
+             " outputs; 0 where the output is the residual.")
+@option(WHAT, "--params", metavar="b=1,…",
+        help="Parameters with starts and bounds: b1=500,b2=1e-4, 'b1=500 in [0, 1000]', A=@start.npy (default: all params).")
+@of_option("Outputs to fit (default: all).")
+@option(WHAT, "--sigma", type=OneOf("word", ("absolute", "relative")),
+        help="Take the uncertainties after --y y:s as they are (absolute, the default), or only their ratios.")
+@option(WHAT, "--weights", metavar="COLUMN", help="A column of weights of the squares.")
+@option(WHAT, "--loss", type=OneOf("loss", tuple(LOSSES)), default="linear", show_default=True,
+        help="The loss; others than linear give outliers less weight.")
+@option(WHAT, "--f-scale", type=float, default=1.0, show_default=True, metavar="C",
+        help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
+@option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
+        help="Evaluations of the model that one attempt of a solver may take.")
+@result_options(FORMATS, without=WITHOUT, helps={
+    "at": "Inputs with one value for all rows: k=3; tensors: A=@matrix.npy.",
+    "data": "A table, or - for standard input: CSV, TSV, JSON, Parquet. Piped rows need no --data."})
+@takes(FitOptions)
+def command(options: FitOptions) -> int:
+    """Parameters of a program from the rows of a table, by nonlinear least squares.
+
+    Inputs that are no parameters are columns of the table, or fixed by --at. Prints the parameters as param lines of the language
+    with their standard uncertainties, then the sum of squares, the residual standard deviation and the correlation coefficients.
+    Exits 1 where the fit has not converged or a parameter is not determined.
+    """
+    source = options.source
+    program = chosen(parse_source(source), options.outputs)
+    given = None if options.params is None else starts(options.params, ranks(program.params))
+    begins = parameters(program, given)
+    if options.y is None:
+        raise AdError("nothing to compare the output with",
+                      help="name a column: --y y, or --y 0 where the output is the residual")
+    wanted = targets(options.y, [r.name for r in program.results])
+    absolute = absolute_sigma(options, wanted)
+    request = Request("jacobian", source, [t.output for t in wanted], list(begins), fast=options.fast_math, zeros=True)
+    task = prepared(request, options)
+    watch = Watch(task, options, options.jobs)
+    watch.begin()
+    try:
+        o = observations(program, begins, wanted, options)
+    except BadTable as fault:
+        say(fault)
+        return 5
+    fit = planned(task, begins, o, options.jobs)
+    try:
+        found = fit.made(Loss(options.loss, options.f_scale), absolute, options.evaluations)
+    except NotFinite as fault:
+        say("\n".join([f"adcli: error: {not_finite_at(fit, fault.at)}", *explained(fit, task, fault.at)]))
+        return 1
+    told = Answered(found, begins, any(t.sigma is not None for t in wanted))
+    with packed_destination(options.output) as out:
+        write_points(out, written(told, options))
+    return concluded(fit, task, found, watch, options)
+
+
+def absolute_sigma(options: FitOptions, wanted: Sequence[Comparison]) -> bool:
+    """Whether the standard uncertainties of observations are taken as they are."""
+    known = any(t.sigma is not None for t in wanted)
+    if not options.f_scale > 0 or options.f_scale == float("inf"):
+        raise AdError(f"--f-scale {options.f_scale}: must be greater than 0 and finite")
+    if options.loss == "linear":
+        options.refuse(["f_scale"], "needs a robust loss: --loss huber")
+    if options.sigma == "absolute" and not known:
+        raise AdError("--sigma absolute needs standard uncertainties", help=f"name their column: --y {options.y}:SIGMA")
+    if options.sigma == "absolute" and options.loss != "linear":
+        raise AdError(f"--sigma absolute and --loss {options.loss} cannot be used together",
+                      help="with a robust loss, uncertainties come from the scatter of the residuals")
+    return known and options.sigma != "relative" and options.loss == "linear"
+
+
+# ---------------------------------------------------------------- the observations
+
+def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence[Comparison],
+                 options: FitOptions) -> Observations:
+    """Everything that is fitted to. BadTable where a row is bad."""
+    others = [p for p in program.params if p.name not in begins]
+    fixed = fixed_inputs(program, begins, options)
+    if has_tensors(program):
+        return of_tensors(others, fixed, wanted, options)
+    free = [p for p in others if p.name not in fixed]
+    sources = [x for t in wanted for x in (t.observed, t.sigma)] + [options.weights]
+    names = list(dict.fromkeys(x for x in sources if isinstance(x, str)))
+    path = options.data or ("-" if options.program != "-" and piped() else None)
+    columns: dict[str, Any] = {}
+    faults: dict[int, BadTable] = {}
+    rows = 1
+    if path is not None:
+        columns, faults, rows = table_columns(path, free, names, options)
+    elif names or any(p.default is None for p in free):
+        raise AdError("no table", help="give one: --data FILE, or a pipe")
+    else:
+        options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
+
+    def numbers(x: Wanted | None) -> Any:
+        return None if x is None else columns[column(x)] if isinstance(x, str) else np.float64(x)
+
+    inputs = {p.name: fixed.get(p.name, columns.get(p.name, p.default)) for p in others}
+    o = Observations(inputs, [numbers(t.observed) for t in wanted], [numbers(t.sigma) for t in wanted],
+                     numbers(options.weights), [called(t) for t in wanted], np.arange(1, rows + 1))
+    return without_bad(o, faults, path or "", options)
+
+
+def column(name: str) -> str:
+    """What a column that is compared with is called beside those of inputs."""
+    return f"--y {name}"
+
+
+def called(t: Comparison) -> str:
+    return f"column '{t.observed}'" if isinstance(t.observed, str) else f"{t.observed}"
+
+
+def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOptions) -> dict[str, Any]:
+    """The inputs that --at gives."""
+    found: dict[str, Any] = {}
+    kinds = ranks(program.params)
+    known = [p.name for p in program.params if p.name not in begins]
+    for spec in options.at:
+        for axis in axes(spec, kinds):
+            if len(axis) != 1:
+                raise AdError("--at gives inputs one value for all rows", help="write --at k=3")
+            for name, x in axis[0].items():
+                if name in begins:
+                    raise AdError(f"'{name}' is a parameter, which --at fixes", help=f"its start: --params {name}=1")
+                if name not in known:
+                    raise unknown_name("input", name, known)
+                if name in found:
+                    raise AdError(f"'{name}' is given twice")
+                found[name] = x
+    return found
+
+
+def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequence[Comparison],
+               options: FitOptions) -> Observations:
+    """Inputs by --at, and observations that are numbers or files."""
+    if options.data is not None:
+        raise AdError("--data is for programs of scalars; this one has tensors",
+                      help="give tensors by --at A=@matrix.npy, and --y 0 where the output is the vector of residuals")
+    options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
+
+    def numbers(x: Wanted | None, v: str) -> Any:
+        if isinstance(x, str):
+            if not x.startswith("@"):
+                raise AdError(f"--y {x}: a program with tensors has no columns", help=f"write --y {v}=@{x}.npy, or --y 0")
+            from adcli.input.arrays import read_tensor
+            return read_tensor(v, x[1:], 1)
+        return None if x is None else np.float64(x)
+
+    o = Observations(complete(others, fixed), [numbers(t.observed, t.output) for t in wanted],
+                     [numbers(t.sigma, t.output) for t in wanted],
+                     None if options.weights is None else numbers(options.weights, "--weights"), [called(t) for t in wanted])
+    for reason, where in wrong(o._replace(inputs={})):
+        if np.any(where):
+            raise AdError(reason)
+    return o
+
+
+def table_columns(path: str, free: Sequence[Param], names: Sequence[str],
+                  options: FitOptions) -> tuple[dict[str, Any], dict[int, BadTable], int]:
+    """The columns of inputs, and those that are compared with by `column`; the bad rows; how many rows there are."""
+    if options.on_error == "mark":
+        raise AdError("a fit writes no rows that could be marked", help="write --on-error skip")
+    found, faults = whole_table(path, options).read([*free, *(Param(Var(name), name) for name in names)])
+    arrays = [np.asarray(c, np.float64) for c in found]
+    keys = [*(p.name for p in free), *map(column, names)]
+    return dict(zip(keys, arrays, strict=True)), faults, len(arrays[0]) if arrays else 0
+
+
+def without_bad(o: Observations, faults: Mapping[int, BadTable], path: str, options: FitOptions) -> Observations:
+    """The rows of which residuals can be made. BadTable for the first of the others, unless they are left out."""
+    assert o.places is not None
+    said = {row: str(fault) for row, fault in faults.items()}
+    for reason, where in wrong(o):
+        for row in np.flatnonzero(np.broadcast_to(where, len(o.places))).tolist():
+            said.setdefault(row, f"{'<stdin>' if path == '-' else path}: row {row + 1}: {reason}"
+                                 "\nhelp: --on-error skip leaves such rows out")
+    if not said:
+        return o
+    first = said[min(said)]
+    if options.on_error == "stop":
+        raise BadTable(first)
+    if not options.quiet:
+        say(f"note: {plural(len(said), 'bad row')} left out, the first: {first.partition(chr(10))[0]}")
+    good = np.ones(len(o.places), bool)
+    good[list(said)] = False
+    return o.only(good)
+
+
+# ---------------------------------------------------------------- what is said of an answer
+
+def point(fit: Fit, b: np.ndarray, row: int) -> dict[str, Any]:
+    """All inputs of the program in a row, or the whole tensors."""
+    inputs = fit.model.inputs if fit.places is None else {n: float(c[row]) for n, c in fit.model.columns.items()}
+    return {**inputs, **packed(fit.begins, b)}
+
+
+def worst_row(fit: Fit, b: np.ndarray) -> int:
+    """The first row of which something is not finite; 0 where there are none."""
+    found = fit.model(b)
+    bad = np.flatnonzero(~(np.isfinite(found.values) & np.isfinite(found.jacobian).all(axis=1)))
+    return int(bad[0]) % len(fit.places) if len(bad) and fit.places is not None else 0
+
+
+def not_finite_at(fit: Fit, b: np.ndarray) -> str:
+    """That something is not finite at these parameters."""
+    at = ", ".join(f"{n} = {x:.6g}" for n, x in zip(fit.start.names, b[:6], strict=False))
+    where = "the start" if np.array_equal(b, fit.start.values) else "a point on the way"
+    what = "derivatives of the output are" if np.isfinite(fit.model(b).values).all() else "the output is"
+    row = "" if fit.places is None else f" in row {fit.places[worst_row(fit, b)]}"
+    return f"{what} not finite{row} at {where}, {at}{', …' if len(b) > 6 else ''}"
+
+
+def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
+    """What made numbers that are not finite."""
+    at = point(fit, b, worst_row(fit, b))
+    if fit.places is not None:
+        return because.not_finite(task.primal, list(fit.begins), at)
+    from adcli.answers.diagnose import note
+    level = int(fit.model(b).levels[0])
+    return [str(note(task, Row(at, [], level)))] if level > 0 else []
+
+
+def concluded(fit: Fit, task: Task, found: Fitted, watch: Watch, options: FitOptions) -> int:
+    """Say what a reader of the answer must know; returns the exit code."""
+    for name, bound in found.held.items():
+        watch.say(f"note: {name} is held by its bound {bound!r}: it has no uncertainty, and the others are those with it fixed")
+    for direction in found.undetermined:
+        watch.say(f"note: {direction.text}")
+        if len(direction.moves) == 1:
+            for paragraph in because.no_influence(task.primal, list(fit.begins), point(fit, found.values, 0), direction.moves):
+                watch.say(paragraph)
+    if found.undetermined and fit.places is not None:
+        for name in constant_columns(fit):
+            watch.say(f"note: column '{name}' has the same number in every row")
+    if found.dof == 0 and not found.absolute:
+        watch.say("note: as many parameters as residuals: there are no degrees of freedom, and no uncertainties")
+    if not found.converged:
+        watch.say(f"note: not converged after {plural(found.evaluations, 'evaluation')}: the best numbers on the way")
+        if found.stopped_at is not None:
+            for paragraph in [f"note: {not_finite_at(fit, found.stopped_at)}", *explained(fit, task, found.stopped_at)]:
+                watch.say(paragraph)
+        watch.say("help: start nearer to the solution (--params), set bounds ('b=1 in [0, 10]'), or allow more with"
+                  f" --evaluations {10 * options.evaluations}")
+    not_smooth(fit, task, found, watch)
+    code = watch.conclude(options.strict)
+    return code or int(not found.converged or bool(found.undetermined))
+
+
+def not_smooth(fit: Fit, task: Task, found: Fitted, watch: Watch) -> None:
+    """Say where the outputs are not smooth at the solution, so that it may be no minimum, and uncertainties mean little."""
+    levels = fit.model(found.values).levels
+    rough = np.flatnonzero(levels)
+    if not len(rough):
+        return
+    watch.failed = True
+    if fit.places is not None:
+        watch.say(f"note: the output is not smooth at the solution in {len(rough)} of {plural(len(levels), 'row')}, the first"
+                  f" {fit.places[rough[0]]}:")
+    from adcli.answers.diagnose import note
+    watch.say(note(task, Row(point(fit, found.values, int(rough[0])), [], int(levels[rough[0]]))))
+
+
+def constant_columns(fit: Fit) -> list[str]:
+    """Inputs that come from the table and are the same in every row."""
+    return [name for name, c in fit.model.columns.items() if name in fit.model.varying and np.ptp(c) == 0]

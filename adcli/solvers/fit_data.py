@@ -1,0 +1,229 @@
+"""What is fitted to what: parameters with starts and bounds, outputs with what they are compared with, inputs from columns."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.command.usage import Unfit
+from adcli.input.points import axis, parts, unknown_name
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import composed, repeated
+from adcli.solvers.fit import Start
+
+Array = np.ndarray
+Wanted = str | float | Array
+"""A column by its name, one number for all rows, or the numbers themselves."""
+
+
+class Begin(NamedTuple):
+    """Where the search for a parameter begins, a number or an array, and its bounds."""
+
+    value: Any
+    low: float = -math.inf
+    high: float = math.inf
+
+
+class Comparison(NamedTuple):
+    """An output, what it is compared with, and the standard uncertainty of that, None where it is not known."""
+
+    output: str
+    observed: Wanted
+    sigma: Wanted | None = None
+
+
+# ---------------------------------------------------------------- parameters
+
+def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
+    """What --params says: b1=500 in [0, 1000], as behind the word `param`, A=@start.npy or A=[1, 2] for a tensor, and None for a
+    name alone."""
+    pieces = [piece.strip() for piece in parts(text) if piece.strip()]
+    if not pieces or any(c in text for c in ";#\n"):
+        raise AdError(f"--params '{text}' names no parameters", help="write --params b1=500,b2=1e-4 or 'b1=500 in [0, 1000]'")
+    found: dict[str, Begin | None] = {}
+    for piece in pieces:
+        name, equals, given = (s.strip() for s in piece.partition("="))
+        if equals and given[:1] in ("@", "["):
+            made = {composed(name): Begin(axis(piece, ranks or {"": 1})[0][composed(name)])}
+        else:
+            made = dict([declared(piece)])
+        if (twice := repeated([*found, *made])) is not None:
+            raise AdError(f"--params: '{twice}' is given twice")
+        found |= made
+    return found
+
+
+def declared(piece: str) -> tuple[str, Begin | None]:
+    """One parameter, read as the language reads `param`."""
+    from adcli.lang.lower.frontend import parse
+    try:
+        (p,) = parse(f"param {piece}\nadcli_nothing = 0", "--params").params
+    except AdError as fault:   # of the command line, although it has a place
+        raise Unfit(fault.message, fault.span, fault.help, fault.source, fault.more) from None
+    return p.name, None if p.default is None and p.low is None else begin_of(p)
+
+
+def begin_of(p: Param) -> Begin:
+    low, high = (-math.inf if p.low is None else p.low), (math.inf if p.high is None else p.high)
+    return Begin(math.nan if p.default is None else p.default, low, high)
+
+
+def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> dict[str, Begin]:
+    """The parameters that are fitted, each with its start and bounds: those that are given, which take from the program what is
+    not said; without any, all that the program declares by `param`. AdError where one has no start, or one beyond its bounds."""
+    known = {p.name: p for p in program.params if not p.var.integer}
+    if given is None:
+        given = {p.name: None for p in known.values() if not p.active}
+    if not given:
+        need = ",".join(f"{p.name}=1" for p in program.params[:2])
+        raise AdError("nothing is to be fitted: the program has no param", help=f"name parameters with a start: --params {need}")
+    found = {}
+    for name, begin in given.items():
+        if name not in known:
+            raise unknown_name("input", name, list(known))
+        own = begin_of(known[name])
+        begin = own if begin is None else begin
+        if not known[name].var.shape and math.isinf(begin.low) and math.isinf(begin.high):
+            begin = begin._replace(low=own.low, high=own.high)
+        if np.ndim(begin.value) == 0 and math.isnan(begin.value):
+            if math.isnan(own.value):
+                raise AdError(f"parameter '{name}' has no start", help=f"give one: --params {name}=1")
+            begin = begin._replace(value=own.value)
+        require_start(name, begin)
+        found[name] = begin
+    return found
+
+
+def require_start(name: str, begin: Begin) -> None:
+    """AdError where a start is no number, or none between the bounds."""
+    if not np.isfinite(begin.value).all():
+        raise AdError(f"the start of parameter '{name}' is not finite")
+    if not begin.low < begin.high:
+        raise AdError(f"parameter '{name}' has no room between its bounds [{begin.low!r}, {begin.high!r}]",
+                      help=f"a parameter that is known is no parameter: --at {name}={begin.low!r}")
+    if not np.all((begin.low <= begin.value) & (begin.value <= begin.high)):
+        raise AdError(f"{name} = {begin.value!r} starts outside its range [{begin.low!r}, {begin.high!r}]",
+                      help=f"give another start, or another range: --params '{name}={begin.value!r} in [LOW, HIGH]'")
+
+
+def start_of(begins: Mapping[str, Begin]) -> Start:
+    """The parameters as one vector, elements of tensors by names such as W(0, 1)."""
+    from adcli.input.arrays import element
+    shapes = {name: np.shape(b.value) for name, b in begins.items()}
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    names = [element(name, i, shapes[name]) for name in begins for i in range(sizes[name])]
+    low, high = (np.concatenate([np.full(sizes[name], x) for name, x in zip(begins, bounds, strict=True)])
+                 for bounds in ([b.low for b in begins.values()], [b.high for b in begins.values()]))
+    values = np.concatenate([np.asarray(b.value, np.float64).ravel() for b in begins.values()])
+    return Start(tuple(names), values, low, high)
+
+
+def packed(begins: Mapping[str, Begin], vector: Array) -> dict[str, Any]:
+    """The parameters by name, from the vector of them all: floats, or arrays where they are tensors."""
+    found: dict[str, Any] = {}
+    at = 0
+    for name, begin in begins.items():
+        shape = np.shape(begin.value)
+        size = math.prod(shape)
+        found[name] = vector[at:at + size].reshape(shape).copy() if shape else float(vector[at])
+        at += size
+    return found
+
+
+# ---------------------------------------------------------------- what outputs are compared with
+
+def targets(text: str, outputs: Sequence[str]) -> list[Comparison]:
+    """What --y says: y, y:sigma, 0, or v=y1:s1,w=y2; 0 is for every output."""
+    pieces = [piece.strip() for piece in parts(text) if piece.strip()]
+    if not pieces:
+        raise AdError("--y names nothing", help="write --y y, --y y:sigma, or --y 0 where the output is the residual")
+    if len(pieces) == 1 and "=" not in pieces[0]:
+        observed, sigma = observation(pieces[0])
+        if len(outputs) > 1 and isinstance(observed, str):
+            raise AdError(f"--y {text}: the program has {len(outputs)} outputs: {', '.join(outputs)}",
+                          help=f"write --y {outputs[0]}={text},{outputs[1]}=…, or choose one: --of {outputs[0]}")
+        return [Comparison(v, observed, sigma) for v in outputs]
+    found = []
+    for piece in pieces:
+        name, equals, what = (s.strip() for s in piece.partition("="))
+        if not equals:
+            raise AdError(f"--y: '{piece}' is not output=column", help=f"write --y {outputs[0]}={piece}")
+        if composed(name) not in outputs:
+            raise unknown_name("output", composed(name), outputs)
+        found.append(Comparison(composed(name), *observation(what)))
+    if (twice := repeated([t.output for t in found])) is not None:
+        raise AdError(f"--y: '{twice}' is given twice")
+    if any(t.sigma is None for t in found) and any(t.sigma is not None for t in found):
+        without = next(t for t in found if t.sigma is None)
+        raise AdError(f"--y: {without.output} has no standard uncertainty, and another output has one",
+                      help=f"write --y {without.output}={without.observed}:SIGMA, a column or a number")
+    return found
+
+
+def observation(text: str) -> tuple[Wanted, Wanted | None]:
+    """y or y:sigma, each a column or a number."""
+    observed, colon, sigma = text.rpartition(":")
+    if not colon:
+        return named(text), None
+    if not observed.strip() or not sigma.strip():
+        raise AdError(f"--y: '{text}' is not column:sigma", help="write --y y:sigma, or --y y:0.1 for one uncertainty")
+    return named(observed), named(sigma)
+
+
+def named(text: str) -> Wanted:
+    """A column, or a number where it reads as one."""
+    text = text.strip()
+    try:
+        return float(text) if text[:1] in "+-.0123456789" else composed(text)
+    except ValueError:
+        return composed(text)
+
+
+class Observations(NamedTuple):
+    """Everything in arrays: the inputs that are no parameters, by name, and for each output what it is compared with, the
+    standard uncertainty of that (None where it is not known) and what it is called; `weights` of squares (None: all are 1);
+    `places` the numbers of the rows in their table, from 1, None where there are tensors and no rows."""
+
+    inputs: Mapping[str, Any]
+    observed: Sequence[Array]
+    sigmas: Sequence[Array | None]
+    weights: Array | None
+    called: Sequence[str]
+    places: Array | None = None
+
+    @property
+    def factors(self) -> list[Array | float]:
+        """What the residuals of each output are multiplied by."""
+        root = 1.0 if self.weights is None else np.sqrt(self.weights)
+        return [root if sigma is None else root / sigma for sigma in self.sigmas]
+
+    def only(self, kept: Array) -> Observations:
+        """These rows."""
+        def part(x: Array | None) -> Any:
+            return x[kept] if x is not None and np.ndim(x) else x
+        return Observations({name: part(x) for name, x in self.inputs.items()}, [*map(part, self.observed)],
+                            [*map(part, self.sigmas)], part(self.weights), self.called, part(self.places))
+
+
+def wrong(o: Observations) -> Iterator[tuple[str, Array]]:
+    """What no residual can be made of: the reason, and where."""
+    for name, x in o.inputs.items():
+        yield f"input '{name}' is nan", np.isnan(x)
+    for called, x, sigma in zip(o.called, o.observed, o.sigmas, strict=True):
+        yield f"{called} is not finite", ~np.isfinite(x)
+        if sigma is not None:
+            yield (f"the standard uncertainty of {called} must be finite and greater than 0",
+                   ~(np.isfinite(sigma) & (sigma > 0)))
+    if o.weights is not None:
+        yield "a weight must be finite and not negative", ~(np.isfinite(o.weights) & (o.weights >= 0))
+
+
+def require_numbers(o: Observations) -> None:
+    """AdError where no residual can be made of a number."""
+    for reason, where in wrong(o):
+        if np.any(where):
+            at = int(np.flatnonzero(where)[0])
+            raise AdError(f"row {at}: {reason}" if np.ndim(where) == 1 else reason)

@@ -1,0 +1,135 @@
+"""The residuals of a program and their Jacobian, by native code: for all rows of a table in one call, or of whole tensors."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.memory import require_room
+from adcli.lang.ir.errors import AdError
+from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted, require_rows
+from adcli.solvers.fit_data import Begin, Observations, packed, start_of
+
+if TYPE_CHECKING:
+    from adcli.task.tasks import Task
+
+Array = np.ndarray
+COPIES = 6
+"""Jacobians that a solver holds at a time, with their decompositions."""
+
+
+class Outputs(NamedTuple):
+    """The outputs at some parameters, one after another, flat; their Jacobian; the status of every row."""
+
+    values: Array
+    jacobian: Array
+    levels: Array
+
+
+class RowModel:
+    """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
+
+    def __init__(self, task: Task, begins: Mapping[str, Begin], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
+        self.task, self.rows, self.jobs = task, rows, jobs
+        self.names, self.outputs = list(begins), list(task.signature.outputs)
+        self.varying = frozenset(name for name, x in columns.items() if np.ndim(x))
+        self.columns = {name: np.ascontiguousarray(np.broadcast_to(x, rows), np.float64) for name, x in columns.items()}
+        require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
+
+    def __call__(self, b: Array) -> Outputs:
+        n, m = self.rows, len(self.outputs)
+        given = {**self.columns, **{name: np.full(n, x) for name, x in zip(self.names, b, strict=True)}}
+        values, transposed, levels = np.empty(m * n), np.empty((len(b), m * n)), np.empty(n)
+        into = [values[i * n:(i + 1) * n] for i in range(m)]
+        for c in self.task.signature.derived:
+            i = self.outputs.index(c.of or "")
+            into.append(transposed[self.names.index(c.wrt[0]), i * n:(i + 1) * n])
+        run_arrays(self.task.kernel, [given[p.name] for p in self.task.signature.inputs], n, [*into, levels], self.jobs)
+        return Outputs(values, transposed.T, levels)
+
+
+class TensorModel:
+    """The elements of outputs that are tensors, or that depend on some: `inputs` has a value for each input that is no
+    parameter."""
+
+    def __init__(self, task: Task, begins: Mapping[str, Begin], inputs: Mapping[str, Any], jobs: int | None) -> None:
+        from adcli.answers.evaluation import computation
+        from adcli.input.arrays import given
+        self.task, self.begins, self.inputs = task, begins, inputs
+        self.compute, self.given = computation(task, jobs, None), given
+
+    def __call__(self, b: Array) -> Outputs:
+        from adcli.input.arrays import fitting
+        point = {**self.inputs, **packed(self.begins, b)}
+        whole = {p.name: self.given(p, point[p.name]) for p in self.task.primal.params}
+        results, level = self.compute(fitting(self.task.primal, whole))
+        m = len(self.task.signature.outputs)
+        keys = [(c.of, c.wrt[0]) for c in self.task.signature.derived]
+        values, matrices = results[:m], dict(zip(keys, results[m:], strict=True))
+        blocks = [np.concatenate([np.reshape(matrices[v, x], (np.size(value), -1)) for x in self.begins], axis=1)
+                  for v, value in zip(self.task.signature.outputs, values, strict=True)]
+        return Outputs(np.concatenate([np.ravel(v) for v in values]), np.concatenate(blocks), np.array([float(level)]))
+
+
+class Fit(NamedTuple):
+    """A fit that is to be made: the model with its parameters, and what its outputs are compared with; `places` are
+    the numbers of the rows in their table, None for tensors."""
+
+    model: Any
+    places: Array | None
+    begins: Mapping[str, Begin]
+    start: Start
+    observed: Array
+    factor: Array
+
+    def residuals(self) -> Residuals:
+        """Outputs less observations, weighted; the size of the observations tells what is rounding."""
+        size = float(np.max(np.abs(self.observed * self.factor), initial=0.0))
+        if size == 0:
+            size = float(np.max(np.abs(self.model(self.start.values).values * self.factor), initial=0.0))
+
+        def compute(b: Array) -> tuple[Array, Array]:
+            found = self.model(b)
+            with np.errstate(all="ignore"):
+                return (found.values - self.observed) * self.factor, found.jacobian * self.factor[:, None]
+        return Residuals(compute, size)
+
+    def made(self, loss: Loss, absolute: bool, most: int) -> Fitted:
+        """The fit. AdError where there are fewer residuals than parameters, NotFinite where the start has none."""
+        require_rows(len(self.observed), self.start.names)
+        return fitted(self.residuals(), self.start, loss, absolute, most)
+
+
+def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
+    """The fit of a task, a Jacobian by the parameters."""
+    start = start_of(begins)
+    if o.places is not None:
+        rows = len(o.places)
+        observed, factors = (np.concatenate([np.broadcast_to(x, rows) for x in xs]) for xs in (o.observed, o.factors))
+        return Fit(RowModel(task, begins, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
+    model = TensorModel(task, begins, o.inputs, jobs)
+    shapes = output_shapes(task, model, start)
+    return Fit(model, None, begins, start, flat(o.observed, shapes, o.called), flat(o.factors, shapes, o.called))
+
+
+def output_shapes(task: Task, model: TensorModel, start: Start) -> list[tuple[int, ...]]:
+    """The shapes of the outputs at a start."""
+    from adcli.answers.evaluation import callable_program
+    from adcli.lang.passes.simplify import simplify
+    point = {**model.inputs, **packed(model.begins, start.values)}
+    whole = {p.name: model.given(p, point[p.name]) for p in task.primal.params}
+    values, _ = callable_program(task, simplify(task.primal), (), None, None)(whole)
+    return [np.shape(x) for x in values]
+
+
+def flat(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], called: Sequence[str]) -> Array:
+    """One array for each output, broadcast to its shape, all one after another."""
+    found = []
+    for x, shape, name in zip(arrays, shapes, called, strict=True):
+        if np.ndim(x) and np.shape(x) != shape:
+            raise AdError(f"{name} has shape {np.shape(x)}, and its output {shape}")
+        found.append(np.broadcast_to(x, shape).reshape(math.prod(shape)))
+    return np.concatenate(found)

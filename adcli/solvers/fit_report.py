@@ -1,0 +1,157 @@
+"""What a fit has found, written: as param lines of the language with comments, as JSON, CSV, or a table for a report."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.command.options import ResultOptions
+from adcli.output.numbers import Number, json_number, json_text, number_format
+from adcli.output.report import csv_text
+from adcli.output.typeset import booktabs, latex_text, markdown_table
+from adcli.propagate.budgets import pair
+from adcli.solvers.fit import Fitted
+from adcli.solvers.fit_data import Begin, packed
+
+FORMATS = ("text", "json", "csv", "tsv", "markdown", "latex")
+MOST_CORRELATED = 20
+"""Parameters of which text shows all correlation coefficients."""
+
+
+class Answered(NamedTuple):
+    """A fit; its parameters as they were given; whether observations have known uncertainties."""
+
+    fit: Fitted
+    begins: Mapping[str, Begin]
+    known: bool
+
+
+def written(told: Answered, options: ResultOptions) -> Iterator[str]:
+    """The fit in the format that is asked for."""
+    number = number_format(options.fmt, options.hexadecimal)
+    match options.form:
+        case "json":
+            yield json_text(record(told, number)) + "\n"
+        case "csv" | "tsv":
+            yield table(told, number, "\t" if options.form == "tsv" else ",")
+        case "markdown":
+            yield from markdown_table(HEAD, rows(told.fit))
+            yield "\n"
+            yield from (f"- {name}: {x}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+        case "latex":
+            cells = [[latex_text(c) for c in row] for row in rows(told.fit)]
+            yield from booktabs("lrr", HEAD, [cells])
+            yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
+        case _:
+            yield from text(told, number)
+
+
+# ---------------------------------------------------------------- text
+
+def text(told: Answered, number: Number) -> Iterator[str]:
+    """A param line for each parameter, a tensor as --at takes it; all else in comments."""
+    fit = told.fit
+    values, uncertainties = packed(told.begins, fit.values), packed(told.begins, fit.uncertainties)
+    lines = []
+    for name, begin in told.begins.items():
+        if np.ndim(begin.value):
+            from adcli.output.tensors import result_lines
+            lines += [(line, "") for line in result_lines(name, values[name], number, False)]
+            lines += [(f"# {line}", "") for line in result_lines(f"u_{name}", uncertainties[name], lambda x: f"{x:.3g}", False)]
+            continue
+        finite = math.isfinite(begin.low) or math.isfinite(begin.high)
+        range_ = f" in [{number(begin.low)}, {number(begin.high)}]" if finite else ""
+        lines.append((f"param {name} = {number(values[name])}{range_}", f"  # {worth(fit, name, uncertainties[name])}"))
+    width = max(len(left) for left, right in lines if right) if any(right for _, right in lines) else 0
+    yield "".join(f"{left:{width}}{right}\n" if right else f"{left}\n" for left, right in lines)
+    yield "".join(f"# {name} = {x}\n" for name, x in figures(told, number))
+    if 1 < len(fit.names) <= MOST_CORRELATED:
+        yield "# correlation coefficients:\n"
+        cells = [[coefficient(x) for x in row[:i + 1]] for i, row in enumerate(fit.correlation)]
+        width = 2 + max(map(len, [*fit.names, *(c for row in cells for c in row)]))
+        yield f"# {'':{width}}{''.join(f'{n:>{width}}' for n in fit.names)}\n"
+        for name, row in zip(fit.names, cells, strict=True):
+            yield f"# {name:{width}}{''.join(f'{c:>{width}}' for c in row)}\n"
+
+
+def coefficient(x: float) -> str:
+    """A correlation coefficient in three digits; none rounds to 1 that is not 1."""
+    if math.isnan(x):
+        return "-"
+    shown = f"{x:.3f}"
+    return shown if abs(float(shown)) < 1 or abs(x) == 1 else f"{x:.6f}"
+
+
+def worth(fit: Fitted, name: str, u: float) -> str:
+    """The standard uncertainty of a parameter, or why it has none."""
+    if name in fit.held:
+        return "at its bound"
+    if any(name in d.moves for d in fit.undetermined):
+        return "not determined"
+    return "± unknown" if math.isnan(u) else f"± {u:.3g}"
+
+
+def figures(told: Answered, number: Number) -> Iterator[tuple[str, str]]:
+    """What is said of the whole fit."""
+    fit = told.fit
+    yield "residuals", str(len(fit.residuals))
+    yield "degrees of freedom", str(fit.dof)
+    yield ("chi-squared" if told.known else "sum of squares"), number(fit.chi2)
+    if fit.absolute and fit.dof > 0:
+        from scipy.special import chdtrc
+        yield "probability of a larger chi-squared", f"{chdtrc(fit.dof, fit.chi2):.3g}"
+    if fit.dof > 0:
+        yield "residual standard deviation", number(fit.residual_sd)
+    if fit.loss.name != "linear":
+        yield f"{fit.loss.name} loss", number(fit.cost)
+    yield "evaluations", f"{fit.evaluations}{'' if fit.converged else ', not converged'}"
+
+
+# ---------------------------------------------------------------- JSON and tables
+
+def record(told: Answered, number: Number) -> dict[str, Any]:
+    """The fit as one object; null for what is not known, and where there is no bound."""
+    fit = told.fit
+
+    def known(x: float) -> object:
+        return json_number(float(x), number) if math.isfinite(x) else None
+
+    names, s = fit.names, fit.start
+    entries = zip(names, fit.values, fit.uncertainties, s.values, s.low, s.high, strict=True)
+    return {
+        "params": {n: {"value": known(x), "uncertainty": known(u), "start": known(at), "low": known(low), "high": known(high)}
+                   for n, x, u, at, low, high in entries},
+        "correlation": {n: {m: known(r) for m, r in zip(names, row, strict=True)}
+                        for n, row in zip(names, fit.correlation, strict=True)},
+        "covariance": {n: {m: known(r) for m, r in zip(names, row, strict=True)}
+                       for n, row in zip(names, fit.covariance, strict=True)},
+        "residuals": len(fit.residuals), "dof": fit.dof, "chi2": known(fit.chi2), "residual_sd": known(fit.residual_sd),
+        "sigma": "absolute" if fit.absolute else "relative", "loss": fit.loss.name, "cost": known(fit.cost),
+        "converged": fit.converged, "evaluations": fit.evaluations, "solver": fit.solver,
+        "held": {n: known(x) for n, x in fit.held.items()},
+        "undetermined": [{n: known(x) for n, x in d.moves.items()} for d in fit.undetermined],
+    }
+
+
+def table(told: Answered, number: Number, separator: str) -> str:
+    """A row for each parameter, with its correlation coefficients."""
+    fit, s = told.fit, told.fit.start
+    head = ["param", "value", "uncertainty", "start", "low", "high", *(f"corr_{n}" for n in fit.names)]
+    entries = zip(fit.names, fit.values, fit.uncertainties, s.values, s.low, s.high, fit.correlation, strict=True)
+    body = [[n, *map(number, (x, u, at, low, high)), *map(number, row)] for n, x, u, at, low, high, row in entries]
+    return csv_text(head, *body, separator=separator)
+
+
+HEAD = ("Parameter", "Estimate", "Standard uncertainty")
+
+
+def rows(fit: Fitted) -> Iterator[list[str]]:
+    """Parameters for a report, each rounded by its uncertainty."""
+    for name, x, u in zip(fit.names, fit.values, fit.uncertainties, strict=True):
+        if math.isfinite(u) and u > 0:
+            value, width, exponent = pair(float(x), float(u))
+            yield [name, value + exponent, width + exponent]
+        else:
+            yield [name, f"{x:.6g}", worth(fit, name, u)]
