@@ -70,7 +70,7 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
         status=int(found.converged), message="converged" if found.converged else "not converged", nfev=found.evaluations,
         active_mask=np.array(mask), solver=found.solver, names=found.names, params=packed(begins, found.values),
         uncertainties=packed(begins, found.uncertainties), covariance=found.covariance, correlation=found.correlation,
-        chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=dict(found.held),
+        chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),
         undetermined=[dict(d.moves) for d in found.undetermined])
 
 

@@ -25,10 +25,10 @@ class SampleTable(NamedTuple):
         """The numbers in a column. AdError where there is none, or a bad row."""
         try:
             (found,), faults = self.read([Param(Var(name), name)])
+            for bad in faults.values():
+                raise bad
         except BadTable as fault:
             raise AdError(str(fault)) from None
-        for fault in faults.values():
-            raise AdError(str(fault))
         return found
 
     def read(self, inputs: Sequence[Param]) -> tuple[list[Sequence[float]], dict[int, BadTable]]:

@@ -47,12 +47,13 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
     for piece in pieces:
         name, equals, given = (s.strip() for s in piece.partition("="))
         if equals and given[:1] in ("@", "["):
-            made = {composed(name): Begin(axis(piece, ranks or {"": 1})[0][composed(name)])}
+            name = composed(name)
+            begin: Begin | None = Begin(axis(piece, ranks or {"": 1})[0][name])
         else:
-            made = dict([declared(piece)])
-        if (twice := repeated([*found, *made])) is not None:
-            raise AdError(f"--params: '{twice}' is given twice")
-        found |= made
+            name, begin = declared(piece)
+        if name in found:
+            raise AdError(f"--params: '{name}' is given twice")
+        found[name] = begin
     return found
 
 
