@@ -15,7 +15,7 @@ from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.extras import missing
 from adcli.solvers.fit import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_data import Begin, Observations, packed, parameters, require_numbers, starts
+from adcli.solvers.fit_data import Begin, Observations, Places, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_model import planned
 from adcli.task.derive import DerivedProgram, chosen, swept
 from adcli.task.request import Request
@@ -153,4 +153,4 @@ def observations(program: Program, begins: Mapping[str, Begin], data: Data, obse
     if any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
         raise AdError(f"columns have one length: {', '.join(f'{n} has {s}' for n, s in lengths.items())}")
     rows = next((s[0] for s in lengths.values()), 1)
-    return Observations(inputs, ys, given, w, called, np.arange(rows))
+    return Observations(inputs, ys, given, w, called, Places(np.arange(rows)))

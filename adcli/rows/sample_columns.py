@@ -58,16 +58,15 @@ class SampleTable(NamedTuple):
 def opened(path: str, options: ResultOptions) -> SampleTable:
     """A CSV, TSV, JSON or Parquet file, or standard input, that --at names. AdError where it cannot be read."""
     try:
-        return whole_table(path, options, f"--at @{path}")
+        return whole_table(Input(path, f"--at @{path}"), options)
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except BadTable as fault:
         raise AdError(str(fault)) from None
 
 
-def whole_table(path: str, options: ResultOptions, reader: str = "--data") -> SampleTable:
-    """The same for `reader`, read as the options say. OSError or BadTable where it cannot be."""
-    source = Input(path, reader)
+def whole_table(source: Input, options: ResultOptions) -> SampleTable:
+    """The same of a table that has been opened, read as the options say. OSError or BadTable where it cannot be."""
     try:
         parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
         text = b"".join(piece for piece in _pieces(source, parquet) if piece)

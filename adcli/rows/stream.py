@@ -34,13 +34,19 @@ from adcli.task.verbs import MATRIX_FORMATS
 
 
 def tables(task: Task, options: ResultOptions) -> list[Location]:
+    """The tables that are given for the rows of a task."""
+    if options.data:
+        refuse(task, options)
+    return given_tables(options)
+
+
+def given_tables(options: ResultOptions) -> list[Location]:
     """The tables that --data names, or piped standard input; none where nothing is piped.
 
     Standard input counts as piped if it is a pipe, a socket or a file, and has something in it: a terminal or /dev/null (as
     in a cron job) is not asked for rows.
     """
     if options.data:
-        refuse(task, options)
         return locations(options.data, (lambda _: None) if options.quiet else say)
     if options.program == "-" or not piped():
         return []

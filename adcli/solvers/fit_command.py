@@ -28,11 +28,23 @@ from adcli.lang.lower.frontend import parse_source
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination, say, write_points
 from adcli.rows.sample_columns import whole_table
-from adcli.rows.stream import piped
+from adcli.rows.sources import Location
+from adcli.rows.stream import given_tables
 from adcli.rows.tables import BadTable
 from adcli.solvers import because
 from adcli.solvers.fit import LOSSES, Fitted, Loss, NotFinite
-from adcli.solvers.fit_data import Begin, Comparison, Observations, Wanted, packed, parameters, starts, targets, wrong
+from adcli.solvers.fit_data import (
+    Begin,
+    Comparison,
+    Observations,
+    Places,
+    Wanted,
+    packed,
+    parameters,
+    starts,
+    targets,
+    wrong,
+)
 from adcli.solvers.fit_model import Fit, planned
 from adcli.solvers.fit_report import FORMATS, Answered, written
 from adcli.task.derive import chosen
@@ -144,12 +156,11 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     free = [p for p in others if p.name not in fixed]
     sources = [x for t in wanted for x in (t.observed, t.sigma)] + [options.weights]
     names = list(dict.fromkeys(x for x in sources if isinstance(x, str)))
-    path = options.data or ("-" if options.program != "-" and piped() else None)
     columns: dict[str, Any] = {}
     faults: dict[int, BadTable] = {}
-    rows = 1
-    if path is not None:
-        columns, faults, rows = table_columns(path, free, names, options)
+    places = Places(np.arange(1))
+    if there := given_tables(options):
+        columns, faults, places = table_columns(there, free, names, options)
     elif names or any(p.default is None for p in free):
         raise AdError("no table", help="give one: --data FILE, or a pipe")
     else:
@@ -160,8 +171,8 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
 
     inputs = {p.name: fixed.get(p.name, columns.get(p.name, p.default)) for p in others}
     o = Observations(inputs, [numbers(t.observed) for t in wanted], [numbers(t.sigma) for t in wanted],
-                     numbers(options.weights), [called(t) for t in wanted], np.arange(1, rows + 1))
-    return without_bad(o, faults, path or "", options)
+                     numbers(options.weights), [called(t) for t in wanted], places)
+    return without_bad(o, faults, options)
 
 
 def column(name: str) -> str:
@@ -196,7 +207,7 @@ def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOpti
 def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequence[Comparison],
                options: FitOptions) -> Observations:
     """Inputs by --at, and observations that are numbers or files."""
-    if options.data is not None:
+    if options.data:
         raise AdError("--data is for programs of scalars; this one has tensors",
                       help="give tensors by --at A=@matrix.npy, and --y 0 where the output is the vector of residuals")
     options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
@@ -218,25 +229,35 @@ def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequen
     return o
 
 
-def table_columns(path: str, free: Sequence[Param], names: Sequence[str],
-                  options: FitOptions) -> tuple[dict[str, Any], dict[int, BadTable], int]:
-    """The columns of inputs, and those that are compared with by `column`; the bad rows; how many rows there are."""
+def table_columns(there: Sequence[Location], free: Sequence[Param], names: Sequence[str],
+                  options: FitOptions) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
+    """The columns of inputs, and those that are compared with by `column`; the bad rows; where rows come from."""
     if options.on_error == "mark":
         raise AdError("a fit writes no rows that could be marked", help="write --on-error skip")
-    found, faults = whole_table(path, options).read([*free, *(Param(Var(name), name) for name in names)])
-    arrays = [np.asarray(c, np.float64) for c in found]
+    params = [*free, *(Param(Var(name), name) for name in names)]
+    parts: list[list[Any]] = [[] for _ in params]
+    faults: dict[int, BadTable] = {}
+    sizes: list[tuple[str, int]] = []
+    for location in there:
+        found, bad = whole_table(location.opened(), options).read(params)
+        before = sum(size for _, size in sizes)
+        faults |= {before + row: fault for row, fault in bad.items()}
+        sizes.append((location.name, len(found[0]) if found else 0))
+        for part, values in zip(parts, found, strict=True):
+            part.append(np.asarray(values, np.float64))
     keys = [*(p.name for p in free), *map(column, names)]
-    return dict(zip(keys, arrays, strict=True)), faults, len(arrays[0]) if arrays else 0
+    rows = sum(size for _, size in sizes)
+    return {key: np.concatenate(part) for key, part in zip(keys, parts, strict=True)}, faults, Places(np.arange(rows), sizes)
 
 
-def without_bad(o: Observations, faults: Mapping[int, BadTable], path: str, options: FitOptions) -> Observations:
+def without_bad(o: Observations, faults: Mapping[int, BadTable], options: FitOptions) -> Observations:
     """The rows of which residuals can be made. BadTable for the first of the others, unless they are left out."""
     assert o.places is not None
     said = {row: str(fault) for row, fault in faults.items()}
+    rows = len(o.places.rows)
     for reason, where in wrong(o):
-        for row in np.flatnonzero(np.broadcast_to(where, len(o.places))).tolist():
-            said.setdefault(row, f"{'<stdin>' if path == '-' else path}: row {row + 1}: {reason}"
-                                 "\nhelp: --on-error skip leaves such rows out")
+        for row in np.flatnonzero(np.broadcast_to(where, rows)).tolist():
+            said.setdefault(row, f"{o.places.named(row)}: {reason}\nhelp: --on-error skip leaves such rows out")
     if not said:
         return o
     first = said[min(said)]
@@ -244,7 +265,7 @@ def without_bad(o: Observations, faults: Mapping[int, BadTable], path: str, opti
         raise BadTable(first)
     if not options.quiet:
         say(f"note: {plural(len(said), 'bad row')} left out, the first: {first.partition(chr(10))[0]}")
-    good = np.ones(len(o.places), bool)
+    good = np.ones(rows, bool)
     good[list(said)] = False
     return o.only(good)
 
@@ -261,7 +282,7 @@ def worst_row(fit: Fit, b: np.ndarray) -> int:
     """The first row of which something is not finite; 0 where there are none."""
     found = fit.model(b)
     bad = np.flatnonzero(~(np.isfinite(found.values) & np.isfinite(found.jacobian).all(axis=1)))
-    return int(bad[0]) % len(fit.places) if len(bad) and fit.places is not None else 0
+    return int(bad[0]) % len(fit.places.rows) if len(bad) and fit.places is not None else 0
 
 
 def not_finite_at(fit: Fit, b: np.ndarray) -> str:
@@ -269,8 +290,8 @@ def not_finite_at(fit: Fit, b: np.ndarray) -> str:
     at = ", ".join(f"{n} = {x:.6g}" for n, x in zip(fit.start.names, b[:6], strict=False))
     where = "the start" if np.array_equal(b, fit.start.values) else "a point on the way"
     what = "derivatives of the output are" if np.isfinite(fit.model(b).values).all() else "the output is"
-    row = "" if fit.places is None else f" in row {fit.places[worst_row(fit, b)]}"
-    return f"{what} not finite{row} at {where}, {at}{', …' if len(b) > 6 else ''}"
+    row = "" if fit.places is None else f"{fit.places.named(worst_row(fit, b))}: "
+    return f"{row}{what} not finite at {where}, {at}{', …' if len(b) > 6 else ''}"
 
 
 def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
@@ -317,8 +338,8 @@ def not_smooth(fit: Fit, task: Task, found: Fitted, watch: Watch) -> None:
         return
     watch.failed = True
     if fit.places is not None:
-        watch.say(f"note: the output is not smooth at the solution in {len(rough)} of {plural(len(levels), 'row')}, the first"
-                  f" {fit.places[rough[0]]}:")
+        watch.say(f"note: the output is not smooth at the solution in {len(rough)} of {plural(len(levels), 'row')}, the"
+                  f" first {fit.places.named(int(rough[0]))}:")
     from adcli.answers.diagnose import note
     watch.say(note(task, Row(point(fit, found.values, int(rough[0])), [], int(levels[rough[0]]))))
 

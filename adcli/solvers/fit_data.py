@@ -183,17 +183,33 @@ def named(text: str) -> Wanted:
         return composed(text)
 
 
+class Places(NamedTuple):
+    """Where rows come from: their positions among the rows of all `tables`, which have a name and a number of rows each."""
+
+    rows: Array
+    tables: Sequence[tuple[str, int]] = ()
+
+    def named(self, i: int) -> str:
+        """Row i as a user finds it: counted from 1 in its table, or from 0 in arrays."""
+        row = int(self.rows[i])
+        for name, count in self.tables:
+            if row < count:
+                return f"{name}: row {row + 1}"
+            row -= count
+        return f"row {row}"
+
+
 class Observations(NamedTuple):
     """Everything in arrays: the inputs that are no parameters, by name, and for each output what it is compared with, the
     standard uncertainty of that (None where it is not known) and what it is called; `weights` of squares (None: all are 1);
-    `places` the numbers of the rows in their table, from 1, None where there are tensors and no rows."""
+    `places` where the rows come from, None where there are tensors and no rows."""
 
     inputs: Mapping[str, Any]
     observed: Sequence[Array]
     sigmas: Sequence[Array | None]
     weights: Array | None
     called: Sequence[str]
-    places: Array | None = None
+    places: Places | None = None
 
     @property
     def factors(self) -> list[Array | float]:
@@ -205,8 +221,9 @@ class Observations(NamedTuple):
         """These rows."""
         def part(x: Array | None) -> Any:
             return x[kept] if x is not None and np.ndim(x) else x
+        places = self.places and self.places._replace(rows=self.places.rows[kept])
         return Observations({name: part(x) for name, x in self.inputs.items()}, [*map(part, self.observed)],
-                            [*map(part, self.sigmas)], part(self.weights), self.called, part(self.places))
+                            [*map(part, self.sigmas)], part(self.weights), self.called, places)
 
 
 def wrong(o: Observations) -> Iterator[tuple[str, Array]]:

@@ -11,7 +11,7 @@ from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted, require_rows
-from adcli.solvers.fit_data import Begin, Observations, packed, start_of
+from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
 
 if TYPE_CHECKING:
     from adcli.task.tasks import Task
@@ -76,10 +76,10 @@ class TensorModel:
 
 class Fit(NamedTuple):
     """A fit that is to be made: the model with its parameters, and what its outputs are compared with; `places` are
-    the numbers of the rows in their table, None for tensors."""
+    where the rows come from, None for tensors."""
 
     model: Any
-    places: Array | None
+    places: Places | None
     begins: Mapping[str, Begin]
     start: Start
     observed: Array
@@ -107,7 +107,7 @@ def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int 
     """The fit of a task, a Jacobian by the parameters."""
     start = start_of(begins)
     if o.places is not None:
-        rows = len(o.places)
+        rows = len(o.places.rows)
         observed, factors = (np.concatenate([np.broadcast_to(x, rows) for x in xs]) for xs in (o.observed, o.factors))
         return Fit(RowModel(task, begins, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
     model = TensorModel(task, begins, o.inputs, jobs)
