@@ -73,10 +73,10 @@ class FitOptions(ResultOptions):
                examples=("adcli fit -e 'v = a*exp(-k*t)' --params a=1,k=0.5 --data decay.csv --y counts:u_counts",
                          "adcli fit model.ad --data d.csv --y y --params 'b1=500 in [0, 1000],b2=1e-4' -o fitted.ad"))
 @program_options
-@option(WHAT, "--y", metavar="y[:s],…",
+@option(WHAT, "--y", metavar="COLUMN",
         help="What the output is compared with: a column or a number, after : its standard uncertainty; v=y1:s1,w=y2 for several"
              " outputs; 0 where the output is the residual.")
-@option(WHAT, "--params", metavar="b=1,…",
+@option(WHAT, "--params", metavar="x=1,…",
         help="Parameters with starts and bounds: b1=500,b2=1e-4, 'b1=500 in [0, 1000]', A=@start.npy (default: all params).")
 @of_option("Outputs to fit (default: all).")
 @option(WHAT, "--sigma", type=OneOf("word", ("absolute", "relative")),

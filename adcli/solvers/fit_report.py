@@ -106,7 +106,8 @@ def figures(told: Answered, number: Number) -> Iterator[tuple[str, str]]:
         yield "residual standard deviation", number(fit.residual_sd)
     if fit.loss.name != "linear":
         yield f"{fit.loss.name} loss", number(fit.cost)
-    yield "evaluations", f"{fit.evaluations}{'' if fit.converged else ', not converged'}"
+    if not fit.converged:
+        yield "converged", "no"
 
 
 # ---------------------------------------------------------------- JSON and tables
