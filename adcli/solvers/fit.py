@@ -322,6 +322,7 @@ class Fitted:
         return math.sqrt(self.chi2 / self.dof) if self.dof > 0 else math.nan
 
 
+@np.errstate(all="ignore")
 def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int) -> Fitted:
     """The fit from a start. AdError where there are fewer residuals than parameters, NotFinite where they are not numbers."""
     n, p = len(residuals.checked(start.values)[0]), len(start.names)

@@ -1,7 +1,7 @@
 """The verb fit: parameters of a program from the rows of a table, by least squares."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 
 EVALUATIONS = 1000
+ROUGH_ROWS = 20
+"""Rows that are asked for what is not smooth there."""
 WITHOUT = ("emit", *EMIT_OPTIONS, "digits", "enclose", "status", "only")
 TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
 
@@ -323,25 +325,35 @@ def concluded(fit: Fit, task: Task, found: Fitted, watch: Watch, options: FitOpt
         if found.stopped_at is not None:
             for paragraph in [f"note: {not_finite_at(fit, found.stopped_at)}", *explained(fit, task, found.stopped_at)]:
                 watch.say(paragraph)
-        watch.say("help: start nearer to the solution (--params), set bounds ('b=1 in [0, 10]'), or allow more with"
-                  f" --evaluations {10 * options.evaluations}")
+        more = f", or allow more: --evaluations {10 * options.evaluations}" if found.evaluations > options.evaluations else ""
+        watch.say(f"help: start nearer to the solution (--params), or set bounds ('b=1 in [0, 10]'){more}")
     not_smooth(fit, task, found, watch)
     code = watch.conclude(options.strict)
     return code or int(not found.converged or bool(found.undetermined))
 
 
 def not_smooth(fit: Fit, task: Task, found: Fitted, watch: Watch) -> None:
-    """Say where the outputs are not smooth at the solution, so that it may be no minimum, and uncertainties mean little."""
+    """Say where the outputs are not smooth in the parameters, so that there may be no minimum, and uncertainties mean little."""
     levels = fit.model(found.values).levels
-    rough = np.flatnonzero(levels)
-    if not len(rough):
-        return
-    watch.failed = True
+    rough = np.flatnonzero(levels).tolist()
     if fit.places is not None:
-        watch.say(f"note: the output is not smooth at the solution in {len(rough)} of {plural(len(levels), 'row')}, the"
-                  f" first {fit.places.named(int(rough[0]))}:")
+        rough = [i for i in rough[:ROUGH_ROWS] if depends(task, fit.begins, point(fit, found.values, i))]
+    if not rough:
+        return
     from adcli.answers.diagnose import note
-    watch.say(note(task, Row(point(fit, found.values, int(rough[0])), [], int(levels[rough[0]]))))
+    watch.failed = True
+    where = "" if fit.places is None else f": {fit.places.named(rough[0])}"
+    watch.say(f"note: the output is not smooth in the parameters at the solution{where}")
+    watch.say(note(task, Row(point(fit, found.values, rough[0]), [], int(levels[rough[0]]))))
+
+
+def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool:
+    """Whether an operation that is not smooth at a point has an operand that depends on these inputs."""
+    from adcli.answers.diagnose import level_of, taken
+    from adcli.lang.evaluate import FLOAT, every_value
+    from adcli.lang.ir.activity import active_values
+    active, values = active_values(task.primal, names), every_value(task.primal, at, FLOAT)
+    return any(not active.isdisjoint(e.args) and level_of(e, values) > 0 for e in taken(task.primal, values))
 
 
 def constant_columns(fit: Fit) -> list[str]:
