@@ -5,6 +5,7 @@
     f(x=2.0, y=5.0)                              # {'v': 3920.6}
     f.grad()(x=2.0, y=5.0)["dv_dx"]              # 5880.0
 
+`adcli.polars`, `adcli.duckdb`, `adcli.spark` and `adcli.ray` are for tables in these engines (see `adcli help engines`).
 `load` and `compile` give a `Function`; whatever is wrong with a program or a point is an `AdError`, a ValueError.
 Everything is imported when it is first used, since a command line starts in a tenth of a second or not at all.
 """
@@ -24,10 +25,15 @@ _HOMES = {"AdError": "lang.ir.errors", "Function": "api.function", "compile": "a
           "__version__": "output.version"}
 
 
+_ENGINES = ("duckdb", "polars", "ray", "spark")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _ENGINES:
         raise AttributeError(f"module 'adcli' has no attribute '{name}'")
     from importlib import import_module
+    if name in _ENGINES:
+        return import_module(f"adcli.{name}")
     value = globals()[name] = getattr(import_module(f"adcli.{_HOMES[name]}"), name)
     return value
 

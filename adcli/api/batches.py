@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -52,7 +52,7 @@ class BatchFunction:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The inputs that columns give."""
-        return tuple(p.name for p in self._free)
+        return tuple(p.name for p in self.free)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -61,7 +61,8 @@ class BatchFunction:
         return names if self.status is None else (*names[:-1], self.status)
 
     @cached_property
-    def _free(self) -> list[Param]:
+    def free(self) -> list[Param]:
+        """The same with what is declared of them."""
         return [p for p in self.function.program.params if p.name not in self.fixed]
 
     def __repr__(self) -> str:
@@ -76,13 +77,14 @@ class BatchFunction:
             if not self.only and name in given.names:
                 raise AdError(f"the table already has a column '{name}'",
                               help="a result of this name is appended: rename the column, or write only=True")
-        return pa.schema([*kept, *self.result_fields()], metadata=None if self.only else given.metadata)
+        return pa.schema([*kept, *self.result_schema], metadata=None if self.only else given.metadata)
 
-    def result_fields(self) -> list[pa.Field]:
+    @cached_property
+    def result_schema(self) -> pa.Schema:
         """The columns that are appended, with their types."""
         types = [list_type(len(shape_of(r.atom))) for r in self.function.program.results]
-        return [pa.field(name, pa.string() if name == self.status else kind)
-                for name, kind in zip(self.outputs, types, strict=True)]
+        return pa.schema([(name, pa.string() if name == self.status else kind)
+                          for name, kind in zip(self.outputs, types, strict=True)])
 
     def _columns(self, given: pa.Schema) -> dict[str, int]:
         """The place of the column of every input that has one."""
@@ -92,7 +94,7 @@ class BatchFunction:
                 raise AdError(f"the table has a column '{name}', which arrow({name}=…) fixes",
                               help=f"leave {name}=… away, or rename the column")
         places = {}
-        for p in self._free:
+        for p in self.free:
             if (count := names.count(p.name)) > 1:
                 raise AdError(f"column '{p.name}' occurs {count} times")
             if not count and p.default is None:
@@ -109,29 +111,31 @@ class BatchFunction:
         """The result for a RecordBatch, a Table, or a RecordBatchReader (whose batches are computed as they are read), of the
         same kind; a Table for anything else that has the Arrow interface, such as a data frame of polars."""
         if isinstance(data, pa.RecordBatch):
-            return self._batch(data, self.schema(data.schema), 0)
-        if not isinstance(data, pa.Table | pa.RecordBatchReader):
-            if not hasattr(data, "__arrow_c_stream__"):
-                raise AdError(f"a table of Arrow is expected, not {type(data).__name__}",
-                              help="for arrays call the function itself; pyarrow.record_batch({'x': x}) makes a batch of arrays")
-            data = pa.table(data)
-        schema = self.schema(data.schema)
-        batches = self._each(data if isinstance(data, pa.RecordBatchReader) else data.to_batches(), schema)
-        if isinstance(data, pa.Table):
-            return pa.Table.from_batches(batches, schema)
-        return pa.RecordBatchReader.from_batches(schema, batches)
+            return self._batch(data, self.schema(data.schema), 0, "batch")
+        if isinstance(data, pa.RecordBatchReader):
+            return pa.RecordBatchReader.from_batches(self.schema(data.schema), self.each(data))
+        if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
+            return self.table(pa.table(data))
+        raise AdError(f"a table of Arrow is expected, not {type(data).__name__}",
+                      help="for arrays call the function itself; pyarrow.record_batch({'x': x}) makes a batch of arrays")
 
-    def _each(self, batches: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        first = 0
+    def table(self, table: pa.Table, called: str = "table") -> pa.Table:
+        """The result for a Table, which messages call so."""
+        return pa.Table.from_batches(self.each(table.to_batches(), called), self.schema(table.schema))
+
+    def each(self, batches: Iterable[pa.RecordBatch], called: str = "stream") -> Iterator[pa.RecordBatch]:
+        """The results for batches of one schema, one by one; together messages call them so."""
+        schema, first = None, 0
         for batch in batches:
-            yield self._batch(batch, schema, first)
+            schema = schema or self.schema(batch.schema)
+            yield self._batch(batch, schema, first, called)
             first += batch.num_rows
 
-    def _batch(self, batch: pa.RecordBatch, schema: pa.Schema, first: int) -> pa.RecordBatch:
-        """The result for a batch, whose first row has the number `first` in messages."""
+    def _batch(self, batch: pa.RecordBatch, schema: pa.Schema, first: int, called: str) -> pa.RecordBatch:
+        """The result for a batch that begins with row `first` of what messages call so."""
         results, faults = self.results(batch)
         if faults and self.on_error == "stop":
-            refuse(faults, first)
+            refuse(faults, first, called)
         if faults and self.on_error == "skip":
             keep = pa.array(~marked(faults, batch.num_rows))
             batch, results = batch.filter(keep), [column.filter(keep) for column in results]
@@ -143,7 +147,7 @@ class BatchFunction:
         """The columns of the results, null in bad rows, and these."""
         places, rows = self._columns(batch.schema), batch.num_rows
         columns = {name: batch.column(place) for name, place in places.items()}
-        faults: Faults = [(found, f"column '{p.name}' is null") for p in self._free if p.name in columns
+        faults: Faults = [(found, f"column '{p.name}' is null") for p in self.free if p.name in columns
                           and (self.missing == "error" or p.var.shape) and len(found := nulls(columns[p.name]))]
         if has_tensors(self.function.program):
             values, more = self._row_by_row(columns, rows, marked(faults, rows))
@@ -164,7 +168,7 @@ class BatchFunction:
 
     def _row_by_row(self, columns: Mapping[str, pa.Array], rows: int, bad: np.ndarray) -> tuple[list[list[Any]], Faults]:
         """The results of a program with tensors, whose sizes may differ from row to row."""
-        params = {p.name: p for p in self._free if p.name in columns}
+        params = {p.name: p for p in self.free if p.name in columns}
         values: dict[str, Lists | np.ndarray] = {}
         for name, p in params.items():
             dimensions = len(p.var.shape)
@@ -269,12 +273,12 @@ def marked(faults: Faults, rows: int) -> np.ndarray:
     return bad
 
 
-def refuse(faults: Faults, first: int) -> NoReturn:
+def refuse(faults: Faults, first: int, called: str) -> NoReturn:
     """AdError for the first bad row."""
     row = min(int(places[0]) for places, _ in faults)
     reason = next(reason for places, reason in faults if places[0] == row)
     help = "missing='nan' takes null for NaN, on_error='null' gives null results" if reason.endswith("is null") else None
-    raise AdError(f"row {first + row} (the first is 0): {reason}", help=help)
+    raise AdError(f"row {first + row} of the {called}, counted from 0: {reason}", help=help)
 
 
 def words(levels: pa.Array, faults: Faults) -> pa.Array:

@@ -59,7 +59,8 @@ def doubles(column):
 # ---------------------------------------------------------------- values
 
 VERBS = {"eval": lambda f: f, "grad": lambda f: f.grad(), "jacobian": lambda f: f.jacobian(),
-         "hessian": lambda f: f.hessian(of="v"), "hvp": lambda f: f.hvp(of="v"), "jvp": lambda f: f.jvp(), "vjp": lambda f: f.vjp(), "taylor": lambda f: f.taylor(2)}
+         "hessian": lambda f: f.hessian(of="v"), "hvp": lambda f: f.hvp(of="v"),
+         "jvp": lambda f: f.jvp(), "vjp": lambda f: f.vjp(), "taylor": lambda f: f.taylor(2)}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -138,9 +139,9 @@ def test_what_a_bad_row_does(policy, ids, values, words, pa):
 
 def test_a_bad_row_stops_by_its_number(pa):
     m, batch = adcli.compile("v = x*y").arrow(), pa.record_batch(ROWS)
-    with pytest.raises(adcli.AdError, match=r"row 1 \(the first is 0\): column 'x' is null\nhelp: missing='nan' takes"):
+    with pytest.raises(adcli.AdError, match=r"row 1 of the batch, counted from 0: column 'x' is null\nhelp: missing='nan' takes"):
         m(batch)
-    with pytest.raises(adcli.AdError, match=r"row 5 \(the first is 0\): column 'x' is null"):
+    with pytest.raises(adcli.AdError, match=r"row 5 of the table, counted from 0: column 'x' is null"):
         m(pa.Table.from_batches([batch.slice(0, 1)] * 4 + [batch]))
 
 
@@ -224,7 +225,7 @@ def test_a_row_whose_tensors_do_not_fit_is_bad(a, b, reason, pa):
     f = adcli.compile(LOSS)
     batch = pa.RecordBatch.from_pylist([{"A": [[1, 2]], "B": [1, 2]}, {"A": a, "B": b}, {"A": [[1, 2]], "B": [3, 4]}],
                                        pa.schema([("A", pa.list_(pa.list_(pa.int64()))), ("B", pa.list_(pa.int64()))]))
-    with pytest.raises(adcli.AdError, match=rf"row 1 \(the first is 0\): {reason}"):
+    with pytest.raises(adcli.AdError, match=rf"row 1 of the batch, counted from 0: {reason}"):
         f.arrow()(batch)
     made = f.arrow(on_error="mark")(batch)
     assert made["status"].to_pylist()[::2] == ["smooth"] * 2

@@ -1,0 +1,51 @@
+"""What the adapters of engines have in common: a program in any form, differentiated by the name of a verb, for batches.
+
+An adapter is a module `adcli.ENGINE` of a few lines: it knows how its engine calls a function of Arrow's tables, and nothing
+else.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from adcli.api.batches import BatchFunction
+from adcli.api.function import Function, compile, load
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+
+Given = str | os.PathLike[str] | Callable[..., Any] | Function
+"""A program: a file by a path or by a text that ends with .ad, the text of one, a Python function, or a Function."""
+VERBS = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor")
+
+
+def file_of(program: object) -> Path | None:
+    """The file that is meant, if one is."""
+    is_file = isinstance(program, os.PathLike) or (isinstance(program, str) and program.endswith(".ad"))
+    return Path(program) if is_file else None   # type: ignore[arg-type]
+
+
+def function_of(program: Given, verb: str = "eval", *args: Any, **options: Any) -> Function:
+    """The Function of a program, or what the verb makes of it with its options, such as wrt."""
+    path = file_of(program)
+    f = program if isinstance(program, Function) else load(path) if path else compile(program)   # type: ignore[arg-type]
+    if verb != "eval":
+        return getattr(f, verb)(*args, **options)   # type: ignore[no-any-return]
+    if args or options:
+        raise AdError("eval takes a program and no options of derivatives")
+    return f
+
+
+def batches_of(program: Given | BatchFunction, **options: Any) -> BatchFunction:
+    """A program for batches, with the options of `Function.arrow`; a BatchFunction as it is."""
+    if not isinstance(program, BatchFunction):
+        return function_of(program).arrow(**options)
+    if options:
+        raise AdError(f"{next(iter(options))} is given to f.arrow() already", help="give it the function itself")
+    return program
+
+
+def needed(engine: str) -> AdError:
+    """The error where an engine is not there."""
+    return missing(f"adcli.{engine}", {"spark": "pyspark", "ray": "'ray[data]'"}.get(engine, engine))

@@ -1,0 +1,89 @@
+"""adcli in DuckDB: the derivatives of a program as functions of SQL.
+
+    adcli.duckdb.register(con, "model.ad")                 # or register(con, "v = x*y", name="model")
+    con.sql("SELECT model_grad(x, y).dv_dx FROM t")
+
+A function takes the inputs in order and gives a STRUCT of the results. Inputs with a default come last; they may be left out, or
+given by name: `model_grad(x, y, k := 3)`. Null gives null.
+"""
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from adcli.api.batches import BatchFunction
+from adcli.api.engines import VERBS, Given, file_of, function_of, needed
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError
+
+try:
+    import duckdb
+except ModuleNotFoundError:
+    raise needed("duckdb") from None
+
+__all__ = ["register"]
+
+
+def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = None, verbs: Sequence[str] | None = None,
+             at: Mapping[str, Any] | None = None, on_error: str = "null", missing: str = "error",
+             status: bool = False) -> list[str]:
+    """Make NAME_eval, NAME_grad and so on functions of a connection, and give their names. The default name is that of the file,
+    and the `verbs` all that the program has. `at` fixes inputs; the rest is as `f.arrow()` has it."""
+    path, f = file_of(program), function_of(program)
+    name = name or (path and path.stem)
+    if not name or not re.fullmatch(r"\w+", name):
+        raise AdError("the functions need a name of letters, digits and _", help="register(con, program, name='model')")
+    if on_error == "skip":
+        raise AdError("a function of SQL leaves no row out", help="filter the rows, or take on_error='null'")
+    made = []
+    for verb in verbs or VERBS[:-1]:
+        try:
+            m = function_of(f, verb).arrow(at, only=True, on_error=on_error, missing=missing, status=status)
+        except AdError:
+            if verbs or verb == "eval":   # else the program has none, as no Hessian of several outputs
+                raise
+            continue
+        made.append(f"{name}_{verb}")
+        create(con, made[-1], m)
+    return made
+
+
+def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
+    """One function, in place of one of this name; with a macro for its defaults, since only a macro has these."""
+    inputs = sorted(m.free, key=lambda p: p.default is not None)
+    defaults = any(p.default is not None for p in inputs)
+    native = f"{name}__of_all" if defaults else name
+    call = partial(results, m, [p.name for p in inputs])
+    call.__signature__ = inspect.Signature(   # type: ignore[attr-defined]  # DuckDB asks how many columns it takes
+        [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(inputs))])
+    types: Any = ["DOUBLE" + "[]" * len(shape_of(p.var)) for p in inputs]
+    struct: Any = f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in m.result_schema)})"
+    arrow: Any = "arrow"
+    with suppress(duckdb.Error):   # there is none
+        con.remove_function(native)
+    con.create_function(native, call, types, struct, type=arrow, null_handling="special")   # type: ignore[arg-type]
+    if defaults:
+        given = [quoted(p.name) + ("" if p.default is None else f" := '{p.default!r}'::DOUBLE") for p in inputs]
+        arguments = ", ".join(quoted(p.name) for p in inputs)
+        con.execute(f"CREATE OR REPLACE TEMP MACRO {quoted(name)}({', '.join(given)}) AS {quoted(native)}({arguments})")
+
+
+def results(m: BatchFunction, names: Sequence[str], *columns: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The results for columns of these names, as structs."""
+    return m.table(pa.table(list(columns), names=names), "batch").to_struct_array()
+
+
+def sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"{sql_type(kind.value_type)}[]"
+    return "VARCHAR" if pa.types.is_string(kind) else "DOUBLE"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

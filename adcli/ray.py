@@ -1,0 +1,22 @@
+"""adcli in Ray Data: results for the rows of a data set, by map_batches.
+
+    ds.map_batches(adcli.ray.mapper(f.grad()), batch_format="pyarrow")
+
+Every worker needs adcli and pyarrow.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from adcli.api.batches import BatchFunction
+from adcli.api.engines import Given, batches_of
+
+__all__ = ["mapper"]
+
+
+def mapper(program: Given | BatchFunction, **options: Any) -> Callable[[pa.Table], pa.Table]:
+    """The function for map_batches with batch_format="pyarrow"; the options are those of `f.arrow()`."""
+    return batches_of(program, **options).table
