@@ -39,6 +39,8 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
     name = name or (path and path.stem)
     if not name or not re.fullmatch(r"\w+", name):
         raise AdError("the functions need a name of letters, digits and _", help="register(con, program, name='model')")
+    if all(p.name in (at or {}) for p in f.program.params):
+        raise AdError("no input of the program is left for SQL to give")
     if on_error == "skip":
         raise AdError("a function of SQL leaves no row out", help="filter the rows, or take on_error='null'")
     made = []
@@ -55,10 +57,8 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
 
 
 def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
-    """One function, in place of one of this name; with a macro for its defaults, since only a macro has these."""
-    inputs = sorted(m.free, key=lambda p: p.default is not None)
-    defaults = any(p.default is not None for p in inputs)
-    native = f"{name}__of_all" if defaults else name
+    """One function, in place of one of this name: a macro, which can have defaults, of a function, which cannot."""
+    native, inputs = f"{name}__of_all", sorted(m.free, key=lambda p: p.default is not None)
     call = partial(results, m, [p.name for p in inputs])
     call.__signature__ = inspect.Signature(   # type: ignore[attr-defined]  # DuckDB asks how many columns it takes
         [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(inputs))])
@@ -68,10 +68,9 @@ def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
     with suppress(duckdb.Error):   # there is none
         con.remove_function(native)
     con.create_function(native, call, types, struct, type=arrow, null_handling="special")   # type: ignore[arg-type]
-    if defaults:
-        given = [quoted(p.name) + ("" if p.default is None else f" := '{p.default!r}'::DOUBLE") for p in inputs]
-        arguments = ", ".join(quoted(p.name) for p in inputs)
-        con.execute(f"CREATE OR REPLACE TEMP MACRO {quoted(name)}({', '.join(given)}) AS {quoted(native)}({arguments})")
+    given = [quoted(p.name) + ("" if p.default is None else f" := '{p.default!r}'::DOUBLE") for p in inputs]
+    arguments = ", ".join(quoted(p.name) for p in inputs)
+    con.execute(f"CREATE OR REPLACE TEMP MACRO {quoted(name)}({', '.join(given)}) AS {quoted(native)}({arguments})")
 
 
 def results(m: BatchFunction, names: Sequence[str], *columns: pa.ChunkedArray) -> pa.ChunkedArray:

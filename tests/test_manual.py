@@ -5,6 +5,7 @@ import doctest
 import re
 import shlex
 import shutil
+import sys
 
 import click
 import pytest
@@ -15,6 +16,7 @@ from back_ends import MODES
 from back_ends import derivatives as partials
 from command import adcli
 from documents import MANUAL, console_examples, fenced, shell, terminal, text
+from engines import package
 from places import ROOT
 
 from adcli.main import VERBS, cli
@@ -33,12 +35,18 @@ def test_a_console_example_prints_what_is_shown(command, shown):
     assert terminal(command) == shown
 
 
-@pytest.mark.parametrize("document", ["README", "python"])
-def test_the_python_examples(document, monkeypatch):
-    """As one session, compared character for character."""
+SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine] * (document == "engines"))
+            for document in ("README", "python", "engines") for i, block in enumerate(fenced(text(document), "python"))]
+
+
+@pytest.mark.parametrize("block", SESSIONS)
+def test_the_python_examples(block, monkeypatch):
+    """Each as one session, compared character for character; those of engines where the engine is."""
+    for name in re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M):
+        package(name)
     monkeypatch.chdir(ROOT)
-    (block,) = fenced(text(document), "python")
-    example = doctest.DocTestParser().get_doctest(block, {}, document, document, 0)
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    example = doctest.DocTestParser().get_doctest(block, {}, "session", "session", 0)
     assert example.examples
     written: list[str] = []
     assert doctest.DocTestRunner(verbose=False).run(example, out=written.append).failed == 0, "".join(written)

@@ -12,7 +12,7 @@ from typing import Any
 
 from adcli.api.batches import BatchFunction
 from adcli.api.function import Function, compile, load
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.extras import missing
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function
@@ -30,6 +30,8 @@ def function_of(program: Given, verb: str = "eval", *args: Any, **options: Any) 
     """The Function of a program, or what the verb makes of it with its options, such as wrt."""
     path = file_of(program)
     f = program if isinstance(program, Function) else load(path) if path else compile(program)   # type: ignore[arg-type]
+    if verb not in VERBS:
+        raise AdError(f"no verb '{verb}'", help=nearest(verb, VERBS) or f"the verbs are {', '.join(VERBS)}")
     if verb != "eval":
         return getattr(f, verb)(*args, **options)   # type: ignore[no-any-return]
     if args or options:

@@ -11,7 +11,8 @@ from pathlib import Path
 from adcli.manual.markdown import Block, blocks, table
 
 TOPICS = ("verbs", "language", "tensors", "functions", "points", "rows", "matrices", "emit", "libraries", "status", "digits",
-          "diagnosis", "uncertainty", "fits", "python", "environment", "security", "exit-codes", "samples", "internals")
+          "diagnosis", "uncertainty", "fits", "python", "engines", "environment", "security", "exit-codes", "samples",
+          "internals")
 """The chapters, in the order in which they are read."""
 FOLDER = Path(__file__).parent
 LINE = 57

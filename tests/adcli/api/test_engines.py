@@ -1,0 +1,29 @@
+"""What is a program for an adapter."""
+from __future__ import annotations
+
+import pytest
+from engines import package
+from places import WORKED
+
+import adcli
+
+pytestmark = pytest.mark.engine
+
+
+def test_a_program_in_every_form():
+    package("pyarrow")
+    from adcli.api.engines import batches_of, function_of
+    f = adcli.load(WORKED)
+    for program in (WORKED, str(WORKED), f, WORKED.read_text()):
+        assert function_of(program)(x=2.0, y=5.0) == f(x=2.0, y=5.0)
+        assert function_of(program, "grad", wrt="x").outputs == ("v", "dv_dx")
+    assert function_of(lambda x: x * x, "grad").outputs == ("f", "df_dx")
+    m = f.arrow(only=True)
+    assert batches_of(m) is m
+    assert batches_of(f, only=True).only
+    with pytest.raises(adcli.AdError, match=r"only is given to f.arrow\(\) already"):
+        batches_of(m, only=True)
+    with pytest.raises(adcli.AdError, match="no options of derivatives"):
+        function_of(f, "eval", "x")
+    with pytest.raises(adcli.AdError, match="did you mean 'grad'"):
+        function_of(f, "gard")

@@ -1,0 +1,43 @@
+"""The adapter of Ray Data, with two workers that are processes of their own."""
+from __future__ import annotations
+
+import pytest
+from engines import package
+from places import WORKED
+
+import adcli
+
+pytestmark = pytest.mark.engine
+X = [None if i % 7 == 3 else float(i) for i in range(100)]
+Y = [i % 5 + 1 for i in range(100)]
+
+
+@pytest.fixture(scope="module")
+def ray():
+    ray = package("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def data(ray):
+    pa = package("pyarrow")
+    table = pa.table({"x": pa.array(X, "float64"), "y": pa.array(Y, "int16")})
+    return ray.data.from_arrow([table.slice(0, 30), table.slice(30, 0), table.slice(30)])
+
+
+def test_rows_with_their_results(data):
+    g = adcli.load(WORKED).grad()
+    made = data.map_batches(adcli.ray.mapper(g, on_error="null"), batch_format="pyarrow", batch_size=8).take_all()
+    found = {(row["x"], row["y"], row["v"], row["dv_dx"], row["dv_dy"]) for row in made}
+    assert len(made) == 100
+    assert found == {(x, y, *((None,) * 3 if x is None else g(x=x, y=y).values())) for x, y in zip(X, Y, strict=True)}
+
+
+def test_a_bad_row_reaches_the_user(data, ray):
+    with pytest.raises(ray.exceptions.RayTaskError, match="of the table, counted from 0: column 'x' is null"):
+        data.map_batches(adcli.ray.mapper(WORKED), batch_format="pyarrow").take_all()
+    with pytest.raises(ray.exceptions.RayTaskError, match="no column 'z'"):
+        data.map_batches(adcli.ray.mapper("v = x*z"), batch_format="pyarrow").take_all()

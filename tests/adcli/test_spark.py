@@ -1,0 +1,61 @@
+"""The adapter of Spark, in a local session with two workers that are processes of their own."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+from engines import package, program
+from places import WORKED
+
+import adcli
+
+pytestmark = pytest.mark.engine
+ROWS = [(None if i % 7 == 3 else float(i), i % 5 + 1, f"row {i}") for i in range(100)]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    package("pyarrow")
+    package("pandas")
+    package("pyspark")
+    program("java")
+    from pyspark.sql import SparkSession
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    return spark.createDataFrame(ROWS, "x double, y int, id string").repartition(3)
+
+
+def test_rows_with_their_results(frame):
+    g = adcli.load(WORKED).grad()
+    m = g.arrow(on_error="null", status=True)
+    made = frame.mapInArrow(adcli.spark.mapper(m), adcli.spark.schema(m, frame))
+    assert made.columns == ["x", "y", "id", "v", "dv_dx", "dv_dy", "status"]
+    nothing = (None,) * 4
+    assert {tuple(row) for row in made.collect()} == {
+        (x, y, name, *(nothing if x is None else (*g(x=x, y=y).values(), "smooth"))) for x, y, name in ROWS}
+
+
+def test_partitions_without_rows_and_rows_left_out(frame):
+    m = adcli.load(WORKED).grad().arrow(on_error="skip", only=True)
+    schema = adcli.spark.schema(m, frame)
+    assert frame.where("x < 0").mapInArrow(adcli.spark.mapper(m), schema).collect() == []
+    assert frame.mapInArrow(adcli.spark.mapper(m), schema).count() == sum(x is not None for x, *_ in ROWS)
+
+
+def test_a_bad_row_reaches_the_user(frame):
+    m = adcli.load(WORKED).grad().arrow()
+    with pytest.raises(Exception, match="of the stream, counted from 0: column 'x' is null"):
+        frame.mapInArrow(adcli.spark.mapper(m), adcli.spark.schema(m, frame)).collect()
+
+
+def test_a_wrong_column_is_refused_before_anything_runs(frame):
+    with pytest.raises(adcli.AdError, match="column 'id' must be numbers, not string"):
+        adcli.spark.schema("v = x*id", frame)
