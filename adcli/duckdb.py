@@ -36,8 +36,8 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
     """Make NAME_eval, NAME_grad and so on functions of a connection, and give their names. The default name is that of the file,
     and the `verbs` all that the program has. `at` fixes inputs; the rest is as `f.arrow()` has it."""
     path, f = file_of(program), function_of(program)
-    name = name or (path and path.stem)
-    if not name or not re.fullmatch(r"\w+", name):
+    name = name or (path.stem if path else "")
+    if not re.fullmatch(r"\w+", name):
         raise AdError("the functions need a name of letters, digits and _", help="register(con, program, name='model')")
     if all(p.name in (at or {}) for p in f.program.params):
         raise AdError("no input of the program is left for SQL to give")
@@ -59,15 +59,15 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
 def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
     """One function, in place of one of this name: a macro, which can have defaults, of a function, which cannot."""
     native, inputs = f"{name}__of_all", sorted(m.free, key=lambda p: p.default is not None)
-    call = partial(results, m, [p.name for p in inputs])
-    call.__signature__ = inspect.Signature(   # type: ignore[attr-defined]  # DuckDB asks how many columns it takes
+    call: Any = partial(results, m, [p.name for p in inputs])
+    call.__signature__ = inspect.Signature(   # DuckDB asks how many columns it takes
         [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(inputs))])
-    types: Any = ["DOUBLE" + "[]" * len(shape_of(p.var)) for p in inputs]
-    struct: Any = f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in m.result_schema)})"
-    arrow: Any = "arrow"
+    types = ["DOUBLE" + "[]" * len(shape_of(p.var)) for p in inputs]
+    struct = f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in m.result_schema)})"
+    make: Any = con.create_function   # its types know no names of kinds
     with suppress(duckdb.Error):   # there is none
         con.remove_function(native)
-    con.create_function(native, call, types, struct, type=arrow, null_handling="special")   # type: ignore[arg-type]
+    make(native, call, types, struct, type="arrow", null_handling="special")
     given = [quoted(p.name) + ("" if p.default is None else f" := '{p.default!r}'::DOUBLE") for p in inputs]
     arguments = ", ".join(quoted(p.name) for p in inputs)
     con.execute(f"CREATE OR REPLACE TEMP MACRO {quoted(name)}({', '.join(given)}) AS {quoted(native)}({arguments})")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,10 @@ from adcli.api.arguments import one_number
 from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
-from adcli.lang.ir import LEVELS, Param
+from adcli.lang.ir import LEVELS, Param, Program
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed
-
-if TYPE_CHECKING:
-    from adcli.api.function import Function
 
 Faults = Sequence[tuple[np.ndarray, str]]
 """Rows that are bad, with the reason; the first one of a row is the one that is told."""
@@ -36,12 +33,24 @@ FUNCTIONS = 64
 """Functions that arrived in this process and are kept, since an engine sends the same again with every task."""
 
 
+class ArrayFunction(Protocol):
+    """What is asked of a Function."""
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+
+    def __call__(self, at: Mapping[str, Any], /, *, jobs: int | None) -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class BatchFunction:
     """See `Function.arrow`, which makes it. `status` is the name of the column of that name, whose number is then the last result
     of `function`; None where there is none."""
 
-    function: Function
+    function: ArrayFunction
     fixed: Mapping[str, Any]
     only: bool
     on_error: str
@@ -208,8 +217,8 @@ _ARRIVING = threading.Lock()
 
 
 @lru_cache(maxsize=FUNCTIONS)
-def _arrived(packed: bytes) -> Function:
-    function: Function = pickle.loads(packed)
+def _arrived(packed: bytes) -> ArrayFunction:
+    function: ArrayFunction = pickle.loads(packed)
     return function
 
 
@@ -221,8 +230,8 @@ def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) 
 
 # ---------------------------------------------------------------- making one
 
-def batch_function(function: Function, levels: Callable[[], Function], fixed: Mapping[str, Any], only: bool, on_error: str,
-                   missing: str, status: bool, jobs: int | None) -> BatchFunction:
+def batch_function(function: ArrayFunction, levels: Callable[[], ArrayFunction], fixed: Mapping[str, Any], only: bool,
+                   on_error: str, missing: str, status: bool, jobs: int | None) -> BatchFunction:
     """See `Function.arrow`; `levels` gives the function with the number of its status as one more result."""
     one_of("on_error", on_error, POLICIES)
     one_of("missing", missing, MISSING)

@@ -20,20 +20,21 @@ Given = str | os.PathLike[str] | Callable[..., Any] | Function
 VERBS = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor")
 
 
-def file_of(program: object) -> Path | None:
+def file_of(program: Any) -> Path | None:
     """The file that is meant, if one is."""
     is_file = isinstance(program, os.PathLike) or (isinstance(program, str) and program.endswith(".ad"))
-    return Path(program) if is_file else None   # type: ignore[arg-type]
+    return Path(program) if is_file else None
 
 
-def function_of(program: Given, verb: str = "eval", *args: Any, **options: Any) -> Function:
+def function_of(program: Any, verb: str = "eval", *args: Any, **options: Any) -> Function:
     """The Function of a program, or what the verb makes of it with its options, such as wrt."""
     path = file_of(program)
-    f = program if isinstance(program, Function) else load(path) if path else compile(program)   # type: ignore[arg-type]
+    f = program if isinstance(program, Function) else load(path) if path else compile(program)
     if verb not in VERBS:
         raise AdError(f"no verb '{verb}'", help=nearest(verb, VERBS) or f"the verbs are {', '.join(VERBS)}")
     if verb != "eval":
-        return getattr(f, verb)(*args, **options)   # type: ignore[no-any-return]
+        derived: Function = getattr(f, verb)(*args, **options)
+        return derived
     if args or options:
         raise AdError("eval takes a program and no options of derivatives")
     return f
