@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from adcli.api.batches import BatchFunction
-from adcli.api.engines import Given, batches_of
+from adcli.api.engines import ForBatches, Given, batches_of
 
 __all__ = ["mapper"]
 
 
-def mapper(program: Given | BatchFunction, **options: Any) -> Callable[[pa.Table], pa.Table]:
-    """The function for map_batches with batch_format="pyarrow"; the options are those of `f.arrow()`."""
+def mapper(program: Given | ForBatches, **options: Any) -> Callable[[pa.Table], pa.Table]:
+    """The function for map_batches with batch_format="pyarrow"; the options are those of `f.arrow()`. For what `f.arrow_sum()`
+    has made, it gives a state for each batch."""
     return batches_of(program, **options).table

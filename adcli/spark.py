@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from adcli.api.batches import BatchFunction
-from adcli.api.engines import Given, batches_of, needed
+from adcli.api.engines import ForBatches, Given, batches_of, needed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,15 +23,16 @@ __all__ = ["mapper", "schema"]
 Batches = Iterator[pa.RecordBatch]
 
 
-def mapper(program: Given | BatchFunction, **options: Any) -> Callable[[Batches], Batches]:
-    """The function for mapInArrow; the options are those of `f.arrow()`."""
+def mapper(program: Given | ForBatches, **options: Any) -> Callable[[Batches], Batches]:
+    """The function for mapInArrow; the options are those of `f.arrow()`. For what `f.arrow_sum()` has made, it gives a state for
+    each partition."""
     return batches_of(program, **options).each
 
 
-def schema(program: Given | BatchFunction, df: DataFrame, **options: Any) -> StructType:
-    """The schema of the result for this data frame. AdError where its columns do not fit the program."""
+def schema(program: Given | ForBatches, df: DataFrame, **options: Any) -> StructType:
+    """The schema of what the mapper gives for this data frame. AdError where its columns do not fit the program."""
     try:
         from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
     except ModuleNotFoundError:
         raise needed("spark") from None
-    return from_arrow_schema(batches_of(program, **options).schema(to_arrow_schema(df.schema)))
+    return from_arrow_schema(batches_of(program, **options).mapped_schema(to_arrow_schema(df.schema)))

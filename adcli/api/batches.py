@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from adcli.api.arguments import one_number
 from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank
+from adcli.codegen.machine.kernel import Kernel
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
 from adcli.lang.ir import LEVELS, Param, Program
@@ -25,7 +26,7 @@ from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import composed
 
-Faults = Sequence[tuple[np.ndarray, str]]
+Faults = list[tuple[np.ndarray, str]]
 """Rows that are bad, with the reason; the first one of a row is the one that is told."""
 POLICIES = ("stop", "skip", "null", "mark")
 MISSING = ("error", "nan")
@@ -43,6 +44,8 @@ class ArrayFunction(Protocol):
     def outputs(self) -> tuple[str, ...]: ...
 
     def __call__(self, at: Mapping[str, Any], /, *, jobs: int | None) -> dict[str, Any]: ...
+
+    def kernel(self) -> Kernel: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,7 @@ class BatchFunction:
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for batches of this schema. AdError where a column is missing, occurs twice, is of the wrong
         type, or has the name of a result."""
-        self._columns(given)
+        self.places(given)
         kept = [] if self.only else list(given)
         for name in self.outputs:
             if not self.only and name in given.names:
@@ -95,7 +98,7 @@ class BatchFunction:
         return pa.schema([(name, pa.string() if name == self.status else kind)
                           for name, kind in zip(self.outputs, types, strict=True)])
 
-    def _columns(self, given: pa.Schema) -> dict[str, int]:
+    def places(self, given: pa.Schema) -> dict[str, int]:
         """The place of the column of every input that has one."""
         names = [composed(name) for name in given.names]
         for name in self.fixed:
@@ -128,6 +131,9 @@ class BatchFunction:
         raise AdError(f"a table of Arrow is expected, not {type(data).__name__}",
                       help="for arrays call the function itself; pyarrow.record_batch({'x': x}) makes a batch of arrays")
 
+    mapped_schema = schema
+    """The schema of what `each` gives."""
+
     def table(self, table: pa.Table, called: str = "table") -> pa.Table:
         """The result for a Table, which messages call so."""
         return pa.Table.from_batches(self.each(table.to_batches(), called), self.schema(table.schema))
@@ -154,20 +160,20 @@ class BatchFunction:
 
     def results(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], Faults]:
         """The columns of the results, null in bad rows, and these."""
-        places, rows = self._columns(batch.schema), batch.num_rows
-        columns = {name: batch.column(place) for name, place in places.items()}
-        faults: Faults = [(found, f"column '{p.name}' is null") for p in self.free if p.name in columns
-                          and (self.missing == "error" or p.var.shape) and len(found := nulls(columns[p.name]))]
-        if has_tensors(self.function.program):
-            values, more = self._row_by_row(columns, rows, marked(faults, rows))
-            faults = [*faults, *more]
-        else:
-            values = self._at_once(columns, rows)
-        bad = marked(faults, rows) if faults else None
+        columns, faults = self.columns(batch)
+        values = self.row_by_row(columns, batch.num_rows, faults) if has_tensors(self.function.program) else \
+            self._at_once(columns, batch.num_rows)
+        bad = marked(faults, batch.num_rows) if faults else None
         made = [column_of(x, len(shape_of(r.atom)), bad) for x, r in zip(values, self.function.program.results, strict=True)]
         if self.status is not None:
-            made[-1] = words(made[-1], faults if self.on_error == "mark" else ())
+            made[-1] = words(made[-1], faults if self.on_error == "mark" else [])
         return made, faults
+
+    def columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Faults]:
+        """The columns of inputs by name, and the rows that are bad since they have null there."""
+        columns = {name: batch.column(place) for name, place in self.places(batch.schema).items()}
+        return columns, [(found, f"column '{p.name}' is null") for p in self.free if p.name in columns
+                         and (self.missing == "error" or p.var.shape) and len(found := nulls(columns[p.name]))]
 
     def _at_once(self, columns: Mapping[str, pa.Array], rows: int) -> list[Any]:
         """The results of a program of scalars."""
@@ -175,8 +181,9 @@ class BatchFunction:
         found = self.function({**self.fixed, **given}, jobs=self.jobs).values()
         return [x if isinstance(x, np.ndarray) else np.full(rows, x) for x in found]
 
-    def _row_by_row(self, columns: Mapping[str, pa.Array], rows: int, bad: np.ndarray) -> tuple[list[list[Any]], Faults]:
-        """The results of a program with tensors, whose sizes may differ from row to row."""
+    def row_by_row(self, columns: Mapping[str, pa.Array], rows: int, faults: Faults) -> list[list[Any]]:
+        """The results of a program with tensors, whose sizes may differ from row to row; rows found bad join the `faults`."""
+        bad = marked(faults, rows)
         params = {p.name: p for p in self.free if p.name in columns}
         values: dict[str, Lists | np.ndarray] = {}
         for name, p in params.items():
@@ -185,7 +192,6 @@ class BatchFunction:
         ranks = [len(shape_of(r.atom)) for r in self.function.program.results]
         empty = [np.empty((0,) * dimensions) if dimensions else np.nan for dimensions in ranks]
         found: list[list[Any]] = [[] for _ in empty]
-        faults = []
         for i in range(rows):
             row: Sequence[Any] = empty
             if not bad[i]:
@@ -196,7 +202,7 @@ class BatchFunction:
                     faults.append((np.array([i]), error.message))
             for one, x in zip(found, row, strict=True):
                 one.append(x)
-        return found, faults
+        return found
 
     @staticmethod
     def _value(p: Param, values: Lists | np.ndarray, column: pa.Array, row: int) -> Any:

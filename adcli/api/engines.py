@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from adcli.api.batch_sums import BatchSums
 from adcli.api.batches import BatchFunction
 from adcli.api.function import Function, compile, load
 from adcli.lang.ir.errors import AdError, nearest
@@ -17,6 +18,7 @@ from adcli.lang.ir.extras import missing
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function
 """A program: a file by a path or by a text that ends with .ad, the text of one, a Python function, or a Function."""
+ForBatches = BatchFunction | BatchSums
 VERBS = ("eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor")
 
 
@@ -40,12 +42,12 @@ def function_of(program: Any, verb: str = "eval", *args: Any, **options: Any) ->
     return f
 
 
-def batches_of(program: Given | BatchFunction, **options: Any) -> BatchFunction:
-    """A program for batches, with the options of `Function.arrow`; a BatchFunction as it is."""
-    if not isinstance(program, BatchFunction):
+def batches_of(program: Given | ForBatches, **options: Any) -> ForBatches:
+    """A program for batches, with the options of `Function.arrow`; what `arrow` or `arrow_sum` have made as it is."""
+    if not isinstance(program, BatchFunction | BatchSums):
         return function_of(program).arrow(**options)
     if options:
-        raise AdError(f"{next(iter(options))} is given to f.arrow() already", help="give it the function itself")
+        raise AdError(f"{next(iter(options))} is given where the function of batches is made", help="leave it out here")
     return program
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.optimize import OptimizeResult
 
+    from adcli.api.batch_sums import BatchSums
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
 
@@ -230,14 +231,30 @@ class Function:
         for a tensor. `on_error` says what a bad row does: stop, skip it, give null, or mark it (null, with the reason in the
         column of the status). Null is bad, unless `missing` is nan instead of error. `status` appends the status.
         """
-        try:
-            from adcli.api.batches import batch_function
-        except ModuleNotFoundError as error:
-            if error.name != "pyarrow":
-                raise
-            raise missing_package("arrow()", "pyarrow") from None
-        return batch_function(self, lambda: Function(_with_levels(self._program, self._origin)), _together(fixed, values),
-                              _truth("only", only), on_error, missing, _truth("status", status), jobs)
+        _need_arrow("arrow()")
+        from adcli.api.batches import batch_function
+        return batch_function(self, self._with_levels, _together(fixed, values), _truth("only", only), on_error, missing,
+                              _truth("status", status), jobs)
+
+    def arrow_sum(self, fixed: Mapping[str, Any] | None = None, /, *, group_by: OneOrMore = None, weights: str | None = None,
+                  gauss_newton: bool = False, on_error: str = "stop", missing: str = "error", status: bool = False,
+                  **values: Any) -> BatchSums:
+        """Sums of the results over batches of Arrow, exact and rounded once, so that no order matters.
+
+        `batch(b)` makes of a batch a state, `merge(s, t, …)` one of several, and `finish(s)` the sums as a RecordBatch, which has
+        a row for each group of the columns `group_by`. `weights` names a column whose numbers the results are multiplied by;
+        `gauss_newton` adds ΣJᵀJ and ΣJᵀr of the outputs r; `status` adds the number of rows of each status.
+        """
+        _need_arrow("arrow_sum()")
+        from adcli.api.batch_sums import batch_sums
+        from adcli.api.batches import batch_function
+        results = batch_function(self._with_levels(), self._with_levels, _together(fixed, values), True, on_error, missing,
+                                 False, 1)
+        return batch_sums(results, _names(group_by), weights, _truth("gauss_newton", gauss_newton), _truth("status", status))
+
+    def _with_levels(self) -> Function:
+        """The same with the number of its status as one more result."""
+        return Function(_with_levels(self._program, self._origin))
 
     # -- text
 
@@ -417,6 +434,14 @@ def _names(names: OneOrMore) -> Sequence[str] | None:
     if not all(isinstance(name, str) for name in found):
         raise AdError(f"{reprlib.repr(names)} are not names", help="write 'x,y' or ['x', 'y']")
     return [composed(name) for name in found]
+
+
+def _need_arrow(what: str) -> None:
+    """AdError where there is no pyarrow."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        raise missing_package(what, "pyarrow") from None
 
 
 def _word(what: str, value: object) -> None:

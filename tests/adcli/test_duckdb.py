@@ -70,6 +70,14 @@ def test_tables_of_every_length(con):
     assert con.sql(sums).fetchall() == [(0, 5000.0), (1, 5000.0)]
 
 
+def test_exact_sums_of_a_query(con):
+    s = adcli.load(WORKED).grad().arrow_sum(group_by="g", on_error="skip")
+    state = s.batch(con.sql("SELECT id % 3 AS g, x, y FROM t"))
+    assert s.batch(con.sql("SELECT id % 3 AS g, x, y FROM t ORDER BY id DESC")).equals(state)
+    counted = con.sql("SELECT count(x) FROM t GROUP BY id % 3 ORDER BY id % 3").fetchall()
+    assert s.finish(state).column("rows").to_pylist() == [n for n, in counted]
+
+
 @pytest.mark.parametrize("given, message", [
     ({"program": "v = x"}, "need a name of letters"), ({"program": "v = x", "name": "a b"}, "need a name of letters"),
     ({"program": "v = x", "name": "m", "on_error": "skip"}, "leaves no row out"),

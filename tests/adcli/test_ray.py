@@ -41,3 +41,11 @@ def test_a_bad_row_reaches_the_user(data, ray):
         data.map_batches(adcli.ray.mapper(WORKED), batch_format="pyarrow").take_all()
     with pytest.raises(ray.exceptions.RayTaskError, match="no column 'z'"):
         data.map_batches(adcli.ray.mapper("v = x*z"), batch_format="pyarrow").take_all()
+
+
+def test_sums_merge_to_the_bits_of_one_machine(data):
+    pa = package("pyarrow")
+    s = adcli.load(WORKED).grad().arrow_sum(group_by="y", on_error="skip")
+    states = data.map_batches(adcli.ray.mapper(s), batch_format="pyarrow", batch_size=16).take_all()
+    whole = s.batch(pa.table({"x": pa.array(X, "float64"), "y": pa.array(Y, "int16")}))
+    assert s.merge([row["state"] for row in states]).equals(whole)

@@ -59,3 +59,12 @@ def test_a_bad_row_reaches_the_user(frame):
 def test_a_wrong_column_is_refused_before_anything_runs(frame):
     with pytest.raises(adcli.AdError, match="column 'id' must be numbers, not string"):
         adcli.spark.schema("v = x*id", frame)
+
+
+def test_sums_merge_to_the_bits_of_one_machine(frame):
+    s = adcli.load(WORKED).grad().arrow_sum(group_by="y", on_error="skip")
+    states = frame.mapInArrow(adcli.spark.mapper(s), adcli.spark.schema(s, frame)).collect()
+    assert 1 < len(states) <= 3
+    rows = package("pyarrow").RecordBatch.from_pylist([dict(zip(("x", "y"), row, strict=False)) for row in ROWS])
+    here = s.finish(s.batch(rows))
+    assert s.finish([row.state for row in states]).to_pylist() == here.to_pylist()

@@ -1,0 +1,335 @@
+"""Sums of results over record batches, exact and rounded once at the end: for engines that cut a table and go through the pieces
+in an order of their own, on which no bit depends.
+
+A state is a record batch of one row with one binary column, so that every engine can carry it.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types
+
+from adcli.api.arrow_columns import doubles, list_column, list_type, rank
+from adcli.api.batches import BatchFunction, Faults, marked, refuse
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.names import Names, composed, repeated
+from adcli.rows.sums import ArraySums, Key, Quantity, Sums, SumWork, quantities
+from adcli.task.signature import Signature, columns
+
+STATE = pa.schema([pa.field("state", pa.binary(), nullable=False)])
+Shapes = dict[str, tuple[int, ...]]
+"""The shape of each result; empty where no row has been seen and it is not known."""
+Place = tuple[int, str]
+"""Where a batch begins in what was given, and what messages call that."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSums:
+    """See `Function.arrow_sum`, which makes it. The last result of `results` is the number of the status."""
+
+    results: BatchFunction
+    group_by: tuple[str, ...]
+    weights: str | None
+    gauss_newton: bool
+    status: bool
+
+    # ------------------------------------------------------------ names
+
+    @cached_property
+    def _names(self) -> tuple[str, str | None, list[str]]:
+        """What the number of rows is called, the sum of the weights, and the number of rows of each status."""
+        free = Names([*self.results.function.outputs[:-1], *self.group_by])
+        return free.fresh("rows"), self.weights and free.fresh("weights"), [free.fresh(f"rows_{level}") for level in LEVELS]
+
+    @cached_property
+    def _summed(self) -> tuple[Quantity, ...]:
+        """The sums of a program of scalars."""
+        program = self.results.function.program
+        found = columns(program)[:-1]
+        values = tuple(c.name for c in found if not c.wrt)
+        wrt = tuple(dict.fromkeys(c.wrt[0] for c in found if len(c.wrt) == 1))
+        return quantities(Signature(program.params, values, tuple(found), wrt), self.gauss_newton, self._names[1])
+
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        """The dimensions of every sum by its name, the sum of the weights first."""
+        program = self.results.function.program
+        if not has_tensors(program):
+            return {q.name: 0 for q in self._summed}
+        weights = {self._names[1]: 0} if self._names[1] else {}
+        return {**weights, **{r.name: len(shape_of(r.atom)) for r in program.results[:-1]}}
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """The schema of what `finish` gives, for batches of this schema. AdError where a column is missing or of the wrong
+        type."""
+        self.results.places(given)
+        if self.weights is not None:
+            self._weights_place(given)
+        return self._finished(self._groups(given))
+
+    def _groups(self, given: pa.Schema) -> pa.Schema:
+        """The columns that are grouped by."""
+        return pa.schema([self._group_field(given, name) for name in self.group_by])
+
+    def _finished(self, groups: pa.Schema) -> pa.Schema:
+        rows, _, levels = self._names
+        fields = [*groups, (rows, pa.int64()), *((name, list_type(n)) for name, n in self._ranks.items()),
+                  *((name, pa.int64()) for name in (levels if self.status else ()))]
+        found = pa.schema(fields)
+        if (twice := repeated(found.names)) is not None:
+            raise AdError(f"column '{twice}' is grouped by, and a sum has this name", help="rename the column")
+        return found
+
+    def _place(self, given: pa.Schema, name: str, what: str) -> int:
+        names = [composed(n) for n in given.names]
+        if names.count(name) != 1:
+            found = f"column '{name}' occurs {names.count(name)} times" if name in names else f"no column '{name}'"
+            raise AdError(f"{found}, which {what} names", help=nearest(name, names))
+        return names.index(name)
+
+    def _weights_place(self, given: pa.Schema) -> int:
+        assert self.weights is not None
+        place = self._place(given, self.weights, "weights")
+        if rank(kind := given.field(place).type) != 0:
+            raise AdError(f"column '{self.weights}' must be numbers, not {kind}")
+        return place
+
+    def _group_field(self, given: pa.Schema, name: str) -> pa.Field:
+        """A column that is grouped by, of the type that its groups have."""
+        kind = given.field(self._place(given, name, "group_by")).type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        try:
+            texts = pa.array([], kind).cast(pa.string())
+            return pa.field(name, texts.cast(kind).type)
+        except pa.ArrowNotImplementedError:
+            raise AdError(f"column '{name}' of type {kind} cannot be grouped by") from None
+
+    # ------------------------------------------------------------ states
+
+    def batch(self, data: Any) -> pa.RecordBatch:
+        """The state of a RecordBatch, or of a Table, a reader, a query of DuckDB and what else has Arrow's interface."""
+        if isinstance(data, pa.RecordBatch):
+            return self._state([data], data.schema, "batch").packed()
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise AdError(f"a table of Arrow is expected, not {type(data).__name__}")
+        reader = pa.RecordBatchReader.from_stream(data)
+        return self._state(reader, reader.schema, "table").packed()
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """The state of a Table, as a Table."""
+        return pa.Table.from_batches([self.batch(table)])
+
+    def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The one state of all batches of a stream; none where there is no batch."""
+        rest = iter(batches)
+        for first in rest:
+            yield self._state(chain([first], rest), first.schema, "stream").packed()
+
+    def mapped_schema(self, given: pa.Schema) -> pa.Schema:
+        """The schema of what `each` gives: states."""
+        self.schema(given)
+        return STATE
+
+    def _state(self, batches: Iterable[pa.RecordBatch], given: pa.Schema, called: str) -> State:
+        self.schema(given)
+        total, first = State(self._groups(given), {}, Sums(())), 0
+        for batch in batches:
+            total = total.merged(State(total.groups, *self._added(batch, total.groups, (first, called))))
+            first += batch.num_rows
+        return total
+
+    def _added(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place) -> tuple[Shapes, Sums]:
+        """The sums of one batch."""
+        given, faults = self.results.columns(batch)
+        weights = None
+        if self.weights is not None:
+            weights = doubles(batch.column(self._weights_place(batch.schema)))
+            if len(wrong := np.flatnonzero(~np.isfinite(weights))):
+                faults = [*faults, (wrong, f"the weight '{self.weights}' is not a finite number")]
+        if faults:
+            return self._without(batch, groups, at, faults)
+        keys = grouped([batch.column(self._place(batch.schema, f.name, "group_by")) for f in groups], batch.num_rows)
+        program = self.results.function.program
+        if has_tensors(program):
+            return self._of_tensors(batch, groups, at, given, keys, weights)
+        signature = Signature(program.params, (), (), ())
+        work = SumWork(self.results.function.kernel(), signature, self._constants(given), self._summed)
+        taken = {name: doubles(column) for name, column in given.items()}
+        return {}, work.add_columns(taken, batch.num_rows, keys if self.group_by else None, weights)
+
+    def _constants(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """The inputs that are the same in every row."""
+        defaults = {p.name: p.default for p in self.results.free if p.name not in given and p.default is not None}
+        return {**defaults, **self.results.fixed}
+
+    def _without(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, faults: Faults) -> tuple[Shapes, Sums]:
+        """The same without bad rows, where these are left out."""
+        if self.results.on_error == "stop":
+            refuse(faults, *at)
+        return self._added(batch.filter(pa.array(~marked(faults, batch.num_rows))), groups, at)
+
+    def _of_tensors(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, given: Mapping[str, pa.Array],
+                    keys: tuple[Sequence[Key], np.ndarray], weights: np.ndarray | None) -> tuple[Shapes, Sums]:
+        """The sums of a program with tensors, element by element."""
+        faults: Faults = []
+        *found, levels = self.results.row_by_row(given, batch.num_rows, faults)
+        if faults:
+            return self._without(batch, groups, at, faults)
+        names = self.results.function.outputs[:-1]
+        if not batch.num_rows:
+            return {}, Sums(())
+        shapes = {name: np.shape(column[0]) for name, column in zip(names, found, strict=True)}
+        for name, column in zip(names, found, strict=True):
+            if (other := next((x for x in column if np.shape(x) != shapes[name]), None)) is not None:
+                raise no_sum(name, shapes[name], np.shape(other))
+        sums = ArraySums(shapes, self._names[1])
+        for i, row in enumerate(zip(*found, strict=True)):
+            weight = None if weights is None else float(weights[i])
+            sums.add_arrays(row, int(levels[i]), keys[0][keys[1][i]], weight)
+        return shapes, sums.sums()
+
+    def merge(self, *states: Any) -> pa.RecordBatch:
+        """One state of several: RecordBatches or Tables with a column `state`, or the bytes in them; or lists of these."""
+        return self._merged(states).packed()
+
+    def _merged(self, states: Any) -> State:
+        total: State | None = None
+        for data in bytes_of(states):
+            state = State.unpacked(data)
+            if state.sums.names and state.sums.names != self._expected(state.shapes):
+                raise AdError("this is the state of other sums")
+            total = state if total is None else total.merged(state)
+        if total is None:
+            raise AdError("there is no state to merge", help="take batch() of a batch without rows where there are no rows")
+        return total
+
+    def _expected(self, shapes: Shapes) -> tuple[str, ...]:
+        return tuple(name for name in self._ranks for _ in range(math.prod(shapes.get(name, ()))))
+
+    # ------------------------------------------------------------ answers
+
+    def finish(self, *states: Any, mean: bool = False) -> pa.RecordBatch:
+        """The sums of states, or with `mean` the means, each rounded once: one row, or one for each group, by the order of the
+        groups."""
+        total = self._merged(states)
+        keys: list[Key] = list(total.sums.groups) if self.group_by else [()]
+        texts = [[json.loads(key[k]) for key in keys] for k in range(len(self.group_by))]
+        made: list[pa.Array] = [pa.array(text, pa.string()).cast(f.type) for text, f in zip(texts, total.groups, strict=True)]
+        known = total.sums if total.sums.names else Sums(self._expected({}), total.sums.groups)
+        groups = [known.group(key) for key in keys]
+        made.append(pa.array([g.rows for g in groups], pa.int64()))
+        values, at = [known.values(key, mean, self._names[1]) for key in keys], 0
+        for name, dimensions in self._ranks.items():
+            shape = total.shapes.get(name, (0,) * dimensions)
+            size = math.prod(shape)
+            cells = [np.array(row[at:at + size]).reshape(shape) for row in values]
+            made.append(list_column(cells, dimensions, None))
+            at += size
+        if self.status:
+            made += [pa.array([g.levels[k] for g in groups], pa.int64()) for k in range(len(LEVELS))]
+        found = pa.RecordBatch.from_arrays(made, schema=self._finished(total.groups))
+        return found.sort_by([(name, "ascending") for name in self.group_by]) if self.group_by else found
+
+
+@dataclass(frozen=True)
+class State:
+    """Sums, the columns of their groups, and the shapes of those that are tensors."""
+
+    groups: pa.Schema
+    shapes: Shapes
+    sums: Sums
+
+    def merged(self, other: State) -> State:
+        """Both together."""
+        if self.groups != other.groups:
+            raise AdError(f"columns grouped by are of different types: {', '.join(map(str, self.groups))}, and"
+                          f" {', '.join(map(str, other.groups))}")
+        if not (self.sums.groups and other.sums.groups):
+            return other if other.sums.groups else self
+        for name, shape in self.shapes.items():
+            if other.shapes.get(name) != shape:
+                raise no_sum(name, shape, other.shapes.get(name, ()))
+        sums = Sums(self.sums.names, dict(self.sums.groups))
+        sums.merge(other.sums)
+        return replace(self, sums=sums)
+
+    def packed(self) -> pa.RecordBatch:
+        """The same as a record batch: the same bytes for the same sums."""
+        sums = Sums(self.sums.names, dict(sorted(self.sums.groups.items())))
+        groups = base64.b64encode(self.groups.serialize()).decode()
+        text = json.dumps({"groups": groups, "shapes": self.shapes, "sums": sums.packed()})
+        return pa.record_batch([[text.encode()]], schema=STATE)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> State:
+        """What `packed` made. AdError for anything else."""
+        try:
+            found = json.loads(data)
+            shapes = {name: tuple(shape) for name, shape in found["shapes"].items()}
+            groups = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["groups"])))
+            return cls(groups, shapes, Sums.unpacked(found["sums"]))
+        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+            raise AdError("this is not the state of a sum", help="give what batch() or merge() gave") from None
+
+
+def bytes_of(states: Any) -> Iterator[bytes]:
+    """The bytes of all states, in whatever they are."""
+    if isinstance(states, bytes | bytearray | memoryview):
+        yield bytes(states)
+    elif isinstance(states, pa.RecordBatch | pa.Table):
+        if "state" not in states.schema.names:
+            raise AdError("a state has a column 'state'", help="give what batch() or merge() gave")
+        yield from bytes_of(states.column("state").to_pylist())
+    elif isinstance(states, list | tuple | Iterator):
+        for state in states:
+            yield from bytes_of(state)
+    else:
+        raise AdError(f"{type(states).__name__} is not the state of a sum", help="give what batch() or merge() gave")
+
+
+def grouped(found: Sequence[pa.Array], rows: int) -> tuple[list[Key], np.ndarray]:
+    """The groups of rows, as texts of JSON, and the number of its group for every row."""
+    numbers = np.zeros(rows, np.int64)
+    coded = [without_dictionary(column).cast(pa.string()).dictionary_encode(null_encoding="encode") for column in found]
+    for column in coded:
+        numbers = numbers * max(1, len(column.dictionary)) + column.indices.to_numpy()
+        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+    _, firsts = np.unique(numbers, return_index=True)
+    words = [[json.dumps(text) for text in column.dictionary.to_pylist()] for column in coded]
+    places = [column.indices.to_numpy()[firsts].tolist() for column in coded]
+    keys = [tuple(text[i] for text, i in zip(words, one, strict=True)) for one in zip(*places, strict=True)]
+    return keys if found else [()], numbers.astype(np.int32)
+
+
+def without_dictionary(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def no_sum(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> AdError:
+    """The error where tensors of different shapes would be added."""
+    return AdError(f"'{name}' has shape {one} in one row and {other} in another: it has no sum", help="leave it out: wrt=, of=")
+
+
+def batch_sums(results: BatchFunction, group_by: Sequence[str] | None, weights: str | None, gauss_newton: bool,
+               status: bool) -> BatchSums:
+    """See `Function.arrow_sum`."""
+    if results.on_error not in ("stop", "skip"):
+        raise AdError(f"on_error is stop or skip for a sum, not {results.on_error}")
+    made = BatchSums(results, tuple(group_by or ()), weights, gauss_newton, status)
+    if (twice := repeated(made.group_by)) is not None:
+        raise AdError(f"group_by names '{twice}' twice")
+    program = results.function.program
+    if gauss_newton and (has_tensors(program) or not any(len(r.wrt) == 1 for r in program.results)):
+        raise AdError("gauss_newton needs outputs and their first derivatives, which are numbers", help="f.grad().arrow_sum(…)")
+    return made
