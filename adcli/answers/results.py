@@ -86,7 +86,7 @@ def check_options(task: Task, options: ResultOptions) -> None:
         if options.form in ARRAYS:
             options.refuse(["status"], "needs --format text, json, csv, tsv or parquet")
         return
-    options.refuse(TABLE_OPTIONS, "is about rows, and a program with tensors has points only")
+    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
     options.refuse(["digits", "enclose", "fast_math"], "needs a program of scalars; this one has tensors")
     arrays = options.form in ARRAYS
     if options.form == "csv" or arrays:

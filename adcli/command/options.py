@@ -47,6 +47,8 @@ TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns",
 """Options about the rows of tables alone."""
 ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
+SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "zeros")
+"""Options that programs with tensors have no meaning for."""
 NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
 EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main", "abi", "triple", "cpu")

@@ -92,8 +92,9 @@ def unreadable(name: str, text: str) -> AdError:
 def json_array(name: str, nested: Any, where: str = "") -> Array:
     """Nested lists of numbers, as JSON has them, as an array. AdError where they are ragged or hold something else."""
     shape, leaves = flattened(name, nested, where)
-    if not all(type(x) is float and math.isfinite(x) for x in leaves):
-        leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
+    if set(map(type, leaves)) <= {float} and np.isfinite(array := np.array(leaves, dtype=np.float64)).all():
+        return array.reshape(shape)
+    leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
     return np.array(leaves, dtype=np.float64).reshape(shape)
 
 
@@ -101,7 +102,7 @@ def flattened(name: str, nested: Any, where: str = "") -> tuple[tuple[int, ...],
     """The shape of nested lists and their elements in order."""
     shape: tuple[int, ...] = ()
     level = [nested]
-    while any(isinstance(x, list | tuple) for x in level):
+    while any(issubclass(kind, list | tuple) for kind in set(map(type, level))):
         lengths = [len(x) if isinstance(x, list | tuple) else -1 for x in level]
         if lengths.count(lengths[0]) < len(lengths):
             raise ragged(name, shape, lengths, where)

@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]  # it finds where a text ends
+from typing import Any
 
 from adcli.command.options import ResultOptions
 from adcli.input.fields import COMMA, Fault
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import Number, json_number
+from adcli.output.numbers import Number, json_number, shortest
 from adcli.output.report import text
 from adcli.rows.rows import Table
 from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
@@ -27,20 +28,23 @@ EMPTY = b'""'
 
 Texts = Callable[[Sequence[float]], list[str]]
 """The texts of a column of numbers."""
-Columns = Sequence[Sequence[float]]
+Columns = Sequence[Sequence[Any]]
+"""Results, a column each: numbers; or tensors, of which a bad row has None."""
 
 
 class RowFormat:
     """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with results and status words.
 
     `form` is the word for it in --format. `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind
-    csv. `keeps`: rows keep their bytes; `only`: they are left out; `new` are the names that are appended.
+    csv. `keeps`: rows keep their bytes; `only`: they are left out; `new` are the names that are appended. `ranks` are the
+    dimensions of the results, where some are tensors.
     """
 
     def __init__(self, table: Table, options: ResultOptions, layout: Layout, texts: Texts, number: Number) -> None:
         self.table, self.texts, self.number = table, texts, number
         self.layout, self.status, self.new = layout._replace(status=None), layout.status, layout.names
         self.names, self.only, dialect = self.layout.names, options.only, table.dialect
+        self.ranks: Sequence[int] = ()
         own = {"ndjson": "json"}.get(table.kind, table.kind)
         self.form = form = options.form if options.form_known else own
         self.kind = {"json": "ndjson", "text": "text", "parquet": "parquet"}.get(form, "delimited")
@@ -104,7 +108,8 @@ class RowFormat:
             new = table.dialect.renamed
             pairs = [(new.get(name, name), value) for name, value in slices(row)]
         else:
-            pairs = [(n, json_field(f, table.dialect.comma)) for n, f in zip(table.names, table.fields(row), strict=True)]
+            pairs = [(n, json_field(f, table.dialect.comma, n in table.lists))
+                     for n, f in zip(table.names, table.fields(row), strict=True)]
         return b"{" + encoded("".join(f"{json_string(name)}:{value}," for name, value in pairs))
 
     def _fields(self, row: bytes) -> list[bytes]:
@@ -148,12 +153,33 @@ class RowFormat:
             return self._text(at, results, words)
         if self.kind == "ndjson":
             return self._objects(rows, results, words)
-        return self._delimited([] if self.only else rows, [self.texts(c) for c in results], words)
+        return self._delimited([] if self.only else rows, [self._result_fields(c) for c in results], words)
+
+    def _result_fields(self, column: Sequence[Any]) -> list[str]:
+        """The results of a column as fields: numbers, or JSON arrays, which have no decimal comma."""
+        if self.holds_tensors(column):
+            return [self.quoted(text.encode()).decode() for text in self._lists(column, "")]
+        return [t.replace(".", ",") for t in self.texts(column)] if self.comma else self.texts(column)
+
+    def _result_values(self, column: Sequence[Any]) -> list[str]:
+        """The same as JSON values."""
+        if self.holds_tensors(column):
+            return self._lists(column, "null")
+        return list(map(json_text, column, self.texts(column)))
+
+    def _lists(self, column: Sequence[Any], nothing: str) -> list[str]:
+        from adcli.rows.lists import list_text
+        plain = self.number is shortest
+        return [nothing if x is None else list_text(x, self._leaf, plain) for x in column]
+
+    def _leaf(self, x: float) -> str:
+        return json_text(x, self.number(x))
+
+    def holds_tensors(self, column: Sequence[Any]) -> bool:
+        return any(self.ranks) and not all(type(x) is float for x in column)
 
     def _delimited(self, old: Sequence[bytes], columns: list[list[str]], words: Sequence[str] | None) -> bytes:
         separator = self.separator.decode()
-        if self.comma:
-            columns = [[t.replace(".", ",") for t in column] for column in columns]
         if words is not None:
             columns.append([self.quoted(w.encode()).decode() for w in words])
         new = map(str.encode, map(separator.join, zip(*columns, strict=True)))
@@ -162,8 +188,7 @@ class RowFormat:
 
     def _objects(self, rows: Sequence[bytes], results: Columns, words: Sequence[str] | None) -> bytes:
         keys = [json_string(name) + ":" for name in self.names]
-        columns = [[key + json_text(x, t) for x, t in zip(c, self.texts(c), strict=True)]
-                   for key, c in zip(keys, results, strict=True)]
+        columns = [[key + value for value in self._result_values(c)] for key, c in zip(keys, results, strict=True)]
         if words is not None:
             columns.append([f"{json_string(self.status or '')}:{json_string(w)}" for w in words])
         members = map(str.encode, map(",".join, zip(*columns, strict=True)))
@@ -173,8 +198,8 @@ class RowFormat:
     def _text(self, at: Mapping[str, Sequence[float]], results: Columns, words: Sequence[str] | None) -> bytes:
         """As at points, and a comment with the reason where a row is bad."""
         found = []
-        for i, values in enumerate(zip(*results, strict=True)):
-            row = Row({name: column[i] for name, column in at.items()}, values, 0)
+        for i, values in enumerate(zip(*[[math.nan if x is None else x for x in c] for c in results], strict=True)):
+            row = Row({name: column[i] for name, column in at.items() if type(column[i]) is float}, values, 0)
             status = f"{self.status} = {words[i]}\n" if words is not None else ""
             found.append("".join(text(self.layout, [row], self.number, True)) + status)
         return "\n".join(found).encode()
@@ -251,8 +276,13 @@ def json_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def json_field(field: bytes, comma: bool) -> str:
-    """A field as a JSON value: numbers as they are written, but with a point, and anything else as a string."""
+def json_field(field: bytes, comma: bool, holds_list: bool = False) -> str:
+    """A field as a JSON value: numbers as they are written, but with a point, lists where the column has any, and anything else
+    as a string."""
+    if holds_list:
+        from adcli.rows.lists import json_list
+        if (found := json_list(field.decode())) is not None:
+            return found
     words = (field.translate(COMMA) if comma else field).decode()
     return words if JSON_NUMBER.fullmatch(words) else json_string(field.decode())
 

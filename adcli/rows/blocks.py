@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from adcli.codegen.machine.kernel import run
+from adcli.answers.overlap import threads
+from adcli.codegen.machine.kernel import Kernel, run
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
@@ -36,7 +37,7 @@ FEW_RESULTS = 16
 class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; with
     --strict how many rows are not smooth or not finite, and the first of them with its line; for inputs that leave their
-    range a value that does."""
+    range a value that does. `rest` is what becomes of its other rows, worked on as it is asked for."""
 
     data: bytes
     rows: int
@@ -45,14 +46,14 @@ class Done:
     rough: int
     first: tuple[int, Row] | None
     outside: dict[str, float]
+    rest: Iterable[Done] = ()
 
 
 class Work:
     """From the bytes of rows to the bytes of rows with results."""
 
-    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
         self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
-        self.kernel = task.kernel
         self.results = max(1, len(task.signature.results) // FEW_RESULTS)
         self.block = max(1, PIECE // self.results)
         self.policy, self.strict = options.on_error, options.strict
@@ -60,7 +61,17 @@ class Work:
         number = number_format(options.fmt, options.hexadecimal)
         self.shortest = number is shortest
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
-        self.ranges = {p.name: (p.low, p.high) for p in task.free if p.low is not None and p.high is not None}
+        self.ranges = {p.name: (p.low, p.high) for p in task.free
+                       if p.low is not None and p.high is not None and not p.var.shape}
+
+    @staticmethod
+    def threads(jobs: int | None) -> int:
+        """How many work at once."""
+        return threads(jobs)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return self.task.kernel
 
     @cached_property
     def _fast(self) -> Any:
@@ -90,9 +101,9 @@ class Work:
     def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
                results: Sequence[Any], levels: Any) -> tuple[int, Row]:
         """Row `row` of the results, which is row `place` of the block, with its line in the block."""
-        at = {name: float(column[row]) for name, column in columns.items()}
+        at = {name: single(column[row]) for name, column in columns.items()}
         _, line = next(islice(self.table.split(block), place, None))
-        return line, Row(at, [float(r[row]) for r in results], int(levels[row]))
+        return line, Row(at, [single(r[row]) for r in results], int(levels[row]))
 
     # ------------------------------------------------------------ rows without a fault, in arrays from end to end
 
@@ -114,11 +125,8 @@ class Work:
     # ------------------------------------------------------------ any rows
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
-        kept: Sequence[int] = range(len(rows.texts))
-        faults = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)]
-        if faults and self.policy != "mark":
-            kept = range(min(rows.faults)) if self.policy == "stop" else [i for i in kept if i not in rows.faults]
-            rows, faults = rows.only(kept), faults[:1] if self.policy == "stop" else faults
+        kept, faults = self._kept(rows)
+        rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
         for i in rows.faults:
             rows.texts[i] = self.form.repaired(rows.texts[i])
         columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
@@ -126,18 +134,34 @@ class Work:
         for i in rows.faults:
             for column in results:
                 column[i] = math.nan
+        return self._done(rows, faults, columns, results, levels, block, kept)
+
+    def _kept(self, rows: Rows) -> tuple[Sequence[int], list[tuple[int, Fault]]]:
+        """The rows that are written, and the faults that are told, with their lines in the block."""
+        kept: Sequence[int] = range(len(rows.texts))
+        faults = [(rows.places[i], rows.faults[i]) for i in sorted(rows.faults)]
+        if faults and self.policy == "stop":
+            return range(min(rows.faults)), faults[:1]
+        return [i for i in kept if i not in rows.faults] if faults and self.policy == "skip" else kept, faults
+
+    def _done(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
+              results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
+        """Rows with their results, which are those at `places` of the block."""
         words = self._words(levels, rows.faults) if self.words else None
         rough = self._rough(results, levels) if self.strict else []
         told = next((i for i in rough if i not in rows.faults), None)
-        first = None if told is None else self._first(block, kept[told], told, columns, results, levels)
+        first = None if told is None else self._first(block, places[told], told, columns, results, levels)
         data = self.form.rows(rows.texts, columns, results, words)
         return Done(data, len(rows.texts), rows.lines, faults, len(rough), first, self._outside(columns, rows.faults))
 
-    @staticmethod
-    def _rough(results: Sequence[Sequence[float]], levels: Sequence[float]) -> list[int]:
+    def _rough(self, results: Sequence[Sequence[Any]], levels: Sequence[float]) -> list[int]:
         """The rows that are not smooth or not finite."""
         return [i for i, (level, *values) in enumerate(zip(levels, *results, strict=True))
-                if level or not all(map(math.isfinite, values))]
+                if level or not all(map(self.finite, values))]
+
+    @staticmethod
+    def finite(x: Any) -> bool:
+        return math.isfinite(x)
 
     def _with_seeds(self, columns: Sequence[Any], constant: Any) -> dict[str, Any]:
         """The columns of all parameters by name, in order."""
@@ -156,6 +180,11 @@ class Work:
                 found[name] = x
                 break
         return found
+
+
+def single(x: Any) -> Any:
+    """An element of a column: a number as a float, a tensor as it is."""
+    return x if getattr(x, "shape", ()) else float(x)
 
 
 def fast_tables() -> Any:

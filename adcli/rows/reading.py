@@ -21,7 +21,7 @@ class Reading:
     """A table that is being read: its rows in blocks, and what is done with them, `work`. `line` is where it is, in the words of
     its `place`; of its rows so many are written."""
 
-    def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, float]) -> None:
+    def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, Any]) -> None:
         self.source = source = location.opened()
         self.options = options
         self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
@@ -31,7 +31,7 @@ class Reading:
         self.table = Table(form, [p for p in task.free if p.name not in known], known)
         if self.parquet:
             self.pieces = self._parquet()
-        self.work = Work(task, self.table, options, known)
+        self.work = work_of(task)(task, self.table, options, known)
 
     def close(self) -> None:
         self.source.close()
@@ -40,7 +40,9 @@ class Reading:
         if self.source.path == "-":
             raise AdError("Parquet cannot be read from a pipe", help="give it as a file: --data rows.parquet")
         assert self.table.separator is not None
-        tables = parquet_tables(f"{self.source.name}: Parquet")
+        tables, renamed = parquet_tables(f"{self.source.name}: Parquet"), self.table.dialect.renamed
+        lists = tables.parquet_lists(self.source.path)
+        self.table.lists.update({renamed.get(name, name): depth for name, depth in lists.items()})
         return iter(tables.parquet(self.source.path, self.table.separator.decode(), self.source.told))
 
     def types(self) -> Mapping[str, Any]:
@@ -113,6 +115,14 @@ class Reading:
         end = block.index(b"\n", start + len(self.table.header)) + 1
         self.line += block.count(b"\n", 0, end)
         return block[end:]
+
+
+def work_of(task: Task) -> type[Work]:
+    """What is done with rows."""
+    if not task.signature.tensors:
+        return Work
+    from adcli.rows.tensor_rows import TensorWork
+    return TensorWork
 
 
 def _after(one: Any, rest: Iterator[Any]) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adcli.input.fields import COMMA, Fault, field_number, shown
 from adcli.input.values import DECIMAL
@@ -28,11 +29,11 @@ QUOTED = re.compile(rb'"(?:[^"]++|"")*+"')
 
 @dataclass(slots=True)
 class Rows:
-    """Rows as they were written, without line ends; the inputs, one column each; the faults by row, with their lines
-    in the block; how many lines the block has."""
+    """Rows as they were written, without line ends; the inputs, one column each, of numbers or of tensors; the faults by row; the
+    lines of the rows in the block, where a row was bad of all; how many lines the block has."""
 
     texts: list[bytes]
-    columns: list[list[float]]
+    columns: list[list[Any]]
     faults: dict[int, Fault]
     places: dict[int, int]
     lines: int
@@ -45,14 +46,16 @@ class Rows:
 class Table:
     """How rows of a table become inputs of a program: `places` has the column of every input, None for its default.
 
-    `fixed` are the inputs that have a value without it. What is written decides the rest: `new` are the names about to be
-    appended to each row, `start` makes of a row what its results are appended to (None: the row as it is), and `utf8` says
-    that all of it must be text.
+    `fixed` are the inputs that have a value without it; `lists` are the columns that hold lists of numbers, with their
+    dimensions. What is written decides the rest: `new` are the names about to be appended to each row, `start` makes of a row
+    what its results are appended to (None: the row as it is), and `utf8` says that all of it must be text.
     """
 
     def __init__(self, dialect: Dialect, inputs: Sequence[Param], fixed: Collection[str] = ()) -> None:
         self.dialect, self.inputs, self.fixed = dialect, inputs, fixed
         self.kind, self.separator = dialect.kind, dialect.separator
+        self.lists = {p.name: len(p.var.shape) for p in inputs if p.var.shape}
+        self.tensors = any(p.var.shape or p.var.integer for p in inputs)
         self.header: bytes | None = None
         self.new: Sequence[str] = ()
         self.start: Callable[[bytes], bytes] | None = None
@@ -158,8 +161,9 @@ class Table:
                 values = self._object(text) if self.separator is None else self._values(text)
                 text = self.start(text) if self.start else text
             except Fault as fault:
-                rows.places[len(rows.texts)], rows.faults[len(rows.texts)] = line, fault
+                rows.faults[len(rows.texts)] = fault
                 values = [math.nan] * len(self.inputs)
+            rows.places[len(rows.texts)] = line
             rows.texts.append(text)
             for column, value in zip(rows.columns, values, strict=True):
                 column.append(value)
@@ -199,7 +203,7 @@ class Table:
                 raise Fault("a quoted field is not closed")
             at += 1
 
-    def _values(self, text: bytes) -> list[float]:
+    def _values(self, text: bytes) -> list[Any]:
         if self.utf8 and not is_text(text):
             raise not_text("the row")
         fields = self.fields(text)
@@ -207,23 +211,32 @@ class Table:
             raise Fault(f"{plural(len(fields), 'field')}, header has {len(self.names)}")
         return [self._value(fields, p, place) for p, place in zip(self.inputs, self.places, strict=True)]
 
-    def _value(self, fields: list[bytes], p: Param, place: int | None) -> float:
+    def _value(self, fields: list[bytes], p: Param, place: int | None) -> Any:
         if place is None:
-            assert p.default is not None
-            return p.default
+            return self._typed(p, p.default)
         if self.dialect.is_empty(fields[place]):
-            return self._nothing(f"column '{p.name}' is empty")
+            return self._nothing(p, f"column '{p.name}' is empty")
         try:
-            return field_number(fields[place], self.dialect.comma)
+            if p.var.shape:
+                from adcli.rows.lists import field_list
+                return self._typed(p, field_list(fields[place]))
+            return self._typed(p, field_number(fields[place], self.dialect.comma))
         except Fault as fault:
             raise Fault(f"column '{p.name}': {fault.reason}", fault.help) from None
 
-    def _nothing(self, reason: str) -> float:
-        if self.dialect.nan:
-            return math.nan
-        raise Fault(reason, "--missing nan reads missing values as nan")
+    def _typed(self, p: Param, x: Any) -> Any:
+        """The value of an input, which is an array where it is a tensor or an integer."""
+        if not p.var.shape and not p.var.integer:
+            return x
+        from adcli.rows.lists import tensor
+        return tensor(p, x, self.dialect.nan)
 
-    def _object(self, text: bytes) -> list[float]:
+    def _nothing(self, p: Param, reason: str) -> float:
+        if self.dialect.nan and not p.var.shape and not p.var.integer:
+            return math.nan
+        raise Fault(reason, None if p.var.shape or p.var.integer else "--missing nan reads missing values as nan")
+
+    def _object(self, text: bytes) -> list[Any]:
         found = renamed(members(text, self.closed, Written if self.dialect.empty else float), self.dialect)
         self.refuse_names(found, "the object")
         if self.closed:
@@ -232,32 +245,39 @@ class Table:
                             "write JSON, --format json, or --only results; or give the first object every member")
         return [self._member(found, p) for p in self.inputs]
 
-    def _member(self, found: dict[str, object], p: Param) -> float:
+    def _member(self, found: dict[str, object], p: Param) -> Any:
         if p.name not in found and p.default is not None:
-            return p.default
+            return self._typed(p, p.default)
         value = found.get(p.name)
-        if self.dialect.empty and str(value).encode("utf-8", "surrogatepass") in self.dialect.empty:
+        if self._is_empty(value):
             value = None
         if value is None:
             close = None if p.name in found else nearest(p.name, found)
             try:
-                return self._nothing(f"'{p.name}' is null" if p.name in found else f"no '{p.name}'")
+                return self._nothing(p, f"'{p.name}' is null" if p.name in found else f"no '{p.name}'")
             except Fault as fault:
                 raise Fault(fault.reason, close or fault.help) from None
+        if p.var.shape:
+            return self._typed(p, value)
         if isinstance(value, float):
             if math.isinf(value):
                 raise Fault(f"'{p.name}' is too large for a double")
-            return value
+            return self._typed(p, value)
         if isinstance(value, str) and value in NON_FINITE:
             return NON_FINITE[value]
         raise Fault(f"'{p.name}': {shown(json.dumps(value, ensure_ascii=False))} is not a number")
+
+    def _is_empty(self, value: object) -> bool:
+        """Whether a member is one of the texts that count as empty."""
+        return bool(self.dialect.empty) and not isinstance(value, list) and \
+            str(value).encode("utf-8", "surrogatepass") in self.dialect.empty
 
     # ------------------------------------------------------------ block by block
 
     def plain(self, block: bytes) -> Rows | None:
         """The same for rows of the right length with plain decimal numbers; None where any row is not so."""
         text = block.replace(b"\r\n", b"\n")
-        if self.separator is None or text.startswith(b"\n") or UNUSUAL.search(text):
+        if self.separator is None or self.tensors or text.startswith(b"\n") or UNUSUAL.search(text):
             return None
         if any(word in text for word in self.dialect.empty) or (self.utf8 and not is_text(text)):
             return None

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from adcli.answers.overlap import overlapped, threads
+from adcli.answers.overlap import overlapped
 from adcli.answers.watch import Watch
-from adcli.command.options import ResultOptions
+from adcli.command.options import SCALAR_OPTIONS, ResultOptions
 from adcli.input.distributions import NORMAL, Spread
 from adcli.input.fields import Fault
-from adcli.input.points import axes, out_of_range, unknown_name
+from adcli.input.points import axes, out_of_range, ranks, typed, unknown_name
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
@@ -87,7 +87,7 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
 def refuse(task: Task, options: ResultOptions) -> None:
     """AdError for what is known at points only."""
     if task.signature.tensors:
-        raise AdError("rows are of scalars, and this program has tensors", help="give points: --at A=@matrix.npy")
+        options.refuse(SCALAR_OPTIONS, "needs a program of scalars; this one has tensors")
     if options.form in MATRIX_FORMATS:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")
@@ -109,25 +109,26 @@ def standard(name: str, spread: Spread) -> float:
     return spread.u
 
 
-def fixed(task: Task, options: ResultOptions) -> dict[str, float]:
+def fixed(task: Task, options: ResultOptions) -> dict[str, Any]:
     """The inputs to which --at gives the same value in every row; a spread is the value of the input that stands for it."""
     spread_of = {p.seed: p.name for p in task.free if p.seed}
-    given: list[Mapping[str, float]] = []
+    kinds = ranks(task.free)
+    given: list[Mapping[str, Any]] = []
     for spec in options.at:
         plain, spreads = split(spec) if spread_of else (spec, {})
-        for axis in axes(plain, {}):
+        for axis in axes(plain, kinds):
             if len(axis) != 1:
                 raise AdError("with --data, --at gives inputs one value for all rows", help="write --at k=3")
             given.append(axis[0])
         given += [{spread_of.get(name, name): standard(name, spread)} for name, spread in spreads.items()]
-    found: dict[str, float] = {}
-    known = dict.fromkeys(p.name for p in task.free)
+    found: dict[str, Any] = {}
+    known = {p.name: p for p in task.free}
     for name, x in (pair for point in given for pair in point.items()):
         if name not in known:
             raise unknown_name("input", name, list(known))
         if name in found:
             raise AdError(f"'{name}' is given twice")
-        found[name] = x
+        found.update(typed([known[name]], kinds, {name: x}))
     return found
 
 
@@ -168,13 +169,13 @@ class TableRun:
             path = os.path.join(folder, "rows.csv")
             with created(path, shown) as rows:
                 self._write(rows.write)
-            tables.write_parquet(path, shown, out, self.form, self.types)
+            tables.write_parquet(path, shown, out, self.form, self.types, lists=not self.bad or self.policy != "mark")
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()
         if head := self.form.header():
             put(head)
-        for reading, done in overlapped(worked, self._blocks(begun), threads(self.options.jobs)):
+        for reading, done in whole(overlapped(worked, self._blocks(begun), self.first.work.threads(self.options.jobs))):
             if self.form.kind == "text" and self.rows and done.data:
                 done.data = b"\n" + done.data
             if done.data:
@@ -256,3 +257,11 @@ def worked(item: tuple[Reading, bytes]) -> tuple[Reading, Done]:
     """A block that has been worked on, and its table."""
     reading, block = item
     return reading, reading.work(block)
+
+
+def whole(found: Iterable[tuple[Reading, Done]]) -> Iterator[tuple[Reading, Done]]:
+    """All that becomes of blocks: what has been made of each, and the rest of it."""
+    for reading, done in found:
+        yield reading, done
+        for more in done.rest:
+            yield reading, more

@@ -20,6 +20,7 @@ from adcli.output.numbers import non_finite
 from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
 from adcli.rows.dialect import Dialect
+from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
 from adcli.rows.rows import Table, is_text
 from adcli.rows.tables import Pieces
 
@@ -28,6 +29,8 @@ __all__ = ["number_texts", "parquet", "parquet_types", "read", "write", "write_p
 NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
 PARQUET_ROWS = 1 << 16
+PARQUET_BYTES = 1 << 24
+"""Bytes of text that are made of a Parquet file at a time, about, where it has lists."""
 
 
 class Lines:
@@ -46,6 +49,8 @@ def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
     text = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     rows = regular(text, table.separator, len(table.names)) if table.separator else 0
     if not rows or table.separator is None or (table.utf8 and not is_text(text)):
+        return None
+    if objects and table.lists:
         return None
     controls = rows * (1 if table.separator != b"\t" else len(table.names))
     if objects and np.count_nonzero(np.frombuffer(text, np.uint8) < 32) != controls:   # one that JSON has to escape
@@ -192,34 +197,49 @@ def json_float(x: float) -> str:
 # ---------------------------------------------------------------- Parquet
 
 def parquet(path: str, separator: str, told: Callable[[float], object] = lambda share: None) -> Pieces:
-    """A Parquet file as the text of a CSV table; how much of it has been read is `told`, as a share."""
+    """A Parquet file as the text of a CSV table, in which lists of numbers are JSON arrays; how much of it has been read is
+    `told`, as a share."""
     try:
-        frame = pl.scan_parquet(path)
-        schema = frame.collect_schema()
+        frame, schema = pl.scan_parquet(path), parquet_types(path)
         for name, kind in schema.items():
-            if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
+            if (kind.is_nested() and not dimensions(kind)) or kind in (pl.Binary, pl.Object, pl.Duration):
                 raise AdError(f"{path}: column '{name}' is of type {kind}, which no field of a row holds",
-                              help="keep the columns of numbers and text, as with polars: frame.drop(…)")
+                              help="keep the columns of numbers, of lists of numbers and of text, as with polars: frame.drop(…)")
         rows = frame.select(pl.len()).collect().item()
-        yield pl.DataFrame(schema=schema).write_csv(separator=separator).encode()
-        for start in range(0, rows, PARQUET_ROWS):
-            yield frame.slice(start, PARQUET_ROWS).collect().write_csv(include_header=False, separator=separator).encode()
-            told(min(1.0, (start + PARQUET_ROWS) / rows))
+        yield pl.DataFrame(schema=dict.fromkeys(schema, pl.String)).write_csv(separator=separator).encode()
+        lists = [list_text(pl.col(name), kind) for name, kind in schema.items() if dimensions(kind)]
+        start, step = 0, 1 if lists else PARQUET_ROWS
+        while start < rows:
+            text = frame.slice(start, step).with_columns(lists).collect().write_csv(include_header=False, separator=separator)
+            yield text.encode()
+            start, step = start + step, min(PARQUET_ROWS, 4 * step, max(1, step * PARQUET_BYTES // len(text)))
+            told(min(1.0, start / rows))
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
 def parquet_types(path: str) -> dict[str, pl.DataType]:
     """The types of the columns of a Parquet file."""
-    return dict(pl.scan_parquet(path).collect_schema())
+    try:
+        return dict(pl.scan_parquet(path).collect_schema())
+    except pl.exceptions.PolarsError as error:
+        raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
 
 
-def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType]) -> None:
-    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers; other columns
-    have the types that are `known`, else those that every one of their fields has: whole numbers, numbers, or text. Memory does
-    not depend on the number of rows."""
+def parquet_lists(path: str) -> dict[str, int]:
+    """The columns of a Parquet file that hold lists of numbers, with their dimensions."""
+    return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
+
+
+def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType], lists: bool) -> None:
+    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers or lists of
+    numbers; other columns have the types that are `known`, else those that every one of their fields has: whole numbers, numbers,
+    or text; those of tensors hold `lists`, unless a bad row may have anything there. Memory does not depend on the number of
+    rows."""
     results, comma = form.names, form.table.dialect.comma
-    known = {form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()}
+    known = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
+             **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()},
+             **{name: nested(rank) for name, rank in zip(results, form.ranks, strict=False) if rank}}
     with open(rows, "rb") as file:
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
     if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
@@ -235,10 +255,10 @@ def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: 
     columns = []
     for name in names:
         column = pl.col(name)
-        if name in results:
-            columns.append(column.cast(pl.Float64))
-        elif name in known:
+        if name in known:
             columns.append(as_type(column, known[name]).alias(name))
+        elif name in results:
+            columns.append(column.cast(pl.Float64))
         elif fits[f"i{name}"][0]:
             columns.append(column.cast(pl.Int64))
         elif fits[f"f{name}"][0]:
@@ -254,6 +274,8 @@ def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: 
 
 def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:
     """Text as polars writes a column of a type, as that type again."""
+    if kind.is_nested():
+        return from_text(column, kind)
     if kind == pl.Boolean:
         return pl.when(column.is_null()).then(None).otherwise(column == "true")
     if kind.is_temporal():

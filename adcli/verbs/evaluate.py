@@ -83,7 +83,7 @@ def carry_out(task: Task, options: ResultOptions) -> int:
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)
-    if options.data or (not task.signature.tensors and not options.at and any(p.default is None for p in task.free)):
+    if options.data or (not options.at and any(p.default is None for p in task.free)):
         from adcli.rows.stream import stream, tables
         if found := tables(task, options):
             return stream(task, found, options, watch)

@@ -63,8 +63,7 @@ __all__ = ["folder"]
      "help: jvp --emit text and vjp --emit text write one sweep"),
     ("eval mv.ad --emit c --main", "--main reads rows of numbers; this program has tensors\n"
                                    "help: leave out --main, and call the function"),
-    ("eval mv.ad --data A.csv", "rows are of scalars, and this program has tensors\nhelp: give points: --at A=@matrix.npy"),
-    ("eval mv.ad --at @both.npz --missing nan", "--missing is about rows, and a program with tensors has points only"),
+    ("eval mv.ad --at @both.npz --missing nan", "--missing needs rows (--data FILE)"),
     ("eval mv.ad --at @both.npz --status -o C.npy",
      "--status of tensors needs --format text or json"),
     ("eval mv.ad --at @both.npz --fast-math", "--fast-math needs a program of scalars; this one has tensors"),

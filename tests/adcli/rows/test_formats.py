@@ -258,6 +258,6 @@ def test_parquet_keeps_its_types(tmp_path):
     found = polars.read_parquet(tmp_path / "b.parquet")
     assert found.drop("v").schema == frame.schema
     assert found.drop("v").equals(frame)
-    frame.with_columns(list=polars.Series([[1], [2], []])).write_parquet(tmp_path / "a.parquet")
+    frame.with_columns(list=polars.Series([["a"], ["b"], []])).write_parquet(tmp_path / "a.parquet")
     ended = adcli("eval", "-e", XY, "--data", tmp_path / "a.parquet")
     assert (ended.code, "column 'list' is of type List" in ended.err) == (2, True), ended.err

@@ -85,7 +85,7 @@ def test_bad_rows_have_their_line_and_no_number():
     assert rows.texts == [b"1,a,2", b"3,b", b'5,"\n",x', b"7,c,8"]
     assert repr(rows.columns) == "[[1.0, nan, nan, 7.0], [2.0, nan, nan, 8.0]]"
     assert ({i: f.reason for i, f in rows.faults.items()}, rows.places, rows.lines) == (
-        {1: "2 fields, header has 3", 2: "column 'y': 'x' is not a number"}, {1: 2, 2: 3}, 6)
+        {1: "2 fields, header has 3", 2: "column 'y': 'x' is not a number"}, {0: 0, 1: 2, 2: 3, 3: 5}, 6)
 
 
 # ---------------------------------------------------------------- quotes, in arrays

@@ -1,0 +1,150 @@
+"""Rows of programs with tensors: each is a point of its own, with the shapes that its lists have.
+
+A row is worked on as it is asked for: its results may be far larger than the row, so a block gives its rows with results a few
+at a time, and memory depends on neither.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adcli.answers.evaluation import NUMBERS_AT_ONCE, computation
+from adcli.codegen.machine.kernel import processors
+from adcli.command.options import ResultOptions
+from adcli.input.arrays import filled, fitting
+from adcli.input.fields import Fault
+from adcli.lang.ir.affine import text
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.sizes import bind
+from adcli.output.streams import say
+from adcli.rows.blocks import Done, Work
+from adcli.rows.rows import Rows, Table
+from adcli.task.tasks import Task
+
+BLOCK = 1 << 16
+"""Bytes of a block."""
+SHAPES = 64
+"""Sets of shapes that are remembered to fit the program."""
+Found = tuple[list[Any], int]
+"""The results of a row, and its status."""
+
+
+class RowResults:
+    """The results of a task at points, one after the other; of several tables too."""
+
+    def __init__(self, task: Task, jobs: int | None, quiet: bool) -> None:
+        self.task, self.own = task, task.signature.own
+        self.integers = [p.name for p in self.own if p.var.integer and not p.var.shape]
+        self.compute = computation(task, jobs, None if quiet else say)
+        self.seeds: dict[object, dict[str, Any]] = {}
+
+    @classmethod
+    @lru_cache(1)
+    def of(cls, task: Task, jobs: int | None, quiet: bool) -> RowResults:
+        """The same for all tables of a run."""
+        return cls(task, jobs, quiet)
+
+    def __call__(self, at: dict[str, Any]) -> Found:
+        return self.compute(self._point(at))
+
+    def _point(self, at: dict[str, Any]) -> dict[str, Any]:
+        """The point of a row with its seeds. AdError where shapes do not fit the program or each other, which is found out once
+        for each set of shapes."""
+        key = tuple([np.shape(at[p.name]) for p in self.own]), tuple([int(at[name]) for name in self.integers])
+        seeds = self.seeds.get(key)
+        if seeds is None:
+            point = {p.name: at[p.name] for p in self.own}
+            whole = filled(self.task.program, point, self.task.seeds) if self.task.seeds else fitting(self.task.primal, point)
+            if len(self.seeds) >= SHAPES:
+                self.seeds.clear()
+            seeds = self.seeds[key] = {name: whole[name] for name in self.task.seeds}
+        return {**at, **seeds}
+
+
+class TensorWork(Work):
+    """From the bytes of rows to the bytes of rows with results, where some inputs or results are tensors."""
+
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
+        super().__init__(task, table, options, fixed)
+        refuse_unfit(task, fixed)
+        self.block = BLOCK
+        self.form.ranks = result_ranks(task)
+        self.nothing = [None if rank else math.nan for rank in self.form.ranks]
+        self.results_at = RowResults.of(task, options.jobs, options.quiet)
+
+    @staticmethod
+    def threads(jobs: int | None) -> int:
+        """Compiled code runs outside the interpreter's lock, whatever reads and writes."""
+        return jobs or min(8, processors())
+
+    def __call__(self, block: bytes) -> Done:
+        rows = self.table.careful(block)
+        for i in rows.faults:
+            rows.texts[i] = self.form.repaired(rows.texts[i])
+        pieces = self._pieces(rows, block)
+        first = next(pieces)
+        first.rest = pieces
+        return first
+
+    def _pieces(self, rows: Rows, block: bytes) -> Iterator[Done]:
+        """The rows of a block with their results, a few at a time."""
+        columns = self._with_seeds(rows.columns, lambda x: [x] * len(rows.texts))
+        start = end = 0
+        while end < len(rows.texts) or not end:
+            found: list[Found] = []
+            numbers = 0
+            while end < len(rows.texts) and numbers < NUMBERS_AT_ONCE:
+                found.append(self._row(rows, end, {name: column[end] for name, column in columns.items()}))
+                numbers += sum(map(np.size, found[-1][0]))
+                end += 1
+                if self.policy == "stop" and end - 1 in rows.faults:
+                    break
+            yield self._piece(rows, range(start, end), columns, found, block)
+            if not end:
+                return
+            start = end
+
+    def _piece(self, rows: Rows, part: range, columns: Mapping[str, Sequence[Any]], found: Sequence[Found], block: bytes) -> Done:
+        """Some rows in a row of a block with their results."""
+        faults = {i - part.start: rows.faults[i] for i in part if i in rows.faults}
+        places = {i - part.start: rows.places[i] for i in part}
+        whole = Rows([rows.texts[i] for i in part], [], faults, places, rows.lines if part.stop == len(rows.texts) else 0)
+        kept, told = self._kept(whole)
+        piece = whole if len(kept) == len(part) else whole.only(kept)
+        at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
+        results = [[found[i][0][k] for i in kept] for k in range(len(self.nothing))]
+        return self._done(piece, told, at, results, [found[i][1] for i in kept], block, [part[i] for i in kept])
+
+    def _row(self, rows: Rows, i: int, at: dict[str, Any]) -> Found:
+        """The results of a row and its status; nothing where it is bad, which is noted."""
+        if i not in rows.faults:
+            try:
+                return self.results_at(at)
+            except AdError as fault:
+                rows.faults[i] = Fault(fault.message, fault.help)
+        return self.nothing, 0
+
+    @staticmethod
+    def finite(x: Any) -> bool:
+        return x is not None and bool(np.isfinite(x).all())
+
+
+def result_ranks(task: Task) -> list[int]:
+    """The number of dimensions of every result."""
+    if task.derivation.program is not None:
+        return [len(shape_of(r.atom)) for r in task.program.results]
+    ranks = {r.name: len(shape_of(r.atom)) for r in task.primal.results} | {p.name: len(p.var.shape) for p in task.signature.own}
+    return [sum(ranks[name] for name in (c.of or c.name, *c.wrt)) for c in task.signature.results]
+
+
+def refuse_unfit(task: Task, fixed: Mapping[str, Any]) -> None:
+    """AdError where the tensors that have one value for all rows do not fit the program or each other."""
+    params = tuple(p for p in task.primal.params if p.name in fixed and all(
+        text(extent).isidentifier() or text(extent).isdigit() for extent in p.var.shape))
+    bind(replace(task.primal, params=params), {p.name: np.shape(fixed[p.name]) for p in params}, fixed)
