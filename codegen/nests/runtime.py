@@ -26,13 +26,13 @@ from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
-from adcli.lang.ir.sizes import bind, counts, number, prove, require_words, shapes
+from adcli.lang.ir.sizes import bind, counts, elements, number, prove, require_words, shapes
 
 FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 PLANS = 64
 """Sets of shapes whose plans are kept."""
 SPARE_BYTES = 1 << 28
-"""Bytes of memory that a plan keeps for the next call."""
+"""Bytes of memory that a plan keeps for the next call; less where there are many plans, so that all keep some of these only."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell which steps are worth threads."""
 LONG_RUN = 2e11
@@ -144,7 +144,7 @@ class TensorKernel:
                 self.share(env, stretch, processors() if jobs is None else jobs)
         if env[self.module.env.flag]:
             raise self.outside(plan, env)
-        if plan.memory <= SPARE_BYTES and self.allocate is None:
+        if plan.memory * len(self.plans) <= SPARE_BYTES and self.allocate is None:
             plan.spare.append(frame)
         found = {name: a for (name, _), a in zip(self.made, results, strict=True)}
         if self.copies or out is not None:
@@ -184,7 +184,7 @@ class TensorKernel:
             self.remark(long_run(instructions))
         plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found)
         if len(self.plans) >= PLANS:
-            self.plans.pop(next(iter(self.plans)), None)
+            self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
         self.plans[key] = plan
         return plan
 
@@ -298,7 +298,7 @@ class TensorKernel:
         extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
-                       f"{extent} elements", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
+                       f"{elements(extent)}", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
 
 
 def refuse_long(instructions: float) -> None:
