@@ -85,15 +85,13 @@ def without_zeros(task: Task) -> Program:
 
 def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int | None, remark: Remark | None) -> Evaluator:
     """The results of a derivative, scalars as floats, and the status."""
-    import numpy as np
-
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
     kernel = native(with_status(program, task.primal, wrt), task.slot)
     kernel.remark = remark
-    names, word = [p.name for p in program.params], kernel.program.results[-1].name
+    names, word = [r.name for r in program.results], kernel.program.results[-1].name
 
     def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
-        found = kernel({name: np.asarray(point[name]) for name in names}, jobs=jobs)
-        return [x if np.ndim(x := found[r.name]) else float(x) for r in program.results], int(found[word])
+        found = kernel(point, jobs=jobs)
+        return [x if (x := found[name]).ndim else float(x) for name in names], int(found[word])
     return compute

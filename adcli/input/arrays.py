@@ -92,9 +92,8 @@ def unreadable(name: str, text: str) -> AdError:
 def json_array(name: str, nested: Any, where: str = "") -> Array:
     """Nested lists of numbers, as JSON has them, as an array. AdError where they are ragged or hold something else."""
     shape, leaves = flattened(name, nested, where)
-    if set(map(type, leaves)) <= {float} and np.isfinite(array := np.array(leaves, dtype=np.float64)).all():
-        return array.reshape(shape)
-    leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
+    if not set(map(type, leaves)) <= {float} or not math.isfinite(sum(leaves)):
+        leaves = [json_number(f"{where}{element(name, i, shape)}", x) for i, x in enumerate(leaves)]
     return np.array(leaves, dtype=np.float64).reshape(shape)
 
 

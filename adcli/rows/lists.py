@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from adcli.input.arrays import Array, element, flattened, given, json_array
 from adcli.input.fields import Fault, shown
 from adcli.lang.ir import Param
@@ -41,7 +39,8 @@ def tensor(p: Param, nested: Any, nan: bool) -> Any:
         raise Fault(f"'{p.name}' is a tensor of shape {shape_text(p.var.shape)}, and "
                     f"{shown(json.dumps(nested, ensure_ascii=False))} is not a list")
     try:
-        return given(p, json_array(p.name, nested if not nan else with_nan(nested)) if p.var.shape else nested)
+        array = json_array(p.name, nested if not nan else with_nan(nested)) if p.var.shape else nested
+        return given(p, array) if p.var.integer else array
     except AdError as fault:
         if not nan and p.var.shape and (place := first_null(p.name, nested)):
             raise Fault(f"{place} is null", "--missing nan reads missing values as nan") from None
@@ -64,8 +63,8 @@ def first_null(name: str, nested: Any) -> str | None:
 
 def list_text(x: Array, leaf: Callable[[float], str], plain: bool) -> str:
     """A tensor as a JSON array without blanks. `leaf` writes an element; `plain`: the way that JSON does where it is finite."""
-    if plain and np.isfinite(x).all():
-        return json.dumps(x.tolist(), separators=(",", ":"))
+    if plain and "n" not in (text := repr(x.tolist())):   # neither nan nor inf
+        return text.replace(" ", "")
     leaves = map(leaf, x.reshape(-1).tolist())
 
     def lists(shape: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from adcli.input.fields import COMMA, Fault, field_number, shown
@@ -329,8 +330,7 @@ class Written(float):
 def members(text: bytes, unique: bool = False, number: type[float] = float) -> dict[str, object]:
     """The members of a JSON object, all numbers as doubles of a type. Fault where it is `unique` that a name is there twice."""
     try:
-        found = json.loads(text.decode(), parse_int=number, parse_float=number, parse_constant=_no_constant,
-                           object_pairs_hook=_distinct if unique else None)
+        found = _decoder(unique, number).decode(text.decode())
     except UnicodeDecodeError:
         raise not_text("the object") from None
     except RecursionError:
@@ -342,6 +342,12 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
     if not isinstance(found, dict):
         raise Fault("not a JSON object", "write one object per line: {\"x\": 2}")
     return found if text.isascii() else {composed(name): x for name, x in found.items()}
+
+
+@cache
+def _decoder(unique: bool, number: type[float]) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=_no_constant,
+                            object_pairs_hook=_distinct if unique else None)
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -101,7 +101,7 @@ class TensorWork(Work):
             numbers = 0
             while end < len(rows.texts) and numbers < NUMBERS_AT_ONCE:
                 found.append(self._row(rows, end, {name: column[end] for name, column in columns.items()}))
-                numbers += sum(map(np.size, found[-1][0]))
+                numbers += sum([getattr(x, "size", 1) for x in found[-1][0]])
                 end += 1
                 if self.policy == "stop" and end - 1 in rows.faults:
                     break
