@@ -68,7 +68,10 @@ PROGRAMS: dict[str, Callable[..., Values]] = {
     "convolution": lambda I, K, b: {"O": torch.nn.functional.conv2d(I, K, b)},  # noqa: E741
     "cross_entropy": lambda z, **other: {"loss": torch.nn.functional.cross_entropy(z, other["class"])},
     "subtraction": lambda x, y: {"z": x - y},
+    "softmax_regression": lambda W, b, x, c: {"loss": torch.nn.functional.cross_entropy(W @ x + b, c)},
 }
+INTEGERS = ("class", "c")
+"""Inputs that are whole numbers."""
 
 
 # ---------------------------------------------------------------- points
@@ -104,6 +107,7 @@ POINTS: list[tuple[str, dict[str, Any]]] = [
     ("convolution", random(8, I=(2, 3, 6, 5), K=(4, 3, 3, 3), b=(4,))),
     ("cross_entropy", random(9, z=(5, 4)) | {"class": [3, 0, 0, 2, 1]}),
     ("subtraction", random(10, x=(3, 4), y=(4,))),
+    ("softmax_regression", random(11, W=(3, 4), b=(3,), x=(4,)) | {"c": 1}),
 ]
 
 
@@ -112,9 +116,9 @@ POINTS: list[tuple[str, dict[str, Any]]] = [
 def case(seed: int, name: str, at: dict[str, Any]) -> dict[str, Any]:
     """A point with values, adjoints for a random cotangent (of a scalar 1), tangents along a random direction, and along it
     those of the adjoints."""
-    given = {k: torch.tensor(v, dtype=torch.int64 if k == "class" else None) for k, v in at.items()}
-    given = {k: v if k == "class" else v.double().requires_grad_() for k, v in given.items()}
-    active = [k for k in given if k != "class"]
+    given = {k: torch.tensor(v, dtype=torch.int64 if k in INTEGERS else None) for k, v in at.items()}
+    given = {k: v if k in INTEGERS else v.double().requires_grad_() for k, v in given.items()}
+    active = [k for k in given if k not in INTEGERS]
     ZEROS.clear()
     values = PROGRAMS[name](**given)
     zeros = sum(ZEROS)
