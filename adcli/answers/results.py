@@ -72,7 +72,7 @@ def rows_at(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> Iter
 def check(task: Task, options: ResultOptions) -> None:
     """AdError where options make no sense at points, or there is no point."""
     check_options(task, options)
-    require_point(task.free, options.at, "; or --emit text for the program itself" if task.signature.tensors else OTHER_SOURCES)
+    require_point(task.free, options.at, OTHER_SOURCES)
 
 
 def check_options(task: Task, options: ResultOptions) -> None:
