@@ -49,7 +49,9 @@ ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
 """Options about rows of tables."""
 SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "zeros")
 """Options that programs with tensors have no meaning for."""
-NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
+SUM_OPTIONS = ("sum", "mean", "weights", "group_by", "gauss_newton")
+"""Options about sums over rows."""
+NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, *SUM_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
 """Options about numbers, which an emitted program and a pattern have none of."""
 EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main", "abi", "triple", "cpu")
 """Options about what is emitted."""
@@ -140,6 +142,11 @@ class ResultOptions(Options):
     missing: str = "error"
     on_error: str = "stop"
     only: bool = False
+    sum: bool = False
+    mean: bool = False
+    weights: str | None = None
+    group_by: str | None = None
+    gauss_newton: bool = False
     jobs: int | None = None
     emit: str | None = None
     style: str | None = None
@@ -157,6 +164,11 @@ class ResultOptions(Options):
     status: bool = False
     fast_math: bool = False
     no_cache: bool = False
+
+    @property
+    def summed(self) -> bool:
+        """Whether rows are added up."""
+        return self.sum or self.mean
 
 
 Kind = TypeVar("Kind", bound=Options)
@@ -279,6 +291,17 @@ matrix_options = together(
            help="Draw which entries are not zero by construction, instead of numbers."),
 )
 """What a Jacobian and a Hessian have of their own."""
+
+
+sum_options = together(
+    option(WHAT, "--sum", is_flag=True, help="Add the results of all rows, exactly, and round each sum once."),
+    option(WHAT, "--mean", is_flag=True, help="Their means; with --weights weighted ones."),
+    option(WHAT, "--weights", metavar="COLUMN", help="For --sum and --mean: the column that has the weight of each row."),
+    option(WHAT, "--group-by", metavar="COLUMN,…", help="For --sum and --mean: one result for each group of rows."),
+)
+"""What is added up over the rows of a table."""
+gauss_newton_option = option(WHAT, "--gauss-newton", is_flag=True,
+                             help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J.")
 
 
 def format_option(formats: Sequence[str], help: str) -> Decorator:

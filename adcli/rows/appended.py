@@ -118,13 +118,13 @@ class RowFormat:
         if table.separator is None:
             found = {new.get(name, name): value for name, value in slices(row)}
             values = [found.get(name, "null") for name in table.names]
-            return [EMPTY if value == '""' else self.quoted(self._field(value)) for value in values]
+            return [EMPTY if value == '""' else self.quoted(self.field(value)) for value in values]
         fields = [self.quoted(field) for field in table.fields(row)]
         if EMPTY not in row:
             return fields
         return [EMPTY if raw == EMPTY else field for raw, field in zip(raw_fields(row, table.separator), fields, strict=True)]
 
-    def _field(self, value: str) -> bytes:
+    def field(self, value: str) -> bytes:
         """A JSON value as a field: strings as their text, null as nothing, all else as it is written."""
         if value == "null":
             return b""

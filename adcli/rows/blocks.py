@@ -18,12 +18,13 @@ from adcli.codegen.machine.kernel import Kernel, run
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
-from adcli.lang.ir import LEVELS
+from adcli.lang.ir import LEVELS, Param
 from adcli.lang.ir.extras import missing
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
+from adcli.rows.sums import Sums
 from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 
@@ -37,7 +38,8 @@ FEW_RESULTS = 16
 class Done:
     """A block that has been worked on: its bytes, its rows, its lines; the bad rows, each with its line in the block; with
     --strict how many rows are not smooth or not finite, and the first of them with its line; for inputs that leave their
-    range a value that does. `rest` is what becomes of its other rows, worked on as it is asked for."""
+    range a value that does; what the rows add up to, where that is asked for. `rest` is what becomes of its other rows,
+    worked on as it is asked for."""
 
     data: bytes
     rows: int
@@ -46,11 +48,17 @@ class Done:
     rough: int
     first: tuple[int, Row] | None
     outside: dict[str, float]
+    sums: Sums | None = None
     rest: Iterable[Done] = ()
 
 
 class Work:
     """From the bytes of rows to the bytes of rows with results."""
+
+    @staticmethod
+    def inputs(known: Sequence[Param], options: ResultOptions) -> list[Param]:
+        """What is read of each row, for inputs that a table gives."""
+        return list(known)
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, Any]) -> None:
         self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
@@ -117,10 +125,12 @@ class Work:
         fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
         rough = np.flatnonzero(~fine).tolist()
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
-        found = {name: first_outside(columns[name], low, high) for name, (low, high) in self.ranges.items()}
-        outside = {name: x for name, x in found.items() if x is not None}
         data = self._fast.write(lines, self.form, results, LEVELS if self.words else None, levels)
-        return Done(data, count, count, [], len(rough), first, outside)
+        return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
+
+    def _outside_arrays(self, columns: Mapping[str, Any]) -> dict[str, float]:
+        found = {name: first_outside(columns[name], low, high) for name, (low, high) in self.ranges.items()}
+        return {name: x for name, x in found.items() if x is not None}
 
     # ------------------------------------------------------------ any rows
 

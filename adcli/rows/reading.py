@@ -19,7 +19,10 @@ from adcli.task.tasks import Task
 
 class Reading:
     """A table that is being read: its rows in blocks, and what is done with them, `work`. `line` is where it is, in the words of
-    its `place`; of its rows so many are written."""
+    its `place`; of its rows so many are written. `kind` is what is done with its blocks, if not
+    what the program asks for."""
+
+    kind: type[Work] | None = None
 
     def __init__(self, task: Task, location: Location, options: ResultOptions, known: Mapping[str, Any]) -> None:
         self.source = source = location.opened()
@@ -28,10 +31,11 @@ class Reading:
         self.line, self.place, self.rows = int(not self.parquet), f"{source.name}:", 0
         self.pieces: Iterator[bytes | None] = iter(())
         form = dialect(self._kind(), options, self.parquet)
-        self.table = Table(form, [p for p in task.free if p.name not in known], known)
+        kind = self.kind or work_of(task)
+        self.table = Table(form, kind.inputs([p for p in task.free if p.name not in known], options), known)
         if self.parquet:
             self.pieces = self._parquet()
-        self.work = work_of(task)(task, self.table, options, known)
+        self.work = kind(task, self.table, options, known)
 
     def close(self) -> None:
         self.source.close()
@@ -64,7 +68,7 @@ class Reading:
         self.place, self.pieces = f"{self.source.name}: item ", json_items(self.pieces, self.source.name)
         return "ndjson"
 
-    def blocks(self, first: Reading | None = None) -> Iterator[bytes | None]:
+    def blocks(self, first: Reading | None = None) -> Iterator[Any]:
         """The rows behind the header, from which on the columns are known. Where they are written, they are those of the `first`
         table. BadTable where they are not."""
         found = blocks(flushed(self.pieces), self.table.separator, self.source.name, self.work.block)

@@ -48,8 +48,9 @@ class Table:
     """How rows of a table become inputs of a program: `places` has the column of every input, None for its default.
 
     `fixed` are the inputs that have a value without it; `lists` are the columns that hold lists of numbers, with their
-    dimensions. What is written decides the rest: `new` are the names about to be appended to each row, `start` makes of a row
-    what its results are appended to (None: the row as it is), and `utf8` says that all of it must be text.
+    dimensions. `required` are columns that an option names, by that option; of those in `wanted` the texts are wanted, and
+    `words` has their places. What is written decides the rest: `new` are the names about to be appended to each row, `start`
+    makes of a row what its results are appended to (None: the row as it is), and `utf8` says that all of it must be text.
     """
 
     def __init__(self, dialect: Dialect, inputs: Sequence[Param], fixed: Collection[str] = ()) -> None:
@@ -61,6 +62,9 @@ class Table:
         self.new: Sequence[str] = ()
         self.start: Callable[[bytes], bytes] | None = None
         self.utf8 = self.closed = False
+        self.required: Sequence[tuple[str, str]] = ()
+        self.wanted: Sequence[str] = ()
+        self.words: list[int] = []
         self.names: list[str] = []
         self.known: frozenset[str] = frozenset()
         self.places: list[int | None] = []
@@ -118,6 +122,10 @@ class Table:
             if count > 1 and (self.utf8 or name in self.dialect.renamed.values()):
                 raise Fault(f"column '{name}' occurs {count} times")
         self.refuse_names(self.names, "the table")
+        for option, name in self.required:
+            if name not in self.names:
+                raise Fault(f"no column '{name}', which {option} names", nearest(name, self.names) or self._columns(self.names))
+        self.words = [self.names.index(name) for name in self.wanted]
         if placed:
             self.places = [self._place(p) for p in self.inputs]
 

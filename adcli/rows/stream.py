@@ -65,12 +65,14 @@ def piped() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> int:
-    """Write the results for the rows of tables, one after the other; returns the exit code."""
+def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+           kind: type[TableRun] | None = None) -> int:
+    """Write the results for the rows of tables, one after the other, or what a `kind` of run makes of them; returns the exit
+    code."""
     refuse(task, options)
     run = None
     try:
-        run = TableRun(task, found, options, watch)
+        run = (kind or TableRun)(task, found, options, watch)
         with packed_destination(options.output) as out:
             run.write(out)
     except BadTable as fault:
@@ -85,14 +87,14 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
 
 
 def refuse(task: Task, options: ResultOptions) -> None:
-    """AdError for what is known at points only."""
+    """AdError for what is known at points only, and for what sums have no use for."""
     if task.signature.tensors:
         options.refuse(SCALAR_OPTIONS, "needs a program of scalars; this one has tensors")
-    if options.form in MATRIX_FORMATS:
+    if options.form in MATRIX_FORMATS and not options.summed:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")
     options.refuse(["digits"], "needs points (--at POINT)")
-    if options.form in ARRAYS:
+    if options.form in ARRAYS and not options.summed:
         raise AdError(f"-o {options.output}: rows are not written as arrays", help="use .parquet, .csv, .tsv or .json")
     if options.form == "text" and options.form_known:
         options.refuse(["only"], "has no effect on --format text")
@@ -133,7 +135,11 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, Any]:
 
 
 class TableRun:
-    """Tables on their way through a program, as one."""
+    """Tables on their way through a program, as one; `kind` is how each of them is read."""
+
+    kind: type[Reading] = Reading
+    policies, rough_words = "skip or mark", "not smooth or not finite"
+    """The policies that go on after a bad row, and what is said of rows that are rough."""
 
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
         self.task, self.locations, self.watch = task, found, watch
@@ -145,7 +151,7 @@ class TableRun:
         self.rough_row: tuple[Reading, int, Row] | None = None
         self.beyond: set[str] = set()
         self.known = fixed(task, options)
-        self.first = self.reading = Reading(task, found[0], options, self.known)
+        self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are
         self.types = self.first.types() if self.form.kind == "parquet" else {}
@@ -180,6 +186,7 @@ class TableRun:
                 done.data = b"\n" + done.data
             if done.data:
                 put(done.data)
+            self.take(done)
             self.rows += done.rows
             self.rough += done.rough
             reading.rows += done.rows
@@ -193,7 +200,10 @@ class TableRun:
             self.progress.update(self.rows, self.taken + self.reading.source.taken)
         self._sum_up()
 
-    def _blocks(self, begun: Iterator[bytes | None]) -> Iterator[tuple[Reading, bytes] | None]:
+    def take(self, done: Done) -> None:
+        """What else is to be kept of a block, in order."""
+
+    def _blocks(self, begun: Iterator[Any]) -> Iterator[tuple[Reading, Any] | None]:
         """The blocks of all tables, each with its table; the first one has been `begun`. One table is open at a time, and what
         was read before a fault goes its way first."""
         try:
@@ -207,10 +217,10 @@ class TableRun:
             yield None
             raise
 
-    def _next(self, location: Location) -> Iterator[bytes | None]:
+    def _next(self, location: Location) -> Iterator[Any]:
         """Go on to another table; its blocks."""
         self.taken += self.reading.source.taken
-        self.reading = Reading(self.task, location, self.options, self.known)
+        self.reading = self.kind(self.task, location, self.options, self.known)
         if self.types:
             there = self.reading.types()
             self.types = {name: kind for name, kind in self.types.items() if there.get(name) == kind}
@@ -222,7 +232,7 @@ class TableRun:
         if self.policy == "stop":
             help = f"\nhelp: {fault.help}" if fault.help else ""
             raise BadTable(f"{message}{help}\n{reading.source.name}: 1 bad row, after {plural(reading.rows, 'good row')};"
-                           " --on-error skip or mark continues")
+                           f" --on-error {self.policies} continues")
         self.bad += 1
         if self.bad <= Watch.MOST and self.watch.loud:
             self.progress.clear()
@@ -244,7 +254,7 @@ class TableRun:
             which = f"1 of {plural(self.rows, 'row')}"
             if self.rough > 1:
                 which = f"the first of {self.rough} such rows of {self.rows}"
-            self.watch.say(f"{reading.place}{line}: not smooth or not finite, {which}")
+            self.watch.say(f"{reading.place}{line}: {self.rough_words}, {which}")
             self.watch.say(self.watch.explained(row))
         if self.bad and self.watch.loud:
             self.progress.clear()
@@ -253,7 +263,7 @@ class TableRun:
             self.watch.say(f"{self.name}: {self.bad} of {plural(total, 'row')} bad, {how}")
 
 
-def worked(item: tuple[Reading, bytes]) -> tuple[Reading, Done]:
+def worked(item: tuple[Reading, Any]) -> tuple[Reading, Done]:
     """A block that has been worked on, and its table."""
     reading, block = item
     return reading, reading.work(block)

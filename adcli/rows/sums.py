@@ -65,10 +65,12 @@ class ExactSum(NamedTuple):
 
     def over(self, other: ExactSum) -> float:
         """The quotient of two sums, rounded once; NaN where the other one is zero."""
-        if not (self.finite and other.finite):
-            return self.special() / other.special()
-        if not other.whole:
+        if other.finite and not other.whole:
             return math.nan
+        if not (self.finite and other.finite):
+            return self.sign() / other.sign()
+        if not self.whole:
+            return 0.0
         up, down = max(0, self.exponent - other.exponent), max(0, other.exponent - self.exponent)
         above, below = self.whole << up, other.whole << down
         try:
@@ -80,11 +82,11 @@ class ExactSum(NamedTuple):
         """The double next to the sum, the even one of two."""
         return self.over(ONE)
 
-    def special(self) -> float:
-        """What IEEE 754 makes of terms that are not finite; 1.0 where all are."""
+    def sign(self) -> float:
+        """What IEEE 754 makes of terms that are not finite, in any order; where all are finite a number of the same sign."""
         if self.nan or (self.up and self.down):
             return math.nan
-        return math.inf if self.up else -math.inf if self.down else 1.0
+        return math.inf if self.up else -math.inf if self.down else float((self.whole > 0) - (self.whole < 0))
 
 
 ONE = ExactSum(1)
@@ -157,39 +159,43 @@ WEIGHT = -1
 
 
 class Quantity(NamedTuple):
-    """A sum: its name, and the products that each row adds to it, all of as many factors."""
+    """A sum: its name, the products that each row adds to it, all of as many factors, and where it stands in JSON if it is no
+    result of its own."""
 
     name: str
     terms: tuple[Product, ...]
+    path: tuple[str, ...] = ()
 
     @property
     def factors(self) -> int:
         return len(self.terms[0])
 
 
-def quantities(signature: Signature, gauss_newton: bool = False, weights: str | None = None) -> tuple[Quantity, ...]:
+def quantities(signature: Signature, gauss_newton: bool = False, weights: str | None = None,
+               taken: Iterable[str] = ()) -> tuple[Quantity, ...]:
     """What is summed of the results of a derivative: each result; with `gauss_newton` also products of the outputs r and their
-    first derivatives J (rᵀr, Jᵀr, and JᵀJ on and above the diagonal); with weights, each times the weight of its row, and the
-    weights alone first, by a name given."""
+    first derivatives J (rᵀr, Jᵀr, and JᵀJ on and above the diagonal), by names that are not `taken`; with weights, each times the
+    weight of its row, and the weights alone first, by a name given."""
     scale: Product = () if weights is None else (WEIGHT,)
     found = [] if weights is None else [Quantity(weights, (scale,))]
     found += [Quantity(c.name, ((*scale, i),)) for i, c in enumerate(signature.results)]
     if gauss_newton:
-        names = Names.among(signature.inputs, (*(c.name for c in signature.results), weights or "rows"))
-        found += [Quantity(names.fresh(name), tuple((*scale, *t) for t in terms)) for name, terms in _squares(signature) if terms]
+        names = Names([*(c.name for c in signature.results), *(q.name for q in found), *taken])
+        found += [Quantity(names.fresh("_".join(path)), tuple((*scale, *t) for t in terms), path)
+                  for path, terms in _squares(signature) if terms]
     return tuple(found)
 
 
-def _squares(signature: Signature) -> Iterable[tuple[str, list[Product]]]:
-    """The products of residuals and their derivatives by name; what is zero by construction has no term."""
+def _squares(signature: Signature) -> Iterable[tuple[tuple[str, ...], list[Product]]]:
+    """The products of residuals and their derivatives; what is zero by construction has no term."""
     outputs = {name: i for i, name in enumerate(signature.outputs)}
     first = {(c.of, *c.wrt): i for i, c in enumerate(signature.results) if len(c.wrt) == 1}
-    yield "rtr", [(i, i) for i in outputs.values()]
+    yield ("rtr",), [(i, i) for i in outputs.values()]
     for a in signature.wrt:
-        yield f"jtr_{a}", [(first[r, a], i) for r, i in outputs.items() if (r, a) in first]
+        yield ("jtr", a), [(first[r, a], i) for r, i in outputs.items() if (r, a) in first]
     for k, a in enumerate(signature.wrt):
         for b in signature.wrt[k:]:
-            yield f"jtj_{a}_{b}", [(first[r, a], first[r, b]) for r in outputs if (r, a) in first and (r, b) in first]
+            yield ("jtj", a, b), [(first[r, a], first[r, b]) for r in outputs if (r, a) in first and (r, b) in first]
 
 
 # ---------------------------------------------------------------- how it is summed

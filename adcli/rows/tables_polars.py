@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -24,13 +24,17 @@ from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
 from adcli.rows.rows import Table, is_text
 from adcli.rows.tables import Pieces
 
-__all__ = ["number_texts", "parquet", "parquet_types", "read", "write", "write_parquet"]
+__all__ = ["as_csv", "frames", "grouped", "number_texts", "parquet", "parquet_types", "read", "taken", "write",
+           "write_parquet"]
 
 NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
-PARQUET_ROWS = 1 << 16
+PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
+"""Rows of a block, and rows that are read at a time where few columns are."""
 PARQUET_BYTES = 1 << 24
 """Bytes of text that are made of a Parquet file at a time, about, where it has lists."""
+EXACT = (pl.Float64, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+"""Types whose numbers their text says exactly, or to the same double."""
 
 
 class Lines:
@@ -45,7 +49,7 @@ class Lines:
 
 def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
     """The rows of a plain block; None where the careful reader has to look at it. With `objects` every field is wanted, and is
-    text that JSON can hold."""
+    text that JSON can hold; else those are wanted that the table says."""
     text = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     rows = regular(text, table.separator, len(table.names)) if table.separator else 0
     if not rows or table.separator is None or (table.utf8 and not is_text(text)):
@@ -58,9 +62,12 @@ def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
     separator, quote = table.separator.decode(), '"' if b'"' in text else None
     names = [f"column_{i + 1}" for i in range(len(table.names))]
     places = sorted({p for p in table.places if p is not None})
+    wanted = None if objects else sorted(table.words)
     try:
         texts = parsed(text, NO_SEPARATOR, {"column_1": pl.String}, [0], None).to_series()
-        fields = parsed(text, separator, dict.fromkeys(names, pl.String), None, quote).fill_null("") if objects else None
+        fields = None
+        if objects or wanted:
+            fields = parsed(text, separator, dict.fromkeys(names, pl.String), wanted, quote).fill_null("")
         numbers = text.translate(COMMA) if table.dialect.comma else text
         found = parsed(numbers, separator, {name: pl.Float64 if i in places else pl.String for i, name in enumerate(names)},
                        places, quote)
@@ -75,6 +82,18 @@ def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
             return None
         columns.append(column)
     return Lines(texts, columns, fields)
+
+
+def grouped(table: Table, lines: Lines) -> tuple[list[tuple[str, ...]], np.ndarray]:
+    """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row the
+    number of its group."""
+    assert lines.fields is not None
+    names = [f"column_{place + 1}" for place in table.words]
+    fields = lines.fields.select(name if i == names.index(name) else pl.col(name).alias(f"{name}.{i}")
+                                 for i, name in enumerate(names))
+    keys = fields.unique(maintain_order=True).with_row_index("number")
+    numbers = fields.join(keys, on=fields.columns, how="left", maintain_order="left")["number"]
+    return keys.drop("number").rows(), numbers.to_numpy().astype(np.int32)
 
 
 def regular(text: bytes, separator: bytes, fields: int) -> int:
@@ -216,6 +235,47 @@ def parquet(path: str, separator: str, told: Callable[[float], object] = lambda 
             told(min(1.0, start / rows))
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def frames(path: str, places: Sequence[int], told: Callable[[float], object]) -> Iterator[pl.DataFrame]:
+    """The columns of a Parquet file that stand at these places, in pieces; they are called by their places, from 1 on. How much
+    has been read is `told`, as a share."""
+    try:
+        names = list(pl.scan_parquet(path).collect_schema())
+        frame = pl.scan_parquet(path).select(pl.col(names[i]).alias(f"column_{i + 1}") for i in places)
+        rows = frame.select(pl.len()).collect().item()
+        for start in range(0, rows, FRAME_ROWS):
+            yield from frame.slice(start, FRAME_ROWS).collect().iter_slices(PARQUET_ROWS)
+            told(min(1.0, (start + FRAME_ROWS) / rows))
+    except pl.exceptions.PolarsError as error:
+        raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
+    """The inputs in a piece of a Parquet file. None where its text may mean something else: with missing values, a type whose
+    numbers are written in fewer digits, or words that count as empty."""
+    if table.dialect.empty:
+        return None
+    columns = []
+    for p, place in zip(table.inputs, table.places, strict=True):
+        if place is None:
+            columns.append(np.full(len(frame), p.default))
+            continue
+        column = frame[f"column_{place + 1}"]
+        if column.dtype not in EXACT or column.null_count():
+            return None
+        columns.append(np.ascontiguousarray(column.cast(pl.Float64).to_numpy()))
+    words = [frame[f"column_{place + 1}"] for place in sorted(table.words)]
+    if any(w.dtype != pl.String and not w.dtype.is_integer() for w in words):
+        return None
+    return Lines(frame.to_series(0), columns, pl.DataFrame([w.cast(pl.String).fill_null("") for w in words]))
+
+
+def as_csv(table: Table, frame: pl.DataFrame) -> bytes:
+    """The rows of a piece of a Parquet file as text, with nothing in the columns that it lacks."""
+    names, separator = [f"column_{i + 1}" for i in range(len(table.names))], (table.separator or b",").decode()
+    whole = frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
+    return whole.write_csv(include_header=False, separator=separator).encode()
 
 
 def parquet_types(path: str) -> dict[str, pl.DataType]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from adcli.command.options import (
     Decorator,
     derivative_options,
+    gauss_newton_option,
     grad_order_option,
     matrix_options,
     mode_option,
@@ -21,6 +22,7 @@ from adcli.command.options import (
     one_output_options,
     result_options,
     seed_option,
+    sum_options,
     taylor_options,
 )
 from adcli.output.layout import Path
@@ -164,7 +166,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs",
         wrt=None, mode="", seed=None, derive=_eval,
         places=lambda s: [], matrix=None,
-        options=(of_option("Outputs to show (default: all)."),),
+        options=(of_option("Outputs to show (default: all)."), sum_options),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="grad", short="The outputs and their partial derivatives.",
@@ -176,7 +178,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their partial derivatives",
         wrt="--wrt", mode=None, seed=None, derive=_grad,
         places=lambda s: [("grad", c.of or "", ",".join(c.wrt)) for c in s.derived], matrix=None,
-        options=(derivative_options, mode_option, grad_order_option),
+        options=(derivative_options, mode_option, grad_order_option, sum_options, gauss_newton_option),
         formats=TEXT_FORMATS, module=None, partials=True),
     Verb(
         name="jacobian", short="The outputs and their Jacobian, dense or sparse.",
@@ -186,7 +188,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their Jacobian",
         wrt="--wrt", mode=None, seed=None, derive=_jacobian,
         places=lambda s: [("jacobian", c.of or "", *c.wrt) for c in s.derived], matrix="jacobian",
-        options=(derivative_options, mode_option, matrix_options),
+        options=(derivative_options, mode_option, sum_options, gauss_newton_option, matrix_options),
         formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="hessian", short="One output, its gradient and its Hessian, dense or sparse.",
@@ -198,7 +200,7 @@ VERBS = {verb.name: verb for verb in (
         header="the output, its gradient and its Hessian",
         wrt="--wrt", mode=None, seed=None, derive=_hessian,
         places=lambda s: [("grad" if len(c.wrt) == 1 else "hessian", c.of or "", *c.wrt) for c in s.derived], matrix="hessian",
-        options=(one_output_options, mode_option, matrix_options),
+        options=(one_output_options, mode_option, sum_options, matrix_options),
         formats=TEXT_FORMATS + MATRIX_FORMATS, module=None, partials=False),
     Verb(
         name="jvp", short="The outputs and their tangents: forward mode.",
@@ -207,7 +209,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and their tangents",
         wrt="--wrt", mode="forward", seed="tangent", derive=_jvp,
         places=lambda s: [("jvp", name) for name in s.outputs], matrix=None,
-        options=(derivative_options, seed_option("tangent")),
+        options=(derivative_options, seed_option("tangent"), sum_options),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="vjp", short="The outputs and the adjoints of the inputs: reverse mode.",
@@ -216,7 +218,7 @@ VERBS = {verb.name: verb for verb in (
         header="the outputs and the adjoints of the inputs",
         wrt="--wrt", mode="reverse", seed="cotangent", derive=_vjp,
         places=_by_input("vjp"), matrix=None,
-        options=(derivative_options, seed_option("cotangent")),
+        options=(derivative_options, seed_option("cotangent"), sum_options),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="hvp", short="One output and its Hessian times a direction.",
@@ -226,7 +228,7 @@ VERBS = {verb.name: verb for verb in (
         header="the output and the product of its Hessian with a direction",
         wrt="--wrt", mode="forward over reverse", seed="tangent", derive=_hvp,
         places=_by_input("hvp"), matrix=None,
-        options=(one_output_options, seed_option("tangent")),
+        options=(one_output_options, seed_option("tangent"), sum_options),
         formats=TEXT_FORMATS, module=None, partials=False),
     Verb(
         name="taylor", short="Taylor coefficients along a direction.",

@@ -9,7 +9,7 @@ import click
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
 from adcli.answers.watch import Watch
-from adcli.command.options import ResultOptions, entries, program_options, takes, together
+from adcli.command.options import SUM_OPTIONS, ResultOptions, entries, program_options, takes, together
 from adcli.command.usage import Command
 from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
@@ -76,6 +76,9 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         emit(task, options)
         return 0
     options.refuse_emit_options()
+    if options.summed:
+        return add_up(task, options, watch)
+    options.refuse(SUM_OPTIONS, "needs --sum or --mean")
     if options.form in MATRIX_FORMATS:
         options.refuse(["digits", "enclose", "status"], "needs --format text, csv or json")
     if options.form in ("tsv", "parquet", *ARRAYS):
@@ -91,6 +94,16 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         from adcli.answers.digits import with_digits
         return with_digits(task, options, watch)
     return at_points(task, options, watch)
+
+
+def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
+    """Write the sums of the results for the rows of a table; returns the exit code."""
+    from adcli.rows.stream import stream, tables
+    from adcli.rows.summing import SumRun, check
+    check(task, options)
+    if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
+        return stream(task, found, options, watch, SumRun)
+    raise AdError(f"{'--sum' if options.sum else '--mean'} needs rows", help="give a table: --data FILE, or a pipe")
 
 
 def explained(task: Task, options: ResultOptions) -> bool:

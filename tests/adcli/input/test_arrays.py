@@ -44,7 +44,8 @@ __all__ = ["folder"]
     ("eval mv.ad --at A=@none.npy,B=[1]", "none.npy: No such file or directory"),
     ("eval mv.ad --at A=@,B=[1]", "A=@ needs a file name\nhelp: write A=@matrix.npy"),
     ("eval mv.ad",
-     "no values for A(M, N), B(N)\nhelp: give a point: --at A=@A.npy,B=@B.npy; rows: --data FILE, or a pipe; or --emit text for the program itself"),
+     "no values for A(M, N), B(N)\n"
+     "help: give a point: --at A=@A.npy,B=@B.npy; rows: --data FILE, or a pipe; or --emit text for the program itself"),
     ("eval gather.ad --at LUT=[[1]],I=[0,2.5]", "I(1): a tensor of integers cannot hold 2.5"),
     ("eval gather.ad --at LUT=[[1]],I=[0,nan]", "I(1): a tensor of integers cannot hold nan"),
     ("eval gather.ad --at LUT=[[1]],I=[0,1e300]", "I(1): a tensor of integers cannot hold 1e+300"),
