@@ -54,7 +54,7 @@ def words(values: Sequence[str]) -> pl.Series:
     return pl.Series(values, dtype=pl.String)
 
 
-def write_frame(out: BinaryIO, columns: Mapping[str, np.ndarray | list[str]]) -> None:
+def write_frame(out: BinaryIO, columns: Mapping[str, np.ndarray | list[str] | pl.Series]) -> None:
     """Columns as a Parquet file."""
     with faults_kept(out) as stream:
         pl.DataFrame(columns).write_parquet(stream)

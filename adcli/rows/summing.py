@@ -263,13 +263,12 @@ class SumReport:
             watch.failed |= not all(math.isfinite(x) for _, _, x in pairs)
             if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
                 reason = "there are no rows" if not group.rows else "the weights add up to 0"
-                watch.remark("means of nothing",
-                             lambda where=where, reason=reason: f"note: {where}{reason}, so the means are nan")
+                watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
                 continue
             for name, total, x in pairs:
                 if total.finite and not math.isfinite(x):
-                    watch.remark("sums beyond the largest double", lambda where=where, name=name, x=x:
-                                 f"note: {where}{name} = {x!r}: the sum is beyond the largest double")
+                    beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
+                    watch.remark("sums beyond the largest double", beyond.__str__)
 
     def title(self, key: Key) -> str:
         return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))
@@ -278,8 +277,8 @@ class SumReport:
         match self.options.form:
             case "parquet":
                 from adcli.output.texts_polars import words, write_frame
-                texts = [words([key[i] for key in self.keys]) for i in range(len(self.names.groups))]
-                write_frame(out, {**dict(zip(self.names.groups, texts, strict=True)), **self.arrays()})
+                texts = {name: words([key[i] for key in self.keys]) for i, name in enumerate(self.names.groups)}
+                write_frame(out, {**texts, **self.arrays()})
             case form if form in ARRAYS:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
