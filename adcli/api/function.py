@@ -24,6 +24,7 @@ from adcli.lang.ir.names import composed
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen
+from adcli.task.native import compiled
 from adcli.task.verbs import MatrixKind
 
 if TYPE_CHECKING:
@@ -187,21 +188,40 @@ class Function:
         self._of_scalars("sparse()")
         if self._matrix is None:
             raise AdError("only a Jacobian or a Hessian is a matrix", help="write f.jacobian().sparse(…)")
-        from adcli.api.scientific import sparse
+        from adcli.solvers.functions import sparse
         return sparse(self._program, *self._matrix, list(self(at, **values).values()))
 
-    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, **fixed: float) -> Solver:
+    def scipy(self, order: OneOrMore = None, of: OneOrMore = None, start: Mapping[str, Any] | None = None,
+              **fixed: Any) -> Solver:
         """(fun, jac, hess) of one vector, as scipy.optimize wants them.
 
-        The vector has the inputs in `order` (default: all that are not `param` and not `fixed`); the others keep their
-        defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For several, fun is
-        a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices with many
-        entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG take;
-        for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`.
+        The vector has the inputs in `order` (default: all that are not `param` and not `fixed`), tensors raveled; the others
+        keep their defaults, or the values given here. For one output, fun is a float, jac a vector and hess a matrix. For
+        several, fun is a vector and jac a matrix, and hess(x, v) is the sum of the outputs' Hessians with weights v. Matrices
+        with many entries that are zero by construction are scipy.sparse arrays, which the methods trust-constr and Newton-CG
+        take; for trust-exact, trust-ncg and the like write `hess=lambda x: hess(x).toarray()`. A Hessian by more than 300
+        elements of tensors is a LinearOperator; `hessp(x, p)` is its product with p.
+
+        `start` has values of the inputs in the vector, from which tensors have their shapes: x0 is their vector, `pack` makes
+        one of other values, and `unpack` the values of a vector.
         """
-        self._of_scalars("scipy()")
         from adcli.api.scientific import solver
-        return solver(self._program, Function, _names(order), _names(of), fixed)
+        return solver(self._program, _names(order), _names(of), start, fixed)
+
+    def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
+                 subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:
+        """Where an output is least, from this point: the inputs in `wrt` (default: all but params) are moved within their
+        declared ranges, under conditions such as 'g <= 0' or '0 <= x + y <= 2'.
+
+        A scipy.optimize.OptimizeResult, in which success says whether the point was shown to be a minimum by exact derivatives
+        (or with more than 1000 inputs to be stationary), and message what was found; `at` is the point by name, `multipliers`
+        belong to the `conditions`, `held` has the inputs at bounds with theirs, and `why` what would explain a failure.
+        """
+        from adcli.api.scientific import minimized
+        conditions = [subject_to] if isinstance(subject_to, str) else list(subject_to)
+        _word("solver", solver)
+        return minimized(self._program, _together(at, values), _names(wrt), _names(of), conditions,
+                         _truth("maximize", maximize), solver)
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
@@ -321,7 +341,7 @@ class Function:
         if self._kernel is None:
             with COMPILING:   # what is imported meanwhile is imported as a whole, too, when this process forks
                 if self._kernel is None:
-                    self._kernel = _compiled(self._program, self._tensors)
+                    self._kernel = compiled(self._program)
         return self._kernel
 
     def _of_scalars(self, what: str) -> None:
@@ -388,15 +408,6 @@ def _with_levels(program: Program, origin: Origin | None) -> Program:
         primal = chosen(origin.program, outputs)
         wrt = inputs_to_differentiate(primal, origin.wrt, entries)
     return with_status(program, primal, wrt)
-
-
-def _compiled(program: Program, tensors: bool) -> Any:
-    if tensors:
-        from adcli.task.nest_code import native
-        return native(program)
-    from adcli.codegen.rows.compiled import compile_program
-    from adcli.codegen.rows.expand import for_machine
-    return compile_program(for_machine(program))
 
 
 # -- arguments

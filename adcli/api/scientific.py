@@ -1,153 +1,139 @@
-"""Functions for SciPy: sparse matrices, and what scipy.optimize asks for, functions of one vector."""
+"""Functions for SciPy: what scipy.optimize asks for, functions of one vector, and its solvers called with them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcli.api.arguments import one_number, real_array
-from adcli.codegen.machine.arrays import run_arrays
-from adcli.lang.derive import derivatives
-from adcli.lang.ir import Lit, Param, Program, Result, Var
-from adcli.lang.ir.activity import inputs_to_differentiate
-from adcli.lang.ir.build import Builder
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, plural
-from adcli.lang.ir.names import Names, repeated
+from adcli.solvers.functions import Vector, moved_inputs, vector_function
 from adcli.task.derive import chosen
-from adcli.task.matrices import matrix_among, scipy_coo
-from adcli.task.signature import columns
-from adcli.task.verbs import MatrixKind
-
-if TYPE_CHECKING:
-    from adcli.codegen.machine.kernel import Kernel
-
-Vector = np.ndarray
 
 
-class Solver(NamedTuple):
-    """The three functions of one vector; `order` names its components."""
-
+class _Three(NamedTuple):
     fun: Callable[..., Any]
     jac: Callable[..., Any]
     hess: Callable[..., Any]
 
 
-class Compiled(Protocol):
-    """A program with its native code."""
+class Solver(_Three):
+    """The three functions of one vector, which is also what it unpacks to.
 
-    @property
-    def program(self) -> Program: ...
+    `names` are its components; `pack` makes the vector of a point, `unpack` a point of the vector; `x0` is the vector of `start`
+    where there was one; `hessp(x, p)`, or `hessp(x, v, p)` of several outputs, is the product of the Hessian with p.
+    """
 
-    @property
-    def inputs(self) -> tuple[str, ...]: ...
+    names: list[str]
+    pack: Callable[[Mapping[str, Any]], Vector]
+    unpack: Callable[[Any], dict[str, Any]]
+    hessp: Callable[..., Vector]
+    x0: Vector | None
 
-    def kernel(self) -> Kernel: ...
 
-
-def solver(program: Program, compiled: Callable[[Program], Compiled], order: Sequence[str] | None, of: Sequence[str] | None,
-           fixed: Mapping[str, float]) -> Solver:
-    """See `Function.scipy`; `compiled` gives a program its native code."""
+def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | None, start: Mapping[str, Any] | None,
+           fixed: Mapping[str, Any]) -> Solver:
+    """See `Function.scipy`."""
     program = chosen(program, of)
     if not program.results:
         raise AdError("no output is asked for", help="leave of= away for all of them")
-    inputs = vector_inputs(program, order, fixed)
-    rest = constants(program, inputs, fixed)
-    value, gradient = compiled(program), compiled(derivatives.jacobian(program, inputs))
-    rows = len(program.results)
-    if rows == 1:
-        curved = compiled(derivatives.hessian(program, inputs))
-        return Solver(lambda x: float(numbers(value, inputs, x, rest)[0]),
-                      lambda x: dense_row(gradient.program, numbers(gradient, inputs, x, rest), inputs),
-                      lambda x: matrix(curved.program, "hessian", inputs, numbers(curved, inputs, x, rest)))
-    weighted, weights = weighted_sum(program)
-    combined = compiled(derivatives.hessian(weighted, inputs))
-    return Solver(lambda x: np.array(numbers(value, inputs, x, rest)),
-                  lambda x: matrix(gradient.program, "jacobian", inputs, numbers(gradient, inputs, x, rest)),
-                  lambda x, v: matrix(combined.program, "hessian", inputs,
-                                      numbers(combined, (*inputs, *weights), joined(x, v, rows), rest)))
+    inputs = moved_inputs(program, order, fixed)
+    begun = starts(program, inputs, start)
+    f = vector_function(program, inputs, constants(program, inputs, fixed), begun)
+
+    def checked(x: Any) -> Vector:
+        vector = real_array("the vector", x).ravel()
+        if len(vector) != f.n:
+            inputs = f"{', '.join(f.components[:6])}{', …' if f.n > 6 else ''}"
+            raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(f.n, 'input')}: {inputs}")
+        return vector
+
+    def weights(x: Vector, v: Any) -> Vector:
+        found, m = real_array("the weights", v).ravel(), sum(f.output_sizes(x))
+        if len(found) != m:
+            raise AdError(f"{plural(len(found), 'weight')} for {plural(m, 'output')}")
+        return found
+
+    one = np.ones(1)
+    if len(program.results) == 1 and not shape_of(program.results[0].atom):
+        made = Solver(lambda x: float(f.fun(checked(x))[0]), lambda x: row(f.jac(checked(x))), lambda x: f.hess(checked(x), one))
+        made.hessp = lambda x, p: f.hessp(checked(x), one, checked(p))
+    else:
+        made = Solver(lambda x: f.fun(checked(x)), lambda x: f.jac(checked(x)),
+                      lambda x, v: f.hess(y := checked(x), weights(y, v)))
+        made.hessp = lambda x, v, p: f.hessp(y := checked(x), weights(y, v), checked(p))
+    made.names, made.pack, made.unpack = f.components, f.pack, lambda x: f.unpack(checked(x))
+    made.x0 = None if start is None else f.pack(begun)
+    return made
 
 
-def vector_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, float]) -> list[str]:
-    """The inputs that are components of the vector."""
-    known = inputs_to_differentiate(program, [*(order or ()), *fixed])
-    if order is None:
-        return [p.name for p in program.params if p.active and p.name not in fixed]
-    if (twice := repeated([*fixed, *order])) is not None:
-        raise AdError(f"input '{twice}' is given twice")
-    return known[:len(order)]
+def row(jacobian: Any) -> Vector:
+    """The gradient of the one output."""
+    return np.ravel(jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray())
 
 
-def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, float]) -> dict[str, float]:
+def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The inputs of the vector where it starts, from which tensors have their shapes; shapes that are declared are known."""
+    from adcli.input.arrays import conformed
+    found = {}
+    for p in (p for p in program.params if p.name in inputs):
+        extents = [x.number for x in p.var.shape]
+        if start is not None and p.name in start:
+            found[p.name] = conformed(p, start[p.name])
+        elif start is not None and p.default is None:
+            raise AdError(f"no value for {p.name} in start")
+        elif None in extents:
+            raise AdError(f"the shape of '{p.name}' is not known", help=f"give values: scipy(start={{'{p.name}': …}})")
+        else:
+            found[p.name] = np.full([n or 0 for n in extents], p.default or 0.0)
+    return found
+
+
+def constants(program: Program, inputs: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the other inputs."""
     rest = [p for p in program.params if p.name not in inputs]
     missing = [p.name for p in rest if p.default is None and p.name not in fixed]
     if missing:
         raise AdError(f"no value for {', '.join(missing)}", help=f"name it in order, or fix it: scipy({missing[0]}=1.0)")
-    return {p.name: one_number(p.name, fixed.get(p.name, p.default or 0.0)) for p in rest}
+    return {p.name: constant(p, fixed.get(p.name, p.default or 0.0)) for p in rest}
 
 
-def weighted_sum(program: Program) -> tuple[Program, list[str]]:
-    """The sum of the outputs, each times a further input, and the names of these inputs."""
-    names, b = Names.of(program), Builder()
-    b.equations.extend(program.equations)
-    weights = [Param(Var(n := names.fresh(f"weight_{r.name}")), n) for r in program.results]
-    total = b.expr(program.results[0].atom) * b.expr(weights[0].var)
-    for r, w in zip(program.results[1:], weights[1:], strict=True):
-        total = total + b.expr(r.atom) * b.expr(w.var)
-    result = Result(names.fresh("total"), total.atom)
-    return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
+def constant(p: Param, given: Any) -> Any:
+    if p.var.shape or p.var.integer:
+        from adcli.input.arrays import conformed
+        return conformed(p, given)
+    return one_number(p.name, given)
 
 
-def joined(x: Any, v: Any, rows: int) -> Vector:
-    """The vector and the weights in one."""
-    weights = real_array("the weights", v).ravel()
-    if len(weights) != rows:
-        raise AdError(f"{plural(len(weights), 'weight')} for {plural(rows, 'output')}")
-    return np.concatenate([real_array("the vector", x).ravel(), weights])
+# ---------------------------------------------------------------- solvers
+
+def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None,
+              subject_to: Sequence[str], maximize: bool, name: str) -> Any:
+    """See `Function.minimize`."""
+    from adcli.command.usage import unknown
+    from adcli.solvers import minimize as solvers
+    from adcli.solvers.minimize_report import Report, verdict_word
+    if name != "auto" and name not in solvers.SOLVERS:
+        raise unknown("solver", name, ["auto", *solvers.SOLVERS])
+    point = whole_point(program, at)
+    problem = solvers.stated(program, wrt, of, subject_to, maximize, point)
+    optimum = solvers.minimize(problem, name)
+    told, found = Report(program, problem, optimum, (optimum,)), optimum.found
+    from scipy.optimize import OptimizeResult
+    counts = optimum.evaluations
+    return OptimizeResult(
+        x=found.x, fun=found.f, jac=found.residual, success=told.shown, status=0 if told.shown else 1, message=told.sentence(),
+        nit=optimum.iterations, nfev=counts.get("values", 0), njev=counts.get("gradients", 0), nhev=counts.get("hessians", 0),
+        at=told.at, verdict=verdict_word(told), names=problem.function.components, maxcv=max(found.violation, 0.0),
+        multipliers=[m for *_, m in told.conditions()], conditions=list(problem.conditions),
+        held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
 
 
-def numbers(f: Compiled, inputs: Sequence[str], x: Any, rest: Mapping[str, float]) -> list[float]:
-    """All results at a vector."""
-    vector = real_array("the vector", x).ravel()
-    if len(vector) != len(inputs):
-        raise AdError(f"a vector of {plural(len(vector), 'component')} for {plural(len(inputs), 'input')}:"
-                      f" {', '.join(inputs[:6])}{', …' if len(inputs) > 6 else ''}")
-    given = {**dict(zip(inputs, vector, strict=True)), **rest}
-    columns = [np.array([given[name]]) for name in f.inputs]
-    return [float(column[0]) for column in run_arrays(f.kernel(), columns, 1)]
-
-
-# ---------------------------------------------------------------- matrices
-
-def dense_row(program: Program, found: Sequence[float], inputs: Sequence[str]) -> Vector:
-    """The gradient of the one output."""
-    row, place = np.zeros(len(inputs)), {x: i for i, x in enumerate(inputs)}
-    for r, value in zip(program.results, found, strict=True):
-        if r.wrt:
-            row[place[r.wrt[0]]] = value
-    return row
-
-
-def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[float]) -> Any:
-    """A Jacobian or Hessian: dense, or sparse where entries were left out."""
-    form, places = matrix_among(columns(program), inputs, kind)
-    values, n = [found[k] for k in places], len(form.rows)
-    if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
-        return scipy_coo(form, values).tocsr()
-    full = np.zeros((n, len(form.columns)))
-    full[form.i, form.j] = values
-    if form.symmetric:
-        full[form.j, form.i] = values
-    return full
-
-
-def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
-    """See `Function.sparse`: the matrix of a Jacobian or Hessian with these results, without entries that are 0 by
-    construction."""
-    kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]
-    every = columns(program)
-    form, places = matrix_among([every[k] for k in kept], inputs, kind)
-    if any(np.ndim(x) for x in found):
-        raise AdError("sparse() takes one point, not arrays")
-    return scipy_coo(form, [found[kept[k]] for k in places])
+def whole_point(program: Program, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Every input, by its name, of the kind that the program declares."""
+    from adcli.input.points import complete
+    given = complete(program.params, at)
+    return {p.name: constant(p, given[p.name]) for p in program.params}

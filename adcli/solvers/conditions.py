@@ -1,0 +1,144 @@
+"""Conditions on an optimum, as --subject-to says them: `g <= 0`, `g == 1`, `0 <= g <= 2`, where g is an expression of inputs,
+outputs and other values of the program that have a name. Each becomes a further output with bounds."""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Atom, Equation, Program, Result
+from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.names import Names
+
+COMPARISON = re.compile(r"<=|>=|==|<|>|=")
+HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"
+
+
+class Condition(NamedTuple):
+    """`text` is what the user wrote; the output `name` must lie between `low` and `high`."""
+
+    text: str
+    name: str
+    low: float
+    high: float
+
+
+def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[str],
+                    moved: Sequence[str] = ()) -> tuple[Program, list[Condition], list[Condition]]:
+    """The program with its objective as the first output, and an output for each condition; the conditions; and those that are
+    bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`, by default the one that no
+    condition names."""
+    whole, conditions, bounds, asked = program, list[Condition](), list[Condition](), set[str]()
+    for text in texts:
+        for part, low, high in parsed(text):
+            if part.strip() in moved:
+                bounds.append(Condition(text.strip(), part.strip(), low, high))
+                continue
+            whole, name = with_expression(whole, part, text)
+            conditions.append(Condition(text.strip(), name, low, high))
+            asked.add(part.strip())
+    objective = outputs_to_differentiate(program, of)
+    if of is None and len(objective) > 1:
+        objective = [name for name in objective if name not in asked]
+    if len(objective) != 1:
+        raise AdError(f"an objective is one output, and there are {len(objective)}",
+                      help=f"choose it: --of {(objective or [r.name for r in program.results])[0]}")
+    if shape_of(program.result(objective[0]).atom):
+        raise AdError(f"the objective '{objective[0]}' is a tensor", help="choose a scalar output with --of")
+    return with_outputs(whole, [objective[0], *(c.name for c in conditions)]), conditions, bounds
+
+
+def parsed(text: str) -> list[tuple[str, float, float]]:
+    """A condition as expressions with the numbers that they lie between."""
+    parts, signs = pieces(text)
+    if not signs or not all(part.strip() for part in parts):
+        raise AdError(f"'{text}' is not a condition", help=HELP)
+    if "=" in signs:
+        raise AdError(f"'{text}': = assigns", help=f"write '{text.replace('=', '==')}'")
+    directions = {sign[0] for sign in signs}
+    if len(signs) > 2 or len(directions) > 1 or (len(signs) == 2 and "==" in signs):
+        raise AdError(f"'{text}' is more than one condition", help="give --subject-to once for each")
+    if directions == {">"}:
+        parts = parts[::-1]
+    if signs == ["=="]:
+        left, right = parts
+        number = constant(right)
+        if number is None and (number := constant(left)) is not None:
+            left = right
+        return [(left, number, number)] if number is not None else [(f"({left}) - ({right})", 0.0, 0.0)]
+    numbers = [constant(part) for part in parts]
+    if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
+        if numbers[0] > numbers[2]:
+            raise AdError(f"'{text}' holds nowhere: {numbers[0]!r} is more than {numbers[2]!r}")
+        return [(parts[1], numbers[0], numbers[2])]
+    return [below(less, more) for less, more in pairwise(zip(parts, numbers, strict=True))]
+
+
+def below(less: tuple[str, float | None], more: tuple[str, float | None]) -> tuple[str, float, float]:
+    """less <= more, as an expression between two numbers."""
+    (left, low), (right, high) = less, more
+    if high is not None:
+        return left, -math.inf, high
+    return (right, low, math.inf) if low is not None else (f"({left}) - ({right})", -math.inf, 0.0)
+
+
+def pieces(text: str) -> tuple[list[str], list[str]]:
+    """What stands between comparisons outside of brackets, and the comparisons."""
+    parts, signs, depth, start = list[str](), list[str](), 0, 0
+    for found in re.finditer(rf"[()\[\]]|{COMPARISON.pattern}", text):
+        if found[0] in "()[]":
+            depth += 1 if found[0] in "([" else -1
+        elif depth == 0:
+            parts.append(text[start:found.start()])
+            signs.append(found[0])
+            start = found.end()
+    return [*parts, text[start:]], signs
+
+
+def constant(text: str) -> float | None:
+    """The value of an expression of numbers alone; None where it has names."""
+    program = expression(text, text)
+    if program.params:
+        return None
+    number = evaluate(program, {}, FLOAT)[program.results[0].name]
+    if number != number:
+        raise AdError(f"the bound {text.strip()} is nan")
+    return float(number)
+
+
+def expression(text: str, whole: str) -> Program:
+    from adcli.lang.lower.frontend import parse
+    return parse(f"subject_to = {text.strip()}\n", f"--subject-to '{whole.strip()}'")
+
+
+def with_expression(program: Program, text: str, whole: str) -> tuple[Program, str]:
+    """The program with the value of an expression as one more output, and the output's name."""
+    values = named_values(program)
+    name = Names.of(program).fresh("subject_to")
+    if text.strip() in values:   # also a tensor
+        return replace(program, results=(*program.results, Result(name, values[text.strip()]))), name
+    made = expression(text, whole)
+    env: dict[Atom, Atom] = {}
+    for p in made.params:
+        if p.name not in values:
+            raise AdError(f"--subject-to '{whole.strip()}': no value '{p.name}' in the program",
+                          help=nearest(p.name, list(values)) or f"the values are {', '.join(values)}")
+        if shape_of(values[p.name]):
+            raise AdError(f"--subject-to '{whole.strip()}': '{p.name}' is a tensor",
+                          help=f"compute the condition in the program: an output c, and --subject-to 'c {HELP[9:14]}'")
+        env[p.var] = values[p.name]
+    equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
+    atom = env.get(made.results[0].atom, made.results[0].atom)
+    return replace(program, equations=(*program.equations, *equations), results=(*program.results, Result(name, atom))), name
+
+
+def named_values(program: Program) -> Mapping[str, Atom]:
+    """Outputs, inputs, and the last value of each name in between."""
+    inner = {o.name: o for e in program.equations for o in e.outs if o.name and not o.temp and not o.truth}
+    return {**inner, **{p.name: p.var for p in program.params}, **{r.name: r.atom for r in program.results}}

@@ -1,0 +1,305 @@
+"""The outputs of a program as one vector, a function of some of its inputs as one vector, with its derivatives.
+
+The vector x holds the inputs one after another, tensors raveled in the order of memory; so does the vector of the outputs. A
+program of scalars has its Jacobian and the Hessian of a weighted sum of outputs as programs, sparse where many entries are zero
+by construction. One with tensors has its Jacobian a row (reverse mode) or a column (forward mode) at a time, and products with
+the Hessian by forward over reverse mode, whatever its size.
+"""
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adcli.codegen.machine.arrays import run_arrays
+from adcli.lang.derive import derivatives
+from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.activity import inputs_to_differentiate
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names, repeated
+from adcli.lang.passes import pipeline
+from adcli.task.matrices import matrix_among, scipy_coo
+from adcli.task.native import compiled
+from adcli.task.signature import columns
+from adcli.task.verbs import MatrixKind
+
+Vector = np.ndarray
+MOST_DENSE = 300
+"""Components up to which the Hessian of a program with tensors is a matrix, a product for each column."""
+
+
+class VectorFunction(ABC):
+    """Outputs as a function of the inputs in `names`, the others `fixed`.
+
+    `shapes` are those of the inputs in `names`; n components of x, m of the outputs. A Jacobian is m × n, a Hessian, that of the
+    outputs' sum with weights v, is n × n; either is dense or a sparse array of SciPy.
+    """
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
+                 shapes: Sequence[tuple[int, ...]]) -> None:
+        self.program, self.names, self.fixed, self.shapes = program, list(names), dict(fixed), list(shapes)
+        self.sizes = [math.prod(shape) for shape in shapes]
+        self.n = sum(self.sizes)
+
+    def pack(self, point: Mapping[str, Any]) -> Vector:
+        """The vector of a point, of which other inputs do not matter."""
+        parts = []
+        for name, shape in zip(self.names, self.shapes, strict=True):
+            part = np.asarray(point[name], dtype=np.float64)
+            if part.shape != shape:
+                raise AdError(f"'{name}' has shape {part.shape}, and {shape} in the vector")
+            parts.append(part.ravel())
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def unpack(self, x: Vector) -> dict[str, Any]:
+        """The inputs in `names` of a vector: floats, and arrays where they are tensors."""
+        found, at = {}, 0
+        for name, shape, size in zip(self.names, self.shapes, self.sizes, strict=True):
+            part = np.asarray(x[at:at + size], dtype=np.float64)
+            found[name] = part.reshape(shape) if shape else float(part[0])
+            at += size
+        return found
+
+    def point(self, x: Vector) -> dict[str, Any]:
+        """Every input, in the program's order."""
+        every = {**self.fixed, **self.unpack(x)}
+        return {p.name: every[p.name] for p in self.program.params}
+
+    @cached_property
+    def components(self) -> list[str]:
+        """What the components of x are called: x, W(1, 0)."""
+        from adcli.input.arrays import element
+        return [element(name, i, shape) for name, shape, size in zip(self.names, self.shapes, self.sizes, strict=True)
+                for i in range(size)]
+
+    @abstractmethod
+    def output_sizes(self, x: Vector) -> list[int]:
+        """The number of elements of each output."""
+
+    @abstractmethod
+    def fun(self, x: Vector) -> Vector: ...
+
+    @abstractmethod
+    def jac(self, x: Vector) -> Any: ...
+
+    @abstractmethod
+    def hess(self, x: Vector, v: Vector) -> Any: ...
+
+    @abstractmethod
+    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        """The Hessian times a direction."""
+
+
+def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
+    """The function for a program; the shapes of tensors are those that `start` has for them."""
+    if not has_tensors(program):
+        return ScalarFunction(program, names, fixed)
+    return TensorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
+
+
+def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, Any]) -> list[str]:
+    """The inputs that are components of the vector: those in `order`, by default all but params that are not `fixed`."""
+    known = inputs_to_differentiate(program, order if order is not None else None)
+    inputs_to_differentiate(program, [name for name in fixed if not is_integer(program, name)])
+    if order is None:
+        return [name for name in known if name not in fixed]
+    if (twice := repeated([*fixed, *order])) is not None:
+        raise AdError(f"input '{twice}' is given twice")
+    return known
+
+
+def is_integer(program: Program, name: str) -> bool:
+    return any(p.name == name and p.var.integer for p in program.params)
+
+
+# ---------------------------------------------------------------- scalars
+
+class ScalarFunction(VectorFunction):
+    """A program of numbers: three programs, compiled when they are first called."""
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
+        super().__init__(program, names, fixed, [()] * len(names))
+
+    def output_sizes(self, x: Vector) -> list[int]:
+        return [1] * len(self.program.results)
+
+    @cached_property
+    def value(self) -> Called:
+        return Called(self.program, self.names, self.fixed)
+
+    @cached_property
+    def jacobian(self) -> Called:
+        return Called(derivatives.jacobian(self.program, self.names), self.names, self.fixed)
+
+    @cached_property
+    def hessian(self) -> Called:
+        weighted, weights = weighted_sum(self.program)
+        return Called(derivatives.hessian(weighted, self.names), (*self.names, *weights), self.fixed)
+
+    def fun(self, x: Vector) -> Vector:
+        return self.value(x)
+
+    def jac(self, x: Vector) -> Any:
+        return matrix(self.jacobian.program, "jacobian", self.names, self.jacobian(x))
+
+    def hess(self, x: Vector, v: Vector) -> Any:
+        return matrix(self.hessian.program, "hessian", self.names, self.hessian(np.concatenate([x, v])))
+
+    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        return np.asarray(self.hess(x, v) @ direction)
+
+
+class Called:
+    """A program of numbers with its code, of which the inputs `names` are a vector."""
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
+        self.program, self.kernel = program, compiled(program)
+        place = {name: i for i, name in enumerate(names)}
+        order = [p.name for p in program.params]
+        self.row = np.array([fixed.get(name, 0.0) for name in order])
+        self.into = [i for i, name in enumerate(order) if name in place]
+        self.out_of = [place[order[i]] for i in self.into]
+
+    def __call__(self, x: Vector) -> Vector:
+        self.row[self.into] = x[self.out_of]
+        found = run_arrays(self.kernel, list(self.row[:, None]), 1)
+        return np.array([column[0] for column in found])
+
+
+def weighted_sum(program: Program) -> tuple[Program, list[str]]:
+    """The sum of the outputs, each times a further input, and the names of these inputs."""
+    names, b = Names.of(program), Builder()
+    b.equations.extend(program.equations)
+    weights = [Param(Var(n := names.fresh(f"weight_{r.name}")), n) for r in program.results]
+    total = b.expr(program.results[0].atom) * b.expr(weights[0].var)
+    for r, w in zip(program.results[1:], weights[1:], strict=True):
+        total = total + b.expr(r.atom) * b.expr(w.var)
+    result = Result(names.fresh("total"), total.atom)
+    return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
+
+
+def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[float]) -> Any:
+    """A Jacobian or Hessian: dense, or sparse where entries were left out."""
+    form, places = matrix_among(columns(program), inputs, kind)
+    values, n = [found[k] for k in places], len(form.rows)
+    if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
+        return scipy_coo(form, values).tocsr()
+    full = np.zeros((n, len(form.columns)))
+    full[form.i, form.j] = values
+    if form.symmetric:
+        full[form.j, form.i] = values
+    return full
+
+
+def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
+    """The matrix of a Jacobian or Hessian with these results, without entries that are 0 by construction."""
+    kept = [k for k, r in enumerate(program.results) if not (r.wrt and isinstance(r.atom, Lit) and r.atom.value == 0)]
+    every = columns(program)
+    form, places = matrix_among([every[k] for k in kept], inputs, kind)
+    if any(np.ndim(x) for x in found):
+        raise AdError("sparse() takes one point, not arrays")
+    return scipy_coo(form, [found[kept[k]] for k in places])
+
+
+# ---------------------------------------------------------------- tensors
+
+class TensorFunction(VectorFunction):
+    """A program with tensors: sweeps, of which each program is compiled when it is first called."""
+
+    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
+                 shapes: Sequence[tuple[int, ...]]) -> None:
+        super().__init__(program, names, fixed, shapes)
+        self.outputs = [r.name for r in program.results]
+        self.output_shapes: list[tuple[int, ...]] | None = None
+
+    @cached_property
+    def value(self) -> Any:
+        return compiled(self.program)
+
+    @cached_property
+    def reverse(self) -> tuple[Any, list[str], list[str]]:
+        """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
+        program = pipeline.adjoint_program(self.program, self.names)
+        return compiled(program), *seeds_and_results(program, self.program, self.outputs)
+
+    @cached_property
+    def forward(self) -> tuple[Any, list[str], list[str]]:
+        """The code of the forward sweep, its tangents input by input, and those of the outputs."""
+        program = pipeline.tangent_program(self.program, self.names)
+        return compiled(program), *seeds_and_results(program, self.program, self.names)
+
+    @cached_property
+    def second(self) -> tuple[Any, list[str], list[str], list[str]]:
+        """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
+        reverse = pipeline.adjoint_program(self.program, self.names)
+        cotangents, adjoints = seeds_and_results(reverse, self.program, self.outputs)
+        program = pipeline.tangent_program(reverse, self.names, adjoints)
+        tangents, products = seeds_and_results(program, reverse, self.names)
+        return compiled(program), cotangents, tangents, products
+
+    def output_sizes(self, x: Vector) -> list[int]:
+        return [math.prod(shape) for shape in self.shapes_of_outputs(x)]
+
+    def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
+        if self.output_shapes is None:
+            self.fun(x)
+        assert self.output_shapes is not None
+        return self.output_shapes
+
+    def fun(self, x: Vector) -> Vector:
+        found = self.value(self.point(x))
+        self.output_shapes = [found[name].shape for name in self.outputs]
+        return flat(found, self.outputs)
+
+    def split(self, x: Vector, v: Vector) -> list[Any]:
+        """A vector like that of the outputs in pieces."""
+        shapes = self.shapes_of_outputs(x)
+        ends = np.cumsum(self.output_sizes(x))[:-1]
+        return [part.reshape(s) for part, s in zip(np.split(np.asarray(v, dtype=np.float64), ends), shapes, strict=True)]
+
+    def vjp(self, x: Vector, v: Vector) -> Vector:
+        """The Jacobian transposed times v."""
+        code, cotangents, adjoints = self.reverse
+        return flat(code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}), adjoints)
+
+    def jvp(self, x: Vector, direction: Vector) -> Vector:
+        """The Jacobian times a direction."""
+        code, tangents, results = self.forward
+        along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
+        return flat(code({**self.point(x), **along}), results)
+
+    def jac(self, x: Vector) -> Any:
+        m = sum(self.output_sizes(x))
+        if m <= self.n:
+            return np.array([self.vjp(x, row) for row in np.eye(m)]).reshape(m, self.n)
+        return np.array([self.jvp(x, column) for column in np.eye(self.n)]).reshape(self.n, m).T
+
+    def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
+        code, cotangents, tangents, products = self.second
+        seeds = dict(zip(cotangents, self.split(x, v), strict=True))
+        along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
+        return flat(code({**self.point(x), **seeds, **along}), products)
+
+    def hess(self, x: Vector, v: Vector) -> Any:
+        if self.n > MOST_DENSE:
+            from scipy.sparse.linalg import LinearOperator
+            return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
+        full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
+        return (full + full.T) / 2
+
+
+def seeds_and_results(swept: Program, primal: Program, order: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The seeds that a sweep has added to the inputs, in the order of what they belong to, and its own results."""
+    by = {p.seed: p.name for p in swept.params[len(primal.params):] if p.seed}
+    return [by[name] for name in order], [r.name for r in swept.results[len(primal.results):]]
+
+
+def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:
+    """Results one after another."""
+    return np.concatenate([np.ravel(found[name]) for name in names]) if names else np.zeros(0)

@@ -1,0 +1,353 @@
+"""Minima: SciPy's solvers (or IPOPT) with exact derivatives, one after another until one ends at what is a minimum.
+
+Variables are scaled by the start, as inputs often differ by orders of magnitude. What a solver says of its answer is not asked:
+the answer is polished by Newton steps and looked at by `optimality`.
+"""
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from adcli.lang.ir import Program
+from adcli.lang.ir.activity import inputs_to_differentiate
+from adcli.lang.ir.errors import AdError
+from adcli.solvers.conditions import with_conditions
+from adcli.solvers.functions import MOST_DENSE, ScalarFunction, Vector, VectorFunction, vector_function
+from adcli.solvers.optimality import (
+    FLAT,
+    MINIMUM,
+    MOST_INPUTS,
+    NOT_FINITE,
+    SADDLE,
+    STATIONARY,
+    Assessment,
+    Bounds,
+    Derivatives,
+    assess,
+    polished,
+)
+
+Found = tuple[Vector, int, str]
+"""Where a solver ends, its iterations, and its message."""
+SMALLEST_SCALE = 1e-3
+"""A variable that starts at 0, or nearer, is scaled as if it started here."""
+ITERATIONS = 3000
+IDLE = 40
+"""Iterations without a lower value, each with a quarter of the step before, after which there is none."""
+FAR_OUT = 1e9
+"""How far from the start, relative to it, a minimum is looked for."""
+ASIDE = 0.01
+"""How far a solver starts again beside a saddle point, relative to the variables."""
+GIVEN_UP = (ValueError, ArithmeticError, np.linalg.LinAlgError, IndexError)
+"""What solvers raise where numbers are not finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The least (for `sign` -1 the greatest) value of the first output of `function`, with bounds on its variables and on the
+    other outputs."""
+
+    function: VectorFunction
+    bounds: Bounds
+    sign: float = 1.0
+    conditions: tuple[str, ...] = ()
+    """What the user wrote for each of the other outputs."""
+    start: Vector = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The answer: what it is found to be in the problem's own variables and signs (`multipliers` are the change of the optimum
+    for each unit of the bound that holds it), the solver that ended there, and what it took. `bad` is the first point at which
+    the objective or a condition is not finite, if there was one."""
+
+    found: Assessment
+    solver: str
+    iterations: int
+    evaluations: dict[str, int]
+    message: str
+    bad: Vector | None
+
+
+class Evaluations:
+    """A problem in scaled variables y = x / scale, each value and derivative computed once at a point, and counted."""
+
+    def __init__(self, problem: Problem, x0: Vector) -> None:
+        self.function, self.sign, self.scale = problem.function, problem.sign, np.maximum(np.abs(x0), SMALLEST_SCALE)
+        self.bounds = problem.bounds._replace(low=problem.bounds.low / self.scale, high=problem.bounds.high / self.scale)
+        self.counts: Counter[str] = Counter()
+        self.bad: Vector | None = None
+        self.kept: dict[str, tuple[bytes, Any]] = {}
+
+    def once(self, what: str, y: Vector, more: bytes, compute: Callable[[Vector], Any]) -> Any:
+        key = y.tobytes() + more
+        known = self.kept.get(what)
+        if known is None or known[0] != key:
+            self.counts[what] += 1
+            self.kept[what] = known = key, compute(y * self.scale)
+        return known[1]
+
+    def values(self, y: Vector) -> Vector:
+        """f and c."""
+        found = np.array(self.once("values", y, b"", self.function.fun))
+        if self.bad is None and not np.isfinite(found).all():
+            self.bad = y * self.scale
+        found[0] *= self.sign
+        return found
+
+    def f(self, y: Vector) -> float:
+        """For solvers, which take a shorter step where it is infinite, and lose themselves where it is NaN."""
+        found = float(self.values(y)[0])
+        return found if found == found else np.inf
+
+    def c(self, y: Vector) -> Vector:
+        return self.values(y)[1:]
+
+    def jacobian(self, y: Vector) -> Any:
+        return self.once("gradients", y, b"", self.function.jac)
+
+    def g(self, y: Vector) -> Vector:
+        first = self.jacobian(y)[[0]]
+        return self.sign * self.scale * np.ravel(first if isinstance(first, np.ndarray) else first.toarray())
+
+    def jac(self, y: Vector) -> Any:
+        """The Jacobian of c, sparse where it is."""
+        rest = self.jacobian(y)[1:]
+        return rest * self.scale if isinstance(rest, np.ndarray) else rest.multiply(self.scale[None, :]).tocsr()
+
+    def hess(self, y: Vector, v: Vector, f: float = 1.0) -> Any:
+        """The Hessian of f·(the objective) + Σ v c."""
+        weights = np.concatenate([[self.sign * f], v])
+        made = self.once("hessians", y, weights.tobytes(), lambda x: self.function.hess(x, weights))
+        if isinstance(made, np.ndarray):
+            return made * self.scale[:, None] * self.scale
+        if hasattr(made, "multiply"):
+            return made.multiply(self.scale[:, None]).multiply(self.scale[None, :]).tocsr()
+        from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(made.shape, matvec=lambda d: self.scale * (made @ (self.scale * np.ravel(d))), dtype=float)
+
+    def hessp(self, y: Vector, direction: Vector) -> Vector:
+        weights = np.zeros(len(self.values(y)))
+        weights[0] = self.sign
+        self.counts["products"] += 1
+        return self.scale * self.function.hessp(y * self.scale, weights, direction * self.scale)
+
+    def no_weights(self, y: Vector) -> Vector:
+        return np.zeros(len(self.values(y)) - 1)
+
+    def derivatives(self, y: Vector) -> Derivatives:
+        return Derivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y))
+
+    def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
+        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarFunction) else MOST_DENSE)
+        return (lambda v: dense(self.hess(y, -v))) if whole else None
+
+
+def dense(matrix: Any) -> Vector:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
+# ---------------------------------------------------------------- the problem
+
+def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, subject_to: Sequence[str], maximize: bool,
+           point: Mapping[str, Any]) -> Problem:
+    """The problem that a user states: inputs in `wrt` (by default all but params) are moved from `point`, within their declared
+    ranges; the others stay there."""
+    names = inputs_to_differentiate(program, wrt)
+    if not names:
+        raise AdError("no input to move", help="name one: --wrt x")
+    whole, conditions, bounds = with_conditions(program, of, subject_to, names)
+    f = vector_function(whole, names, {k: v for k, v in point.items() if k not in names}, point)
+    start = f.pack(point)
+    moved = [program.param(x) for x in names]
+    low = np.repeat([-np.inf if p.low is None else p.low for p in moved], f.sizes)
+    high = np.repeat([np.inf if p.high is None else p.high for p in moved], f.sizes)
+    for c in bounds:
+        where = np.repeat([x == c.name for x in names], f.sizes)
+        low[where], high[where] = np.maximum(low[where], c.low), np.minimum(high[where], c.high)
+        if np.any(low > high):
+            raise AdError(f"'{c.text}' leaves nothing of the range of {c.name}")
+    counts = f.output_sizes(start)[1:]
+    c_low, c_high, texts = (np.repeat(each, counts) for each in (
+        [c.low for c in conditions], [c.high for c in conditions], [c.text for c in conditions]))
+    return Problem(f, Bounds(low, high, c_low, c_high), -1.0 if maximize else 1.0, tuple(texts.tolist()), start)
+
+
+# ---------------------------------------------------------------- solvers
+
+def scipy_method(method: str, second: str = "", tolerance: dict[str, float] | None = None, most: str = "maxiter",
+                 conditions: str = "") -> Callable[[Evaluations, Vector], Found]:
+    """A method of scipy.optimize.minimize, which takes a dense Hessian, products with it, or no `second` derivatives, and
+    `conditions` as dictionaries or as objects."""
+    def solve(e: Evaluations, y0: Vector) -> Found:
+        from scipy import optimize
+        more: dict[str, Any] = {}
+        if second == "dense":
+            more["hess"] = lambda y: dense(e.hess(y, e.no_weights(y)))
+        elif second == "product":
+            more["hessp"] = e.hessp
+        elif second == "any":
+            more["hess"] = lambda y: e.hess(y, e.no_weights(y))
+        if np.isfinite(e.bounds.low).any() or np.isfinite(e.bounds.high).any():
+            more["bounds"] = optimize.Bounds(e.bounds.low, e.bounds.high)
+        if len(e.bounds.c_low) and conditions == "objects":
+            more["constraints"] = optimize.NonlinearConstraint(
+                e.c, e.bounds.c_low, e.bounds.c_high, jac=e.jac, hess=lambda y, v: e.hess(y, v, 0.0))
+        elif len(e.bounds.c_low) and conditions:
+            more["constraints"] = as_dictionaries(e)
+        if method.startswith("trust-") and method != "trust-constr":
+            more["callback"] = Watcher(e)
+        found = optimize.minimize(e.f, y0, jac=e.g, method=method, options={most: ITERATIONS, **(tolerance or {})}, **more)
+        return found.x, int(found.get("nit", 0)), str(found.message)
+    return solve
+
+
+class Watcher:
+    """Ends a trust-region method that would go on for nothing: at a point that no step leaves, and far out."""
+
+    def __init__(self, e: Evaluations) -> None:
+        self.e, self.lowest, self.idle = e, np.inf, 0
+
+    def __call__(self, y: Vector) -> None:
+        f = self.e.f(y)
+        self.idle = 0 if f < self.lowest else self.idle + 1
+        self.lowest = min(f, self.lowest)
+        if self.idle > IDLE or float(np.max(np.abs(y))) > FAR_OUT:
+            raise StopIteration
+
+
+def as_dictionaries(e: Evaluations) -> list[dict[str, Any]]:
+    """Conditions as SLSQP and COBYLA take them: equations, and values that are not negative."""
+    low, high = e.bounds.c_low, e.bounds.c_high
+    equal, below, above = low == high, (low < high) & np.isfinite(low), (low < high) & np.isfinite(high)
+    parts = [("eq", equal, 1.0, low), ("ineq", below, 1.0, low), ("ineq", above, -1.0, high)]
+    return [{"type": kind, "fun": lambda y, which=which, s=sign, b=bound: s * (e.c(y) - b)[which],
+             "jac": lambda y, which=which, s=sign: s * dense(e.jac(y))[which]}
+            for kind, which, sign, bound in parts if which.any()]
+
+
+def ipopt(e: Evaluations, y0: Vector) -> Found:
+    """IPOPT by cyipopt, with the sparse Jacobian as a dense one and the exact Hessian of the Lagrangian."""
+    import cyipopt
+
+    class Callbacks:
+        objective, gradient, constraints = staticmethod(e.f), staticmethod(e.g), staticmethod(e.c)
+        iterations = 0
+
+        def jacobian(self, y: Vector) -> Vector:
+            return dense(e.jac(y)).ravel()
+
+        def hessianstructure(self) -> Any:
+            return np.tril_indices(len(y0))
+
+        def hessian(self, y: Vector, lagrange: Vector, factor: float) -> Vector:
+            return dense(e.hess(y, lagrange, factor))[np.tril_indices(len(y0))]
+
+        def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
+            self.iterations = iteration
+
+    calls = Callbacks()
+    b = e.bounds
+    limits = [np.clip(each, -1e20, 1e20) for each in b]
+    nlp = cyipopt.Problem(n=len(y0), m=len(b.c_low), problem_obj=calls, lb=limits[0], ub=limits[1], cl=limits[2], cu=limits[3])
+    for name, value in {"print_level": 0, "sb": "yes", "tol": 1e-10, "max_iter": ITERATIONS, "bound_relax_factor": 0.0}.items():
+        nlp.add_option(name, value)
+    x, info = nlp.solve(y0)
+    said = info["status_msg"]
+    return x, calls.iterations, said.decode() if isinstance(said, bytes) else str(said)
+
+
+TRUST = {"gtol": 1e-13, "max_trust_radius": 1e9}
+SOLVERS: dict[str, Callable[[Evaluations, Vector], Found]] = {
+    "trust-exact": scipy_method("trust-exact", "dense", {**TRUST, "maxiter": 1000}),
+    "trust-krylov": scipy_method("trust-krylov", "product", {**TRUST, "gtol": 1e-9}),
+    "Newton-CG": scipy_method("Newton-CG", "product", {"xtol": 1e-12}),
+    "BFGS": scipy_method("BFGS", "", {"gtol": 1e-13}),
+    "L-BFGS-B": scipy_method("L-BFGS-B", "", {"ftol": 1e-15, "gtol": 1e-10, "maxfun": 10 * ITERATIONS, "maxcor": 20}),
+    "TNC": scipy_method("TNC", "", {"ftol": 1e-15, "gtol": 1e-10}, most="maxfun"),
+    "SLSQP": scipy_method("SLSQP", "", {"ftol": 1e-13, "maxiter": 300}, conditions="dictionaries"),
+    "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12}, conditions="objects"),
+    "ipopt": ipopt,
+}
+BOUNDED, CONDITIONED = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt"), ("SLSQP", "trust-constr", "ipopt")
+"""The solvers that take bounds, and those that take conditions."""
+
+
+def candidates(problem: Problem, solver: str) -> Sequence[str]:
+    """The solvers to ask, one after another. AdError where the one named does not fit the problem."""
+    b, many = problem.bounds, problem.function.n > MOST_INPUTS
+    bounded = bool(np.isfinite(b.low).any() or np.isfinite(b.high).any())
+    if solver != "auto":
+        if solver == "ipopt" and find_spec("cyipopt") is None:
+            from adcli.lang.ir.extras import missing
+            raise missing("--solver ipopt", "cyipopt")
+        if len(b.c_low) and solver not in CONDITIONED:
+            raise AdError(f"{solver} takes no conditions", help=f"write --solver auto, or one of {', '.join(CONDITIONED)}")
+        if bounded and solver not in BOUNDED:
+            raise AdError(f"{solver} takes no bounds", help=f"write --solver auto, or one of {', '.join(BOUNDED)}")
+        return [solver]
+    own = ["ipopt"] if find_spec("cyipopt") is not None else []
+    if len(b.c_low):
+        return [*own, "trust-constr"] if many else ["SLSQP", *own, "trust-constr"]
+    if bounded:
+        return ["L-BFGS-B", *own] if many else ["L-BFGS-B", "SLSQP", *own, "trust-constr"]
+    return ["L-BFGS-B", "trust-krylov"] if many or not small(problem) else ["trust-exact", "BFGS", "Newton-CG", "L-BFGS-B"]
+
+
+def small(problem: Problem) -> bool:
+    """Whether a Hessian is a matrix."""
+    return isinstance(problem.function, ScalarFunction) or problem.function.n <= MOST_DENSE
+
+
+def minimize(problem: Problem, solver: str = "auto") -> Optimum:
+    """The best that the solvers find from the start, which is moved into the bounds."""
+    if find_spec("scipy") is None:
+        from adcli.lang.ir.extras import missing
+        raise missing("minimize", "scipy")
+    x0 = np.clip(problem.start, problem.bounds.low, problem.bounds.high)
+    e = Evaluations(problem, x0)
+    y0 = x0 / e.scale
+    if not (np.isfinite(e.values(y0)).all() and np.isfinite(e.g(y0)).all()):
+        there = assess(e.derivatives(y0)._replace(hess=None), e.bounds, np.maximum(np.abs(y0), 1.0))
+        return finished(e, replace(there, verdict=NOT_FINITE), solver, 0, "the start", x0)
+    best: tuple[Assessment, str, int, str] | None = None
+    for name in candidates(problem, solver):
+        found = ended(e, name, y0)
+        if found[0].verdict == SADDLE and found[0].direction is not None:   # one step off it, to either side
+            aside = ASIDE * np.maximum(np.abs(found[0].x), 1.0) * found[0].direction
+            found = min(found, *(ended(e, name, found[0].x + s * aside) for s in (1, -1)), key=lambda end: end[0].rank)
+        if best is None or found[0].rank < best[0].rank:
+            best = found
+        if best[0].verdict in (MINIMUM, STATIONARY, FLAT):
+            break
+    assert best is not None
+    return finished(e, *best, e.bad)
+
+
+def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, str]:
+    """What a solver ends at, its name, its iterations, and what it says."""
+    e.kept.clear()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            y, iterations, message = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
+        except GIVEN_UP as error:
+            y, iterations, message = y0, 0, str(error)
+        y = np.clip(y if np.isfinite(y).all() else y0, e.bounds.low, e.bounds.high)
+        return polished(e.derivatives, y, e.bounds, np.maximum(np.abs(y), 1.0)), name, iterations, message
+
+
+def finished(e: Evaluations, found: Assessment, solver: str, iterations: int, message: str, bad: Vector | None) -> Optimum:
+    """The answer in the problem's own variables and signs; values at bounds are the bounds."""
+    x = found.x * e.scale
+    own = replace(found, x=x, f=e.sign * found.f, residual=e.sign * found.residual / e.scale,
+                  multipliers=e.sign * found.multipliers, bound_multipliers=e.sign * found.bound_multipliers / e.scale,
+                  step=None if found.step is None else found.step * e.scale,
+                  direction=None if found.direction is None else found.direction * e.scale)
+    return Optimum(own, solver, iterations, dict(e.counts), message, bad)

@@ -1,0 +1,93 @@
+"""The verb minimize: where an output is least, with a verdict on the point."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from adcli.command.options import (
+    Options,
+    format_option,
+    of_option,
+    option,
+    output_option,
+    points_option,
+    program_options,
+    quiet_option,
+    takes,
+)
+from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
+from adcli.input.points import located, require_point
+from adcli.lang.lower.frontend import parse_source
+from adcli.output.numbers import number_format
+from adcli.output.streams import packed_destination, say, write_points
+
+SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt")
+"""The names in solvers.minimize, said again so that a help text loads no NumPy; a test compares."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimizeOptions(Options):
+    """What minimize is told."""
+
+    subject_to: tuple[str, ...] = ()
+    maximize: bool = False
+    solver: str = "auto"
+    fmt: str | None = None
+    hexadecimal: bool = False
+
+
+def number_options(command: Any) -> Any:
+    """--fmt and --hex."""
+    for each in (option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
+                 option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")):
+        command = each(command)
+    return command
+
+
+@click.command("minimize", cls=Command,
+               examples=("adcli minimize -e 'v = (1 - x)**2 + 100*(y - x**2)**2' --at x=-1.2,y=1",
+                         "adcli minimize -e 'v = x*y' --at x=1,y=2 --subject-to 'x**2 + y**2 <= 2' --maximize"))
+@program_options
+@option(WHAT, "--wrt", metavar="x,…", help="Inputs to move (default: all but params); the others stay as --at gives them.")
+@of_option("The output to minimize (default: the one that no condition names).", "v")
+@option(WHAT, "--subject-to", multiple=True, metavar="CONDITION",
+        help="'g <= 0', 'g == 1' or '0 <= g <= 2', where g is an output or an expression; repeatable. Declared ranges hold too.")
+@option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
+@points_option
+@option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True,
+        help="The solver of SciPy, or ipopt; auto tries those that fit until one ends at a minimum.")
+@format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
+@number_options
+@output_option
+@quiet_option
+@takes(MinimizeOptions)
+def command(options: MinimizeOptions) -> int:
+    """Find where an output is least, from the start that --at gives.
+
+    The solvers are SciPy's, with exact gradients and Hessians. Their answer is polished by Newton steps and checked at the point
+    itself: the conditions hold, the gradient of the Lagrangian is zero, its Hessian is positive definite along what is free to
+    move. Exits 1 where that does not show a minimum, and says why. Several starts (x=-5:5:11) give the best of their minima.
+    """
+    program = parse_source(options.source)
+    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
+    for note in program.notes:
+        remark(note)
+    require_point(program.params, options.at)
+    points = list(located(program.params, options.at, remark, program.source))
+    from adcli.solvers import minimize_report as report
+    from adcli.solvers.minimize import minimize, stated
+    found = []
+    for point in points:
+        problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, point)
+        found.append((problem, minimize(problem, options.solver)))
+    best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))
+    told = report.Report(program, *best, tuple(optimum for _, optimum in found))
+    number = number_format(options.fmt, options.hexadecimal)
+    with packed_destination(options.output) as out:
+        write_points(out, {"json": report.as_json, "csv": report.as_csv, "text": report.as_text}[options.form](told, number))
+    for line in told.reasons():
+        remark(line)
+    return 0 if told.shown else 1

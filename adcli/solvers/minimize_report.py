@@ -1,0 +1,278 @@
+"""What is said of an optimum: the point, the value, what has been checked there, and where that shows no minimum, why."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adcli.answers import diagnose
+from adcli.answers.evaluation import evaluate
+from adcli.lang.derive import derivatives
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import Note, Source, plural
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number, json_text
+from adcli.output.report import csv_text, result_lines
+from adcli.solvers import because
+from adcli.solvers.minimize import Optimum, Problem
+from adcli.solvers.optimality import FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
+from adcli.task.derive import DerivedProgram
+from adcli.task.request import Request
+from adcli.task.tasks import Task
+
+SAME = 1e-6
+"""Values of minima that differ by less, relative to them or 1, count as one."""
+NEAR, HALVINGS = 1e-4, 60
+"""How far to either side of a point a kink is looked for, and in how many steps."""
+FAR = 1e4
+"""How far from its start, relative to it, a point is that still moves where there may be no minimum."""
+EFFORT = {"values": "value", "gradients": "gradient", "hessians": "Hessian", "products": "product"}
+MOST_SHOWN = 20
+"""Conditions that are told one by one."""
+MOST_NAMED = 4
+"""Variables of a direction that are named."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The best answer to a problem, among those to `every` start."""
+
+    program: Program
+    problem: Problem
+    optimum: Optimum
+    every: tuple[Optimum, ...]
+
+    @property
+    def word(self) -> str:
+        return "minimum" if self.problem.sign > 0 else "maximum"
+
+    @property
+    def at(self) -> dict[str, Any]:
+        return self.problem.function.point(self.optimum.found.x)
+
+    @property
+    def objective(self) -> str:
+        return self.problem.function.program.results[0].name
+
+    @cached_property
+    def smoothness(self) -> tuple[int, Note | None]:
+        """The level of the status of the objective, the conditions and their gradients at the point, and the note on it."""
+        return status(self.problem, self.at)
+
+    @property
+    def shown(self) -> bool:
+        """Whether everything was found that a minimum has."""
+        return self.optimum.found.verdict in (MINIMUM, STATIONARY) and self.smoothness[0] <= 0
+
+    @property
+    def gradient(self) -> float:
+        """The largest component of the gradient of the Lagrangian."""
+        return float(np.max(np.abs(self.optimum.found.residual), initial=0.0))
+
+    # -- in words
+
+    def sentence(self) -> str:
+        """What the point is, on one line."""
+        found, held = self.optimum.found, self.optimum.found.active.any() or self.optimum.found.held.any()
+        gradient = f"gradient{' of the Lagrangian' if held else ''} {self.gradient:.2g}"
+        if found.verdict == NOT_FINITE:
+            return f"no {self.word}: {self.objective}, a condition or a derivative is not finite here"
+        if found.verdict == INFEASIBLE:
+            return f"no {self.word}: the conditions do not hold, by {found.violation:.2g}"
+        if self.smoothness[0] > 0:
+            return f"not shown to be a {self.word}: not smooth here ({LEVELS[self.smoothness[0]]})"
+        if found.verdict == MOVING:
+            return f"no {self.word}: not stationary, {gradient}"
+        if found.verdict == SADDLE:
+            return f"no {self.word}: a saddle point, {gradient}; {self.objective} {self.verb} {self.along()}"
+        if found.verdict == FLAT:
+            return f"not shown to be a {self.word}: {gradient}, but the Hessian is singular to rounding {self.along()}".rstrip()
+        if found.verdict == STATIONARY:
+            return f"stationary: {gradient}; second derivatives are not looked at, with {found.x.size:,} variables"
+        definite = "positive" if self.problem.sign > 0 else "negative"
+        if found.eigenvalues is not None and not len(found.eigenvalues):
+            return f"{self.word}: {gradient}; the active conditions leave no direction free"
+        where = " along what is free to move" if held else ""
+        return f"{self.word}: {gradient}, Hessian {definite} definite{where}"
+
+    @property
+    def verb(self) -> str:
+        return "falls" if self.problem.sign > 0 else "rises"
+
+    def along(self) -> str:
+        """The direction that decides, by its largest components."""
+        direction = self.optimum.found.direction
+        if direction is None:
+            return ""
+        size = np.abs(direction) / max(float(np.max(np.abs(direction))), 1e-300)
+        chosen = [i for i in np.argsort(-size, kind="stable") if size[i] > 1e-6]
+        names = self.problem.function.components
+        text = ", ".join(f"{names[i]} {direction[i] / np.abs(direction[chosen[0]]):+.3g}" for i in sorted(chosen[:MOST_NAMED]))
+        return f"along {text}" + (", …" if len(chosen) > MOST_NAMED else "")
+
+    def held(self) -> list[tuple[str, float, float]]:
+        """The variables at bounds: name, bound and multiplier."""
+        found, names = self.optimum.found, self.problem.function.components
+        return [(names[i], float(found.x[i]), float(found.bound_multipliers[i])) for i in np.flatnonzero(found.held)]
+
+    def conditions(self) -> list[tuple[str, float, bool, float]]:
+        """What the user wrote, the value, whether it is active, and its multiplier."""
+        f = self.optimum.found
+        return [(text, float(c), bool(a), float(m))
+                for text, c, a, m in zip(self.problem.conditions, f.c, f.active, f.multipliers, strict=True)]
+
+    def effort(self) -> str:
+        counts = self.optimum.evaluations
+        parts = [plural(counts[k], word) for k, word in EFFORT.items() if counts.get(k)]
+        return f"{self.optimum.solver}: {', '.join([plural(self.optimum.iterations, 'iteration'), *parts])}"
+
+    def comments(self) -> Iterator[str]:
+        yield self.sentence()
+        for text, value, active, multiplier in self.conditions()[:MOST_SHOWN]:
+            yield f"{text}: {f'active, multiplier {multiplier:.6g}' if active else f'not active, {value:.6g}'}"
+        if len(self.problem.conditions) > MOST_SHOWN:
+            yield f"and {len(self.problem.conditions) - MOST_SHOWN} more conditions"
+        for name, bound, multiplier in self.held()[:MOST_SHOWN]:
+            yield f"{name} is at its bound {bound:.6g}: multiplier {multiplier:.6g}"
+        if len(self.held()) > MOST_SHOWN:
+            yield f"and {len(self.held()) - MOST_SHOWN} more at bounds"
+        yield self.effort()
+        if len(self.every) > 1:
+            yield self.starts()
+
+    def starts(self) -> str:
+        best = self.optimum.found
+        good = [o.found for o in self.every if o.found.verdict == best.verdict]
+        same = sum(abs(f.f - best.f) <= SAME * max(1.0, abs(best.f)) for f in good)
+        others = [f.f for f in good if abs(f.f - best.f) > SAME * max(1.0, abs(best.f))]
+        parts = [f"{plural(len(self.every), 'start')}: {same} with this value"]
+        if others:
+            nearest = min(others, key=lambda f: abs(f - best.f))
+            parts.append(f"{len(others)} at others, the next {self.objective} = {nearest:.6g}")
+        if failed := len(self.every) - len(good):
+            parts.append(f"{failed} without success")
+        return ", ".join(parts)
+
+    def reasons(self) -> Iterator[object]:
+        """Where no minimum is shown, what `why` says there."""
+        optimum, function = self.optimum, self.problem.function
+        found, scalars = optimum.found, not has_tensors(function.program)
+        if self.shown:
+            return
+        level, note = self.smoothness
+        if level > 0:
+            yield note
+        elif found.verdict == MOVING:
+            near = near_kink(self.problem, found.x)
+            if near is not None:
+                yield near
+        bad = found.x if found.verdict == NOT_FINITE else optimum.bad
+        if bad is not None and scalars:
+            said = because.not_finite(function.program, function.names, function.point(bad))
+            if said:
+                yield f"note: at {point_text(function.components, bad)}" + (" on the way" if found.verdict != NOT_FINITE else "")
+                yield from said
+        flat = [name for name, x in zip(function.components, found.residual, strict=True) if x == 0]
+        if found.verdict == FLAT and flat and scalars:
+            yield from because.no_influence(function.program, function.names, self.at, flat)
+        start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
+        if found.verdict == MOVING and np.max(np.abs(found.x), initial=0.0) > FAR * start:
+            yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
+                   f" {self.word}; bounds are declared as 'input x in [0, 10]'")
+
+
+def point_text(names: Sequence[str], x: np.ndarray) -> str:
+    text = ", ".join(f"{name} = {v:.6g}" for name, v in zip(names[:6], x[:6], strict=False))
+    return text + (", …" if len(names) > 6 else "")
+
+
+# ---------------------------------------------------------------- whether derivatives mean something there
+
+def status(problem: Problem, at: Mapping[str, Any]) -> tuple[int, Note | None]:
+    """The level of status at a point, and the note on the operation that is not smooth."""
+    primal, names = problem.function.program, problem.function.names
+    scalars = [r.name for r in primal.results if not shape_of(r.atom)]
+    primal = replace(primal, results=tuple(r for r in primal.results if r.name in scalars))
+    worked = DerivedProgram(primal, derivatives.gradient(primal, names, None, "reverse"), list(names))
+    source = primal.source or Source("<text>", "")
+    task = Task(Request("grad", source, scalars, list(names)), worked.signature, worked=worked)
+    row = next(iter(evaluate(task, [dict(at)])))
+    return row.level, diagnose.note(task, Row(row.at, row.results, row.level)) if row.level > 0 else None
+
+
+def near_kink(problem: Problem, x: np.ndarray) -> object:
+    """The note on a kink at which a solver came to a halt: where the gradient is another to either side of the point, the place
+    between is found by halving."""
+    def gradient(at: np.ndarray) -> np.ndarray:
+        made = problem.function.jac(at)[[0]]
+        return np.ravel(made if isinstance(made, np.ndarray) else made.toarray())
+
+    own = gradient(x)
+    low, high = (x + side * NEAR * np.maximum(np.abs(x), 1.0) * own / max(float(np.max(np.abs(own))), 1e-300) for side in (-1, 1))
+    below, above = gradient(low), gradient(high)
+    if not float(np.max(np.abs(above - below))) > 0.5 * float(np.max(np.abs(own))):
+        return None
+    for _ in range(HALVINGS):
+        middle = low + (high - low) / 2
+        between = gradient(middle)
+        if float(np.max(np.abs(between - below))) > float(np.max(np.abs(above - between))):
+            high, above = middle, between
+        else:
+            low, below = middle, between
+    names = problem.function.components
+    for at in (low, high):
+        level, note = status(problem, problem.function.point(at))
+        if level > 0 and note is not None:
+            return Note(f"near {point_text(names, at)}: {note.message}", note.span, note.source)
+    i = int(np.argmax(np.abs(above - below)))
+    return f"note: near {point_text(names, low)} the derivative by {names[i]} jumps from {below[i]:.6g} to {above[i]:.6g}"
+
+
+# ---------------------------------------------------------------- forms
+
+def results(told: Report) -> tuple[list[str], list[Any]]:
+    """The inputs that were moved, and the objective."""
+    moved = told.problem.function.unpack(told.optimum.found.x)
+    return [*moved, told.objective], [*moved.values(), told.optimum.found.f]
+
+
+def as_text(told: Report, number: Number) -> Iterator[str]:
+    names, values = results(told)
+    layout = Layout(None, (), "", {}, tuple(names), ())
+    lines = result_lines(layout, Row({}, [np.asarray(v) if np.ndim(v) else v for v in values], 0), number, False)
+    yield "\n".join([*lines, *(f"# {comment}" for comment in told.comments())]) + "\n"
+
+
+def as_json(told: Report, number: Number) -> Iterator[str]:
+    """One object: the point with all inputs, as --at @FILE reads it, the value, and what was found."""
+    from adcli.output.tensors import json_tensor
+    o, one = told.optimum, lambda x: json_number(float(x), number)
+    yield json_text({
+        "at": {k: json_tensor(v, number) if np.ndim(v) else one(v) for k, v in told.at.items()},
+        "value": {told.objective: one(o.found.f)},
+        "verdict": verdict_word(told), told.word: told.shown, "sentence": told.sentence(),
+        "gradient": one(told.gradient), "violation": one(max(o.found.violation, 0.0)),
+        "conditions": [{"text": t, "value": one(v), "active": a, "multiplier": one(m)} for t, v, a, m in told.conditions()],
+        "bounds": {n: {"bound": one(b), "multiplier": one(m)} for n, b, m in told.held()},
+        "status": LEVELS[max(told.smoothness[0], 0)],
+        "solver": o.solver, "iterations": o.iterations, "evaluations": o.evaluations}) + "\n"
+
+
+def verdict_word(told: Report) -> str:
+    """The verdict in one word or two."""
+    word = told.optimum.found.verdict
+    if word in (MINIMUM, STATIONARY, FLAT) and told.smoothness[0] > 0:
+        return "not smooth"
+    return told.word if word == MINIMUM else word
+
+
+def as_csv(told: Report, number: Number) -> Iterator[str]:
+    """A header and one row: what was moved, component by component, and what was found."""
+    o = told.optimum
+    numbers = [*o.found.x, o.found.f, told.gradient, max(o.found.violation, 0.0)]
+    yield csv_text([*told.problem.function.components, told.objective, "gradient", "violation", "verdict", "solver"],
+                   [*(number(float(x)) for x in numbers), verdict_word(told), o.solver])

@@ -1,0 +1,258 @@
+"""Whether a point is a minimum: the conditions of Karush, Kuhn and Tucker with exact derivatives, whatever a solver says of it.
+
+Of a problem: minimise f(x) with low ≤ x ≤ high and low ≤ c(x) ≤ high. The Lagrangian is f − Σ λ c − Σ μ x over what is active;
+λ ≥ 0 where a lower bound holds a value, λ ≤ 0 where an upper one does, and λ is free for an equation. Multipliers are those with
+the least gradient of the Lagrangian (a bounded linear least-squares problem). For the second order the Hessian of the Lagrangian
+is projected onto the null space of what is active; its inertia does not depend on the scale of the variables, which are scaled by
+its diagonal first (Nocedal and Wright, Numerical Optimization, 2nd ed. 2006, sections 12.3 and 12.5).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Vector = np.ndarray
+
+FEASIBLE = 1e-8
+"""How far a value may be outside of its bounds, relative to the bound or 1."""
+ACTIVE = 1e-7
+"""How near to a bound a value is held by it, relative to the bound or 1."""
+STEP = 1e-6
+"""A Newton step that moves every variable by less than this part of its size ends at the same minimum."""
+GRADIENT = 1e-8
+"""The gradient of the Lagrangian, relative to f or 1, that counts as zero where there is no Newton step to ask."""
+SINGULAR = 1e-10
+"""An eigenvalue of the scaled projected Hessian below this part of the largest is zero to rounding."""
+SADDLE_SIZE = 1e-8
+"""The same for a direction along which f falls, in variables scaled by their sizes."""
+STEADY = 0.25
+"""How much the scaled Hessian may change over the Newton step, relative to its least eigenvalue: less than a half is what the
+theorem of Kantorovich asks for a zero of the gradient near by."""
+MOST_INPUTS = 1000
+"""Variables up to which the second order is looked at: it takes all eigenvalues."""
+WIDTHS = ACTIVE, 1e-5, 1e-3
+"""How far from its answer a solver may have stopped."""
+POLISHING = 20
+"""Newton steps that are tried on the answer of a solver."""
+
+MINIMUM, STATIONARY, FLAT, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
+    "minimum", "stationary", "flat", "saddle", "not stationary", "infeasible", "not finite")
+"""What a point is found to be, the best first: a strict local minimum; a stationary point with too many inputs to look at the
+second order; one where the projected Hessian is singular; one with a direction along which f falls to second order."""
+
+
+class Derivatives(NamedTuple):
+    """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much."""
+
+    x: Vector
+    f: float
+    c: Vector
+    gradient: Vector
+    jacobian: Vector
+    hess: Callable[[Vector], Vector] | None
+
+
+class Bounds(NamedTuple):
+    """low ≤ x ≤ high, and c_low ≤ c ≤ c_high."""
+
+    low: Vector
+    high: Vector
+    c_low: Vector
+    c_high: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x; `residual` is the gradient of the
+    Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which c and x are at
+    bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is the Newton step,
+    `direction` one along which f does not change, or falls."""
+
+    x: Vector
+    f: float
+    c: Vector
+    verdict: str
+    residual: Vector
+    violation: float
+    multipliers: Vector
+    bound_multipliers: Vector
+    active: Vector
+    held: Vector
+    eigenvalues: Vector | None = None
+    step: Vector | None = None
+    direction: Vector | None = None
+    weak: int = 0
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The lower, the better."""
+        return VERDICTS.index(self.verdict), (self.f if self.violation <= FEASIBLE else self.violation)
+
+
+def assess(at: Derivatives, bounds: Bounds, size: Vector, width: float = ACTIVE) -> Assessment:
+    """What a point is; `size` is how large the variables are, for the length of steps, and `width` how near to a bound a value
+    is held by it."""
+    nothing = np.zeros(len(at.c)), np.zeros(len(at.x))
+    if not (np.isfinite(at.f) and np.isfinite(at.c).all() and np.isfinite(at.gradient).all() and np.isfinite(at.jacobian).all()):
+        flags = np.zeros(len(at.c), bool), np.zeros(len(at.x), bool)
+        return Assessment(at.x, at.f, at.c, NOT_FINITE, at.gradient, np.inf, *nothing, *flags)
+    violation = max(outside(at.x, bounds.low, bounds.high), outside(at.c, bounds.c_low, bounds.c_high))
+    c_side, x_side = sides(at.c, bounds.c_low, bounds.c_high, width), sides(at.x, bounds.low, bounds.high, width)
+    active, held = np.isfinite(c_side), np.isfinite(x_side)
+    rows = np.concatenate([at.jacobian[active], np.eye(len(at.x))[held]])
+    found, residual = multipliers(rows, at.gradient, np.concatenate([c_side[active], x_side[held]]))
+    of_c, of_x = nothing
+    of_c[active], of_x[held] = found[:int(active.sum())], found[int(active.sum()):]
+
+    def verdict(word: str, **more: Any) -> Assessment:
+        word = INFEASIBLE if violation > FEASIBLE else word
+        return Assessment(at.x, at.f, at.c, word, residual, violation, of_c, of_x, active, held, **more)
+
+    small = float(np.max(np.abs(residual * size), initial=0.0)) <= GRADIENT * max(1.0, abs(at.f))
+    hessian = at.hess(of_c) if at.hess is not None else None
+    if hessian is None or not np.isfinite(hessian).all():
+        return verdict(STATIONARY if small and hessian is None else FLAT if small else MOVING)
+    scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(hessian))) > 0, d, 1.0))
+    scaled = hessian * scale[:, None] * scale
+    pull = np.abs(found) * np.linalg.norm(rows, axis=1) if len(rows) else found
+    equal = np.concatenate([c_side[active], x_side[held]]) == 0
+    strong = equal | (pull > GRADIENT * max(1.0, float(np.max(np.abs(at.gradient)))))
+    values, vectors = inertia(scaled, rows[strong] * scale)
+    weak = int((~strong).sum())
+    if positive(values):
+        step = -scale * (vectors @ ((vectors.T @ (scale * residual)) / values))
+        near = bool(np.all(np.abs(step) <= STEP * size)) and (not len(rows) or small_part(rows, residual, at.gradient))
+        sure = near or (small and near_in_value(step, residual, at.f))
+        return verdict(MINIMUM if sure else FLAT if small else MOVING, eigenvalues=values, step=step, weak=weak)
+    if weak:
+        values, vectors = inertia(scaled, rows * scale)
+    bent = inertia(hessian * size[:, None] * size, rows * size)[0]   # what a step as long as the variables would tell
+    word = MOVING if not small else SADDLE if negative(values, SINGULAR) and negative(bent, SADDLE_SIZE) else FLAT
+    along = scale * vectors[:, 0] if len(values) else None
+    return verdict(word, eigenvalues=values, weak=weak,
+                   direction=None if along is None else along / max(float(np.max(np.abs(along))), 1e-300))
+
+
+def inertia(hessian: Vector, rows: Vector) -> tuple[Vector, Vector]:
+    """The eigenvalues of a matrix projected on what is orthogonal to the rows, the least first, and its eigenvectors in full."""
+    free = null_space(rows)
+    values, vectors = np.linalg.eigh(free.T @ hessian @ free)
+    return values, free @ vectors
+
+
+def positive(values: Vector) -> bool:
+    """Whether the least of these eigenvalues is positive beyond rounding; so it is where there is none."""
+    return not len(values) or values[0] > SINGULAR * np.max(np.abs(values))
+
+
+def negative(values: Vector, part: float) -> bool:
+    """Whether the least of these eigenvalues is negative by more than a part of the largest."""
+    return bool(len(values) and values[0] < -part * np.max(np.abs(values)))
+
+
+def near_in_value(step: Vector, residual: Vector, f: float) -> bool:
+    """Whether the Newton step lowers f by less than rounding."""
+    return abs(float(step @ residual)) <= 1e-14 * max(abs(f), 1e-300)
+
+
+def small_part(rows: Vector, residual: Vector, gradient: Vector) -> bool:
+    """Whether what is left of the gradient has no part that the constraints should have taken up: multipliers of the right sign
+    that are missing."""
+    taken = rows.T @ np.linalg.lstsq(rows.T, residual, rcond=None)[0]
+    return float(np.max(np.abs(taken))) <= 100 * GRADIENT * max(1.0, float(np.max(np.abs(gradient))))
+
+
+def outside(values: Vector, low: Vector, high: Vector) -> float:
+    """How far values are outside of their bounds at most, relative to the bound or 1."""
+    with np.errstate(invalid="ignore"):
+        under = np.where(np.isfinite(low), (low - values) / np.maximum(1.0, np.abs(low)), 0.0)
+        over = np.where(np.isfinite(high), (values - high) / np.maximum(1.0, np.abs(high)), 0.0)
+    return float(max(np.max(under, initial=0.0), np.max(over, initial=0.0)))
+
+
+def sides(values: Vector, low: Vector, high: Vector, width: float) -> Vector:
+    """What holds each value: 1 its lower bound, -1 the upper one, 0 both, nan neither."""
+    at_low = np.isfinite(low) & (values - low <= width * np.maximum(1.0, np.abs(low)))
+    at_high = np.isfinite(high) & (high - values <= width * np.maximum(1.0, np.abs(high)))
+    found = np.full(len(values), np.nan)
+    found[at_low], found[at_high] = 1.0, -1.0
+    found[at_low & at_high] = 0.0
+    return found
+
+
+def multipliers(rows: Vector, gradient: Vector, side: Vector) -> tuple[Vector, Vector]:
+    """Multipliers of active rows with the least gradient of the Lagrangian, and that gradient."""
+    if not len(rows):
+        return np.zeros(0), gradient
+    from scipy.optimize import lsq_linear
+    norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    low, high = np.where(side > 0, 0.0, -np.inf), np.where(side < 0, 0.0, np.inf)
+    found = lsq_linear((rows / norms[:, None]).T, gradient, (low, high), method="bvls", tol=1e-15).x / norms
+    return found, gradient - rows.T @ found
+
+
+def null_space(rows: Vector) -> Vector:
+    """An orthonormal basis of what is orthogonal to all rows."""
+    n = rows.shape[1]
+    if not len(rows):
+        return np.eye(n)
+    norms = np.linalg.norm(rows, axis=1)
+    _, singular, basis = np.linalg.svd(rows / np.where(norms > 0, norms, 1.0)[:, None])
+    return np.asarray(basis[int(np.sum(singular > 1e-10)):].T)
+
+
+def polished(at: Callable[[Vector], Derivatives], x: Vector, bounds: Bounds, size: Vector) -> Assessment:
+    """The point, or a better one near by: Newton steps on what is active, as long as they leave less to do. A solver may have
+    stopped at some distance from the bounds that hold its answer, so that these are looked for farther and farther away."""
+    best = assess(at(x), bounds, size)
+    for width in WIDTHS:
+        if best.verdict == MINIMUM and width > ACTIVE:
+            break
+        found = newton(at, x, bounds, size, width)
+        best = found if (VERDICTS.index(found.verdict), left(found)) < (VERDICTS.index(best.verdict), left(best)) else best
+    return best if best.verdict != MINIMUM or steady(at, best) else replace(best, verdict=FLAT)
+
+
+def left(found: Assessment) -> float:
+    """How far a point is from fulfilling the conditions of first order."""
+    return float(np.max(np.abs(found.residual), initial=0.0)) + found.violation
+
+
+def steady(at: Callable[[Vector], Derivatives], found: Assessment) -> bool:
+    """Whether the Hessian is nearly the same where the Newton step leads, so that it tells of the minimum itself: at 1e-9 that of
+    x³ is positive too."""
+    if found.step is None or not np.any(found.step) or found.eigenvalues is None or not len(found.eigenvalues):
+        return True
+    here, there = (at(x).hess for x in (found.x, found.x + found.step))
+    if here is None or there is None:
+        return True
+    one, other = here(found.multipliers), there(found.multipliers)
+    scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(one))) > 0, d, 1.0))
+    change = (other - one) * scale[:, None] * scale
+    return bool(np.isfinite(change).all() and np.linalg.norm(change, 2) <= STEADY * found.eigenvalues[0])
+
+
+def newton(at: Callable[[Vector], Derivatives], x: Vector, bounds: Bounds, size: Vector, width: float) -> Assessment:
+    """Where Newton steps lead that hold what is within a width of its bounds and pulls at them."""
+    derived, left = at(x), np.inf
+    now = best = assess(derived, bounds, size, width)
+    low, high = np.concatenate([bounds.c_low, bounds.low]), np.concatenate([bounds.c_high, bounds.high])
+    for _ in range(POLISHING):
+        if now.step is None:
+            break
+        side = sides(values := np.concatenate([now.c, now.x]), low, high, width)
+        pulls = (np.concatenate([now.multipliers, now.bound_multipliers]) != 0) | (side == 0)
+        holding = np.isfinite(side) & pulls
+        gap = (np.where(side >= 0, low, high) - values)[holding]
+        todo = float(np.max(np.abs(now.step) / size, initial=0.0) + np.max(np.abs(gap), initial=0.0)) + now.violation
+        if not todo < left:
+            break
+        best, left = now, todo
+        rows = np.concatenate([derived.jacobian, np.eye(len(x))])[holding]
+        back = np.linalg.lstsq(rows, gap, rcond=None)[0] if len(rows) else 0.0
+        derived = at(np.clip(now.x + now.step + back, bounds.low, bounds.high))
+        now = assess(derived, bounds, size, width)
+    return assess(at(best.x), bounds, size)

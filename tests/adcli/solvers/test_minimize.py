@@ -1,0 +1,166 @@
+"""adcli minimize and f.minimize: published minima, the verdict on every kind of point, conditions, and what is said."""
+import compare_optima
+import numpy as np
+import pytest
+from command import adcli as run
+from command import succeeds
+from places import DATA
+from session_seed import drawn, half
+
+import adcli
+from adcli import AdError
+from adcli.solvers.minimize import SOLVERS
+from adcli.solvers.minimize_command import SOLVER_NAMES
+
+PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 400]
+ROSENBROCK = "v = (1 - x)**2 + 100*(y - x**2)**2"
+
+SHOWN = [   # program, point, options; where it is least, and the value
+    (ROSENBROCK, {"x": -1.2, "y": 1.0}, {}, [1, 1], 0),
+    ("input x in [0, 0.5]\ninput y\n" + ROSENBROCK, {"x": 0.2, "y": 1.0}, {}, [0.5, 0.25], 0.25),
+    (ROSENBROCK, {"x": -1.2, "y": 1.0}, {"subject_to": "x**2 + y**2 == 1"}, [0.78641515, 0.61769831], 0.04567481),
+    ("v = x + y", {"x": 1.0, "y": 0.0}, {"subject_to": "x**2 + y**2 <= 2"}, [-1, -1], -2),
+    ("v = x*y", {"x": 1.0, "y": 2.0}, {"subject_to": "x**2 + y**2 <= 2", "maximize": True}, [1, 1], 1),
+    ("v = (x - 3)**2 + (y - 2)**2", {"x": 0.0, "y": 0.0}, {"subject_to": ["0 <= x + y <= 2", "x >= y"]}, [1.5, 0.5], 4.5),
+    ("v = x**2 + y**2\ng = x + y", {"x": 5.0, "y": 0.0}, {"subject_to": "g >= 2"}, [1, 1], 2),
+    ("v = x", {"x": 5.0}, {"subject_to": ["2 <= x", "x <= 9"]}, [2], 2),
+    ("t = x - 1\nv = t**2 + y**2", {"x": 5.0, "y": 1.0}, {"subject_to": "t == y + 1"}, [1.5, -0.5], 0.5),
+    ("v = 1e12*(x - 1e6)**2 + 1e-3*(y - 2e-6)**2", {"x": 2e6, "y": 1e-6}, {}, [1e6, 2e-6], 0),   # scales far apart
+    ("v = x**2 - y**2 + y**4", {"x": 0.5, "y": 0.0}, {"subject_to": "y >= -0.1"}, [0, 0.5**0.5], -0.25),   # begins at a saddle
+    ("v = -x*y*z", {"x": 10.0, "y": 10.0, "z": 10.0}, {"subject_to": ["x + 2*y + 2*z <= 72", "x <= 20", "y <= 11"]}, [20, 11, 15],
+     -3300),   # three conditions hold three inputs
+]
+NOT_SHOWN = [   # program, point, options, verdict, and a piece of what is said
+    ("v = x**2 - y**2", {"x": 0.0, "y": 0.0}, {"solver": "BFGS"}, "not stationary|saddle", "no minimum"),
+    ("v = x**3", {"x": 0.5}, {}, "flat", "singular"),
+    ("v = x**2 + 0*y", {"x": 0.5, "y": 1.0}, {}, "flat", r"along y \+1"),
+    ("v = x*y", {"x": 0.5, "y": 0.0}, {}, "not stationary", "not stationary"),
+    ("v = abs(x - 1/3) + y**2", {"x": 1.0, "y": 2.0}, {"solver": "L-BFGS-B"}, "not stationary|not smooth", "kink|not stationary"),
+    ("v = log(x) + y**2", {"x": -1.0, "y": 2.0}, {}, "not finite", "not finite"),
+    ("v = x + y", {"x": 0.0, "y": 0.0}, {"subject_to": ["x**2 + y**2 <= 1", "x + y >= 5"]}, "infeasible", "do not hold"),
+]
+
+
+@pytest.mark.parametrize("case", half(PROBLEMS), ids=lambda c: c["id"])
+def test_published_minima(case):
+    published = case["published"]
+    f = adcli.compile(case["program"])
+    found = f.minimize(dict(zip(compare_optima.order(case), map(float, published["x0"]), strict=True)))
+    lowest = float(published["fmin"])
+    better = found.fun <= lowest + max(1e-9, compare_optima.unit(published["fmin"]) if lowest else 0)
+    assert better or found.success, found.message   # some start leads to another minimum, which is one then
+
+
+@pytest.mark.parametrize("program, at, options, where, value", half(SHOWN))
+def test_a_minimum_is_found_and_shown(program, at, options, where, value):
+    found = adcli.compile(program).minimize(at, of="v", **options)
+    assert found.success, found.message
+    assert found.x == pytest.approx(where, rel=1e-7, abs=1e-7)
+    assert found.fun == pytest.approx(value, rel=1e-7, abs=1e-7)
+    assert found.maxcv <= 1e-8
+
+
+@pytest.mark.parametrize("program, at, options, verdict, said", half(NOT_SHOWN))
+def test_what_is_no_minimum_is_not_called_one(program, at, options, verdict, said):
+    import re
+    found = adcli.compile(program).minimize(at, **options)
+    assert not found.success
+    assert re.fullmatch(verdict, found.verdict), found.message
+    assert re.search(said, " ".join([found.message, *found.why])), found
+
+
+def test_multipliers_are_what_the_optimum_changes_by():
+    """df*/db for each bound b, of least and of greatest values, against problems solved anew."""
+    step = 1e-4
+    for maximize in (False, True):
+        f = adcli.compile("v = 3*x + y + 0.1*z*x")
+        def best(b, f=f, maximize=maximize):
+            return f.minimize(x=1.0, y=1.0, z=0.2, subject_to=[f"x**2 + y**2 <= {2 + b}", "z == 0.5*x"], maximize=maximize)
+        found = best(0.0)
+        assert found.success, found.message
+        assert found.multipliers[0] == pytest.approx((best(step).fun - best(-step).fun) / (2 * step), rel=1e-5)
+
+
+def test_tensors_and_scalars_have_the_same_minimum():
+    draw = drawn("solvers", "tensors")
+    a, y = np.array([[draw.uniform(-1, 1) for _ in range(3)] for _ in range(8)]), np.array([draw.uniform(-0.5, 0.5) for _ in range(8)])
+    f = adcli.compile("input A(M,N), x(N), y(M)\nr(i) +=! A(i,j)*x(j)\ne(i) = r(i) + 0.1*r(i)*r(i)*r(i) - y(i)\nv +=! e(i)*e(i)")
+    rows = [" + ".join(f"({c!r})*x{j}" for j, c in enumerate(row)) for row in a.tolist()]
+    scalars = "\n".join(f"r{i} = {row}\ne{i} = r{i} + 0.1*r{i}*r{i}*r{i} - ({y[i]!r})" for i, row in enumerate(rows)).replace("np.float64", "")
+    g = adcli.compile(scalars + "\nv = " + " + ".join(f"e{i}**2" for i in range(8)) + "\noutput v")
+    one, other = f.minimize(A=a, y=y, x=np.zeros(3), wrt="x"), g.minimize(x0=0.0, x1=0.0, x2=0.0)
+    assert one.success and other.success, (one.message, other.message)
+    assert one.x == pytest.approx(other.x, rel=1e-8, abs=1e-9)
+
+
+def test_many_inputs_take_products_with_the_hessian():
+    f = adcli.compile("input x(N)\nv +=! (1 - x(i))**2 + 100*(x(i+1) - x(i)**2)**2")
+    found = f.minimize(x=np.full(400, 1.3))
+    assert found.success and found.verdict == "stationary", found.message
+    assert found.x == pytest.approx(np.ones(400), rel=1e-5)
+
+
+def test_every_solver_that_is_named_is_there():
+    assert set(SOLVER_NAMES) == {"auto", *SOLVERS}
+
+
+@pytest.mark.parametrize("solver", half([s for s in SOLVERS if s != "ipopt"]))
+def test_each_solver_finds_the_minimum(solver):
+    found = adcli.compile("v = (x - 1)**4 + (x - 1)**2 + x*y + y**2").minimize(x=2.0, y=2.0, solver=solver)
+    assert found.success and found.solver == solver, found
+    assert np.abs(found.jac).max() < 1e-9
+
+
+@pytest.mark.engine
+def test_ipopt():
+    pytest.importorskip("cyipopt")
+    for program, at, options, where, _ in SHOWN:
+        found = adcli.compile(program).minimize(at, of="v", solver="ipopt", **options)
+        assert found.x == pytest.approx(where, rel=1e-6, abs=1e-6), found
+        assert found.solver == "ipopt"
+
+
+@pytest.mark.parametrize("conditions, options, message", half([
+    ("x", {}, "not a condition"), ("x = 1", {}, "'x == 1'"), ("x <= 1 >= y", {}, "more than one"), ("3 <= x*y <= 2", {}, "holds nowhere"),
+    ("q <= 1", {}, "no value 'q'"), ("x*y <= 1", {"solver": "BFGS"}, "takes no conditions"), ("x <= 1", {"solver": "BFGS"}, "no bounds"),
+    ("x <= nan", {}, "nan"), ((), {"of": "u,v"}, "one output"), ((), {"wrt": "q"}, "no input 'q'"), ((), {"solver": "Newton"}, "no solver"),
+    ("x <= <= 1", {}, "not a condition"), (["x <= 1", "x >= 2"], {}, "leaves nothing")]))
+def test_what_is_wrong_is_said(conditions, options, message):
+    with pytest.raises(AdError, match=message):
+        adcli.compile("u = x*y\nv = x**2 + y**2").minimize(x=1.0, y=2.0, subject_to=conditions, **{"of": "v", **options})
+
+
+# ---------------------------------------------------------------- the command
+
+def test_the_command_prints_the_point_and_what_was_checked():
+    ended = succeeds("minimize", "-e", ROSENBROCK, "--at", "x=-1.2,y=1")
+    assert ended.out.splitlines()[:4] == ["x = 1.0", "y = 1.0", "v = 0.0", "# minimum: gradient 0, Hessian positive definite"]
+    ended = succeeds("minimize", "-e", "v = x + y", "--at", "x=1,y=0", "--subject-to", "x**2 + y**2 <= 2", "--fmt", "%.4f")
+    assert ended.out.startswith("x = -1.0000\ny = -1.0000\nv = -2.0000\n# minimum: gradient of the Lagrangian")
+    assert "# x**2 + y**2 <= 2: active, multiplier -0.5\n" in ended.out
+
+
+def test_json_is_a_point_that_the_next_command_reads(tmp_path):
+    path = tmp_path / "min.json"
+    succeeds("minimize", "-e", "v = (x - a)**2 + y**2", "--at", "x=1,y=1,a=3", "--wrt", "x,y", "-o", path)
+    assert succeeds("eval", "-e", "v = (x - a)**2 + y**2", "--at", f"@{path}").out == "# x = 3.0, a = 3.0, y = 0.0\nv = 0.0\n"
+    record = succeeds("minimize", "-e", "v = (x - 3)**2", "--at", "x=1", "--format", "json").records[0]
+    assert (record["at"], record["verdict"], record["minimum"]) == ({"x": 3.0}, "minimum", True)
+    assert succeeds("minimize", "-e", "v = (x - 3)**2", "--at", "x=1", "--format", "csv").out.splitlines()[0].startswith("x,v,gradient")
+
+
+def test_several_starts_give_the_best():
+    ended = succeeds("minimize", "-e", "v = (x**2 - 4)**2 + x", "--at", "x=-5:5:4")
+    assert ended.out.startswith("x = -2.03")
+    assert "4 starts: 2 with this value, 2 at others, the next v = 1.98" in ended.out
+
+
+@pytest.mark.parametrize("program, at, piece", [
+    ("v = log(x) + y**2", "x=-1,y=2", "log(u) at u = x = -1.0 is nan: outside its domain"),
+    ("v = abs(x - 1/3) + y**2", "x=1,y=2", "abs'(u) at u = 0.0: kink"),
+    ("v = x**2 + 0*y", "x=1,y=2", "the constant 0.0 is a factor of the derivative of 0*y"),
+    ("v = x*y", "x=0.5,y=0", "v still falls")])   # far out
+def test_a_failure_ends_with_its_reason(program, at, piece):
+    ended = run("minimize", "-e", program, "--at", at, "--solver", "L-BFGS-B")
+    assert ended.code == 1
+    assert piece in ended.err
