@@ -132,6 +132,20 @@ def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None
         held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
 
 
+def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None) -> Any:
+    """See `Function.solve`."""
+    from adcli.solvers import solve as solvers
+    from adcli.solvers.solve_report import SolveReport
+    found = solvers.solve(solvers.stated(program, wrt, of, whole_point(program, at)))
+    from scipy.optimize import OptimizeResult
+    told = SolveReport(found)
+    return OptimizeResult(
+        x=found.x, fun=found.residual, jac=found.jacobian, success=found.found, status=0 if found.found else 1,
+        message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=found.verdict,
+        names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
+        solver=found.solver, why=list(told.reasons()))
+
+
 def whole_point(program: Program, at: Mapping[str, Any]) -> dict[str, Any]:
     """Every input, by its name, of the kind that the program declares."""
     from adcli.input.points import complete

@@ -20,7 +20,7 @@ COMPARISON = re.compile(r"<=|>=|==|<|>|=")
 HELP = "write 'g <= 0', 'g == 1' or '0 <= g <= 2'"
 
 
-class Condition(NamedTuple):
+class StatedCondition(NamedTuple):
     """`text` is what the user wrote; the output `name` must lie between `low` and `high`."""
 
     text: str
@@ -30,18 +30,18 @@ class Condition(NamedTuple):
 
 
 def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[str],
-                    moved: Sequence[str] = ()) -> tuple[Program, list[Condition], list[Condition]]:
+                    moved: Sequence[str] = ()) -> tuple[Program, list[StatedCondition], list[StatedCondition]]:
     """The program with its objective as the first output, and an output for each condition; the conditions; and those that are
     bounds of an input in `moved`, which are no outputs. The objective is the one output in `of`, by default the one that no
     condition names."""
-    whole, conditions, bounds, asked = program, list[Condition](), list[Condition](), set[str]()
+    whole, conditions, bounds, asked = program, list[StatedCondition](), list[StatedCondition](), set[str]()
     for text in texts:
         for part, low, high in parsed(text):
             if part.strip() in moved:
-                bounds.append(Condition(text.strip(), part.strip(), low, high))
+                bounds.append(StatedCondition(text.strip(), part.strip(), low, high))
                 continue
             whole, name = with_expression(whole, part, text)
-            conditions.append(Condition(text.strip(), name, low, high))
+            conditions.append(StatedCondition(text.strip(), name, low, high))
             asked.add(part.strip())
     objective = outputs_to_differentiate(program, of)
     if of is None and len(objective) > 1:

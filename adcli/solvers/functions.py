@@ -99,8 +99,8 @@ class VectorFunction(ABC):
 def vector_function(program: Program, names: Sequence[str], fixed: Mapping[str, Any], start: Mapping[str, Any]) -> VectorFunction:
     """The function for a program; the shapes of tensors are those that `start` has for them."""
     if not has_tensors(program):
-        return ScalarFunction(program, names, fixed)
-    return TensorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
+        return ScalarVectorFunction(program, names, fixed)
+    return TensorVectorFunction(program, names, fixed, [np.shape(start[name]) for name in names])
 
 
 def moved_inputs(program: Program, order: Sequence[str] | None, fixed: Mapping[str, Any]) -> list[str]:
@@ -120,7 +120,7 @@ def is_integer(program: Program, name: str) -> bool:
 
 # ---------------------------------------------------------------- scalars
 
-class ScalarFunction(VectorFunction):
+class ScalarVectorFunction(VectorFunction):
     """A program of numbers: three programs, compiled when they are first called."""
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
@@ -209,7 +209,7 @@ def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Seq
 
 # ---------------------------------------------------------------- tensors
 
-class TensorFunction(VectorFunction):
+class TensorVectorFunction(VectorFunction):
     """A program with tensors: sweeps, of which each program is compiled when it is first called."""
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, Any],
@@ -226,22 +226,31 @@ class TensorFunction(VectorFunction):
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
         program = pipeline.adjoint_program(self.program, self.names)
-        return compiled(program), *seeds_and_results(program, self.program, self.outputs)
+        return compiled(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
         program = pipeline.tangent_program(self.program, self.names)
-        return compiled(program), *seeds_and_results(program, self.program, self.names)
+        return compiled(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
         """The code of forward over reverse mode, its cotangents, its tangents, and the products input by input."""
         reverse = pipeline.adjoint_program(self.program, self.names)
-        cotangents, adjoints = seeds_and_results(reverse, self.program, self.outputs)
+        cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
-        tangents, products = seeds_and_results(program, reverse, self.names)
+        tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
         return compiled(program), cotangents, tangents, products
+
+    def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
+                          results: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The seeds that a sweep has added to the inputs, in the order of what they belong to, and its own results, in the
+        order of the inputs or outputs that `results` names. A sweep has those in the order of the program."""
+        by = {p.seed: p.name for p in swept.params[len(primal.params):] if p.seed}
+        place = {name: i for i, name in enumerate([*(p.name for p in self.program.params), *self.outputs])}
+        own = dict(zip(sorted(results, key=place.__getitem__), swept.results[-len(results):], strict=True))
+        return [by[name] for name in seeds], [own[name].name for name in results]
 
     def output_sizes(self, x: Vector) -> list[int]:
         return [math.prod(shape) for shape in self.shapes_of_outputs(x)]
@@ -292,12 +301,6 @@ class TensorFunction(VectorFunction):
             return LinearOperator((self.n, self.n), matvec=lambda d: self.hessp(x, v, np.ravel(d)), dtype=np.float64)
         full = np.array([self.hessp(x, v, column) for column in np.eye(self.n)]).reshape(self.n, self.n)
         return (full + full.T) / 2
-
-
-def seeds_and_results(swept: Program, primal: Program, order: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The seeds that a sweep has added to the inputs, in the order of what they belong to, and its own results."""
-    by = {p.seed: p.name for p in swept.params[len(primal.params):] if p.seed}
-    return [by[name] for name in order], [r.name for r in swept.results[len(primal.results):]]
 
 
 def flat(found: Mapping[str, Any], names: Sequence[str]) -> Vector:

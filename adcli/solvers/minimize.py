@@ -18,7 +18,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.conditions import with_conditions
-from adcli.solvers.functions import MOST_DENSE, ScalarFunction, Vector, VectorFunction, vector_function
+from adcli.solvers.functions import MOST_DENSE, ScalarVectorFunction, Vector, VectorFunction, vector_function
 from adcli.solvers.optimality import (
     FLAT,
     MINIMUM,
@@ -28,7 +28,7 @@ from adcli.solvers.optimality import (
     STATIONARY,
     Assessment,
     Bounds,
-    Derivatives,
+    PointDerivatives,
     assess,
     polished,
 )
@@ -141,11 +141,11 @@ class Evaluations:
     def no_weights(self, y: Vector) -> Vector:
         return np.zeros(len(self.values(y)) - 1)
 
-    def derivatives(self, y: Vector) -> Derivatives:
-        return Derivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y))
+    def derivatives(self, y: Vector) -> PointDerivatives:
+        return PointDerivatives(y, float(self.values(y)[0]), self.c(y), self.g(y), dense(self.jac(y)), self.second(y))
 
     def second(self, y: Vector) -> Callable[[Vector], Vector] | None:
-        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarFunction) else MOST_DENSE)
+        whole = len(y) <= (MOST_INPUTS if isinstance(self.function, ScalarVectorFunction) else MOST_DENSE)
         return (lambda v: dense(self.hess(y, -v))) if whole else None
 
 
@@ -272,7 +272,7 @@ SOLVERS: dict[str, Callable[[Evaluations, Vector], Found]] = {
     "L-BFGS-B": scipy_method("L-BFGS-B", "", {"ftol": 1e-15, "gtol": 1e-10, "maxfun": 10 * ITERATIONS, "maxcor": 20}),
     "TNC": scipy_method("TNC", "", {"ftol": 1e-15, "gtol": 1e-10}, most="maxfun"),
     "SLSQP": scipy_method("SLSQP", "", {"ftol": 1e-13, "maxiter": 300}, conditions="dictionaries"),
-    "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12}, conditions="objects"),
+    "trust-constr": scipy_method("trust-constr", "any", {"gtol": 1e-10, "xtol": 1e-12, "maxiter": 1000}, conditions="objects"),
     "ipopt": ipopt,
 }
 BOUNDED, CONDITIONED = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt"), ("SLSQP", "trust-constr", "ipopt")
@@ -302,7 +302,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
 
 def small(problem: Problem) -> bool:
     """Whether a Hessian is a matrix."""
-    return isinstance(problem.function, ScalarFunction) or problem.function.n <= MOST_DENSE
+    return isinstance(problem.function, ScalarVectorFunction) or problem.function.n <= MOST_DENSE
 
 
 def minimize(problem: Problem, solver: str = "auto") -> Optimum:

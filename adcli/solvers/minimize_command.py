@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
@@ -18,11 +17,12 @@ from adcli.command.options import (
     quiet_option,
     takes,
 )
-from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
+from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, require_point
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
+from adcli.solvers.number_options import number_options
 
 SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt")
 """The names in solvers.minimize, said again so that a help text loads no NumPy; a test compares."""
@@ -37,14 +37,6 @@ class MinimizeOptions(Options):
     solver: str = "auto"
     fmt: str | None = None
     hexadecimal: bool = False
-
-
-def number_options(command: Any) -> Any:
-    """--fmt and --hex."""
-    for each in (option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
-                 option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")):
-        command = each(command)
-    return command
 
 
 @click.command("minimize", cls=Command,

@@ -180,7 +180,7 @@ class Report:
         if found.verdict == FLAT and flat and scalars:
             yield from because.no_influence(function.program, function.names, self.at, flat)
         start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
-        if found.verdict == MOVING and np.max(np.abs(found.x), initial=0.0) > FAR * start:
+        if found.verdict in (MOVING, NOT_FINITE) and np.max(np.abs(found.x), initial=0.0) > FAR * start:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
                    f" {self.word}; bounds are declared as 'input x in [0, 10]'")
 

@@ -44,7 +44,7 @@ MINIMUM, STATIONARY, FLAT, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
 second order; one where the projected Hessian is singular; one with a direction along which f falls to second order."""
 
 
-class Derivatives(NamedTuple):
+class PointDerivatives(NamedTuple):
     """f, c, and their derivatives at a point; `hess(λ)` is the Hessian of f − Σ λ c, None where it takes too much."""
 
     x: Vector
@@ -92,7 +92,7 @@ class Assessment:
         return VERDICTS.index(self.verdict), (self.f if self.violation <= FEASIBLE else self.violation)
 
 
-def assess(at: Derivatives, bounds: Bounds, size: Vector, width: float = ACTIVE) -> Assessment:
+def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = ACTIVE) -> Assessment:
     """What a point is; `size` is how large the variables are, for the length of steps, and `width` how near to a bound a value
     is held by it."""
     nothing = np.zeros(len(at.c)), np.zeros(len(at.x))
@@ -204,7 +204,7 @@ def null_space(rows: Vector) -> Vector:
     return np.asarray(basis[int(np.sum(singular > 1e-10)):].T)
 
 
-def polished(at: Callable[[Vector], Derivatives], x: Vector, bounds: Bounds, size: Vector) -> Assessment:
+def polished(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds, size: Vector) -> Assessment:
     """The point, or a better one near by: Newton steps on what is active, as long as they leave less to do. A solver may have
     stopped at some distance from the bounds that hold its answer, so that these are looked for farther and farther away."""
     best = assess(at(x), bounds, size)
@@ -221,7 +221,7 @@ def left(found: Assessment) -> float:
     return float(np.max(np.abs(found.residual), initial=0.0)) + found.violation
 
 
-def steady(at: Callable[[Vector], Derivatives], found: Assessment) -> bool:
+def steady(at: Callable[[Vector], PointDerivatives], found: Assessment) -> bool:
     """Whether the Hessian is nearly the same where the Newton step leads, so that it tells of the minimum itself: at 1e-9 that of
     x³ is positive too."""
     if found.step is None or not np.any(found.step) or found.eigenvalues is None or not len(found.eigenvalues):
@@ -235,7 +235,7 @@ def steady(at: Callable[[Vector], Derivatives], found: Assessment) -> bool:
     return bool(np.isfinite(change).all() and np.linalg.norm(change, 2) <= STEADY * found.eigenvalues[0])
 
 
-def newton(at: Callable[[Vector], Derivatives], x: Vector, bounds: Bounds, size: Vector, width: float) -> Assessment:
+def newton(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds, size: Vector, width: float) -> Assessment:
     """Where Newton steps lead that hold what is within a width of its bounds and pulls at them."""
     derived, left = at(x), np.inf
     now = best = assess(derived, bounds, size, width)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from places import DATA
 from scipy.optimize import NonlinearConstraint, least_squares, minimize, rosen, rosen_der, rosen_hess
-from session_seed import half
+from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
@@ -100,3 +100,38 @@ def test_the_hessian_of_a_linear_function_is_a_square_matrix_of_zeros():
     at = {f"x{i}": 1.0 for i in range(15)}
     assert (f.hessian().sparse(at).shape, f.hessian().sparse(at).nnz) == ((15, 15), 0)
     assert f.scipy().hess([1.0] * 15).toarray().tolist() == np.zeros((15, 15)).tolist()
+
+
+def test_tensors_are_raveled_into_one_vector():
+    """Every derivative of a network's loss by two tensors and a scalar, against differences of the one before."""
+    f = adcli.compile("input W(M,N), x(N), b(M), k\nh(i) +=! W(i,j)*x(j)\nr(i) = tanh(k*h(i) + b(i))\nv +=! r(i)*r(i)\n"
+                      "output v, r")
+    draw = drawn("scipy", "tensors")
+    start = {"b": [draw.uniform(-1, 1) for _ in range(2)], "k": 0.7,
+             "W": [[draw.uniform(-1, 1) for _ in range(3)] for _ in range(2)]}
+    s = f.scipy(order=["b", "k", "W"], of="v", start=start, x=[0.5, -1.0, 2.0])
+    assert s.names == ["b(0)", "b(1)", "k", *(f"W({i}, {j})" for i in range(2) for j in range(3))]
+    assert s.pack(s.unpack(s.x0)).tolist() == s.x0.tolist() == [*start["b"], 0.7, *start["W"][0], *start["W"][1]]
+    assert s.fun(s.x0) == f(x=[0.5, -1.0, 2.0], **start)["v"]
+    steps = 1e-6 * np.eye(9)
+    assert s.jac(s.x0) == pytest.approx([(s.fun(s.x0 + h) - s.fun(s.x0 - h)) / 2e-6 for h in steps], rel=1e-6, abs=1e-8)
+    hessian = np.array([(s.jac(s.x0 + h) - s.jac(s.x0 - h)) / 2e-6 for h in steps])
+    assert s.hess(s.x0) == pytest.approx(hessian, rel=1e-6, abs=1e-8)
+    assert s.hessp(s.x0, np.arange(9.0)) == pytest.approx(hessian @ np.arange(9.0), rel=1e-6, abs=1e-7)
+    both = f.scipy(order=["b", "k", "W"], start=start, x=[0.5, -1.0, 2.0])
+    slopes = np.array([(both.fun(s.x0 + h) - both.fun(s.x0 - h)) / 2e-6 for h in steps])
+    assert both.jac(s.x0) == pytest.approx(slopes.T, rel=1e-6, abs=1e-8)
+    weights = np.array([0.3, -2.0, 0.5])
+    curved = np.array([(both.jac(s.x0 + h) - both.jac(s.x0 - h)).T @ weights / 2e-6 for h in steps])
+    assert both.hess(s.x0, weights) == pytest.approx(curved, rel=1e-6, abs=1e-8)
+    assert minimize(s.fun, s.x0, jac=s.jac, hessp=s.hessp, method="trust-krylov").fun < 1e-6
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda f: f.scipy(x=[1.0, 2.0]), "the shape of 'W' is not known"),
+    (lambda f: f.scipy(order="W", x=[1.0], start={"W": [[1.0]]}).fun([1.0, 2.0]), "2 components for 1 input"),
+    (lambda f: f.scipy(order="W", start={"W": [[1.0]]}), "no value for x"),
+    (lambda f: f.scipy(order="W", start={}, x=[1.0]), "no value for W")])
+def test_what_is_wrong_with_tensors_is_said(call, message):
+    with pytest.raises(AdError, match=message):
+        call(adcli.compile("input W(M,N), x(N)\nh(i) +=! W(i,j)*x(j)"))

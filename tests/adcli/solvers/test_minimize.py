@@ -12,13 +12,13 @@ from adcli import AdError
 from adcli.solvers.minimize import SOLVERS
 from adcli.solvers.minimize_command import SOLVER_NAMES
 
-PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 400]
+PROBLEMS = [c for c in compare_optima.problems([str(DATA)]) if c["id"].startswith("mgh/") and c["n_ops"] < 150]
 ROSENBROCK = "v = (1 - x)**2 + 100*(y - x**2)**2"
 
 SHOWN = [   # program, point, options; where it is least, and the value
     (ROSENBROCK, {"x": -1.2, "y": 1.0}, {}, [1, 1], 0),
     ("input x in [0, 0.5]\ninput y\n" + ROSENBROCK, {"x": 0.2, "y": 1.0}, {}, [0.5, 0.25], 0.25),
-    (ROSENBROCK, {"x": -1.2, "y": 1.0}, {"subject_to": "x**2 + y**2 == 1"}, [0.78641515, 0.61769831], 0.04567481),
+    (ROSENBROCK, {"x": 0.5, "y": 0.5}, {"subject_to": "x**2 + y**2 == 1"}, [0.78641515, 0.61769831], 0.04567481),
     ("v = x + y", {"x": 1.0, "y": 0.0}, {"subject_to": "x**2 + y**2 <= 2"}, [-1, -1], -2),
     ("v = x*y", {"x": 1.0, "y": 2.0}, {"subject_to": "x**2 + y**2 <= 2", "maximize": True}, [1, 1], 1),
     ("v = (x - 3)**2 + (y - 2)**2", {"x": 0.0, "y": 0.0}, {"subject_to": ["0 <= x + y <= 2", "x >= y"]}, [1.5, 0.5], 4.5),
@@ -35,9 +35,11 @@ NOT_SHOWN = [   # program, point, options, verdict, and a piece of what is said
     ("v = x**3", {"x": 0.5}, {}, "flat", "singular"),
     ("v = x**2 + 0*y", {"x": 0.5, "y": 1.0}, {}, "flat", r"along y \+1"),
     ("v = x*y", {"x": 0.5, "y": 0.0}, {}, "not stationary", "not stationary"),
-    ("v = abs(x - 1/3) + y**2", {"x": 1.0, "y": 2.0}, {"solver": "L-BFGS-B"}, "not stationary|not smooth", "kink|not stationary"),
+    ("v = abs(x - 1/3) + y**2", {"x": 1.0, "y": 2.0}, {"solver": "L-BFGS-B"}, "not stationary|not smooth",
+     "kink|not stationary"),
     ("v = log(x) + y**2", {"x": -1.0, "y": 2.0}, {}, "not finite", "not finite"),
-    ("v = x + y", {"x": 0.0, "y": 0.0}, {"subject_to": ["x**2 + y**2 <= 1", "x + y >= 5"]}, "infeasible", "do not hold"),
+    ("v = x + y", {"x": 0.0, "y": 0.0}, {"subject_to": ["x**2 + y**2 <= 1", "x + y >= 5"], "solver": "SLSQP"},
+     "infeasible", "do not hold"),
 ]
 
 
@@ -83,10 +85,12 @@ def test_multipliers_are_what_the_optimum_changes_by():
 
 def test_tensors_and_scalars_have_the_same_minimum():
     draw = drawn("solvers", "tensors")
-    a, y = np.array([[draw.uniform(-1, 1) for _ in range(3)] for _ in range(8)]), np.array([draw.uniform(-0.5, 0.5) for _ in range(8)])
+    a = np.array([[draw.uniform(-1, 1) for _ in range(3)] for _ in range(8)])
+    y = np.array([draw.uniform(-0.5, 0.5) for _ in range(8)])
     f = adcli.compile("input A(M,N), x(N), y(M)\nr(i) +=! A(i,j)*x(j)\ne(i) = r(i) + 0.1*r(i)*r(i)*r(i) - y(i)\nv +=! e(i)*e(i)")
     rows = [" + ".join(f"({c!r})*x{j}" for j, c in enumerate(row)) for row in a.tolist()]
-    scalars = "\n".join(f"r{i} = {row}\ne{i} = r{i} + 0.1*r{i}*r{i}*r{i} - ({y[i]!r})" for i, row in enumerate(rows)).replace("np.float64", "")
+    scalars = "\n".join(f"r{i} = {row}\ne{i} = r{i} + 0.1*r{i}*r{i}*r{i} - ({z!r})"
+                        for i, (row, z) in enumerate(zip(rows, y.tolist(), strict=True)))
     g = adcli.compile(scalars + "\nv = " + " + ".join(f"e{i}**2" for i in range(8)) + "\noutput v")
     one, other = f.minimize(A=a, y=y, x=np.zeros(3), wrt="x"), g.minimize(x0=0.0, x1=0.0, x2=0.0)
     assert one.success and other.success, (one.message, other.message)
@@ -121,9 +125,11 @@ def test_ipopt():
 
 
 @pytest.mark.parametrize("conditions, options, message", half([
-    ("x", {}, "not a condition"), ("x = 1", {}, "'x == 1'"), ("x <= 1 >= y", {}, "more than one"), ("3 <= x*y <= 2", {}, "holds nowhere"),
-    ("q <= 1", {}, "no value 'q'"), ("x*y <= 1", {"solver": "BFGS"}, "takes no conditions"), ("x <= 1", {"solver": "BFGS"}, "no bounds"),
-    ("x <= nan", {}, "nan"), ((), {"of": "u,v"}, "one output"), ((), {"wrt": "q"}, "no input 'q'"), ((), {"solver": "Newton"}, "no solver"),
+    ("x", {}, "not a condition"), ("x = 1", {}, "'x == 1'"), ("x <= 1 >= y", {}, "more than one"),
+    ("3 <= x*y <= 2", {}, "holds nowhere"), ("q <= 1", {}, "no value 'q'"),
+    ("x*y <= 1", {"solver": "BFGS"}, "takes no conditions"),
+    ("x <= 1", {"solver": "BFGS"}, "no bounds"), ("x <= nan", {}, "nan"), ((), {"of": "u,v"}, "one output"),
+    ((), {"wrt": "q"}, "no input 'q'"), ((), {"solver": "Newton"}, "no solver"),
     ("x <= <= 1", {}, "not a condition"), (["x <= 1", "x >= 2"], {}, "leaves nothing")]))
 def test_what_is_wrong_is_said(conditions, options, message):
     with pytest.raises(AdError, match=message):
@@ -146,7 +152,8 @@ def test_json_is_a_point_that_the_next_command_reads(tmp_path):
     assert succeeds("eval", "-e", "v = (x - a)**2 + y**2", "--at", f"@{path}").out == "# x = 3.0, a = 3.0, y = 0.0\nv = 0.0\n"
     record = succeeds("minimize", "-e", "v = (x - 3)**2", "--at", "x=1", "--format", "json").records[0]
     assert (record["at"], record["verdict"], record["minimum"]) == ({"x": 3.0}, "minimum", True)
-    assert succeeds("minimize", "-e", "v = (x - 3)**2", "--at", "x=1", "--format", "csv").out.splitlines()[0].startswith("x,v,gradient")
+    table = succeeds("minimize", "-e", "v = (x - 3)**2", "--at", "x=1", "--format", "csv").out
+    assert table.startswith("x,v,gradient,violation,verdict,solver\n3.0,0.0,")
 
 
 def test_several_starts_give_the_best():

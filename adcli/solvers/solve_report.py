@@ -1,0 +1,143 @@
+"""What is said of a solution: the unknowns, what they change by with the other inputs, and what has been checked."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adcli.lang.derive.derivatives import partial_name
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import plural
+from adcli.output.layout import Layout, Row
+from adcli.output.numbers import Number, json_number, json_text
+from adcli.output.report import csv_text, heading, result_lines
+from adcli.solvers import because
+from adcli.solvers.minimize_report import point_text
+from adcli.solvers.solve import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
+
+MOST_NAMED = 4
+"""Unknowns of a direction that are named."""
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """A solution in words."""
+
+    solution: Solution
+
+    @property
+    def at(self) -> dict[str, Any]:
+        return self.solution.system.function.point(self.solution.x)
+
+    def sensitivities(self) -> dict[str, Any]:
+        """dx_da by name: numbers, and arrays where one of the two is a tensor."""
+        s, found = self.solution, self.solution.sensitivity
+        f, others = s.system.function, s.system.others
+        if found is None:
+            return {}
+        made, column = {}, 0
+        for name, shape, size in list(zip(others.names, others.shapes, others.sizes, strict=True))[len(f.names):]:
+            row = 0
+            for x, x_shape, x_size in zip(f.names, f.shapes, f.sizes, strict=True):
+                block = found[row:row + x_size, column:column + size].reshape((*x_shape, *shape))
+                made[partial_name(x, (name,))] = block if block.ndim else float(block)
+                row += x_size
+            column += size
+        return made
+
+    def sentence(self) -> str:
+        s = self.solution
+        residual = f"residual {s.norm:.2g}"
+        match s.verdict:
+            case "solution":
+                extra = f", {self.counts()}" if len(s.residual) > len(s.x) else ""
+                return f"solution{extra}: {residual}, condition number {s.condition:.3g}"
+            case "least squares":
+                return f"no solution, least squares: {self.counts()}, {residual}, condition number {s.condition:.3g}"
+            case "singular":
+                return f"{residual}, but the Jacobian is singular{self.along()}: no sensitivities"
+            case "not finite":
+                return "no solution: an equation or a derivative is not finite here"
+        return f"no solution: {residual}" + (f", and the Jacobian is singular{self.along()}" if s.lost is not None else "")
+
+    def counts(self) -> str:
+        s = self.solution
+        return f"{plural(len(s.residual), 'equation')} for {plural(len(s.x), 'unknown')}"
+
+    def along(self) -> str:
+        """The direction in which the residuals do not change, by its largest components."""
+        lost = self.solution.lost
+        if lost is None:
+            return " to rounding"
+        names = self.solution.system.function.components
+        chosen = [i for i in np.argsort(-np.abs(lost), kind="stable") if abs(lost[i]) > 1e-6]
+        text = ", ".join(f"{names[i]} {lost[i]:+.3g}" for i in sorted(chosen[:MOST_NAMED]))
+        return f" along {text}" + (", …" if len(chosen) > MOST_NAMED else "")
+
+    def effort(self) -> str:
+        return f"{self.solution.solver}: {plural(self.solution.evaluations, 'evaluation')}"
+
+    def reasons(self) -> Iterator[str]:
+        """Where there is no solution, what `why` says there."""
+        s, f = self.solution, self.solution.system.function
+        if s.found or has_tensors(f.program):
+            return
+        bad = s.x if s.verdict == NOT_FINITE else s.bad
+        if bad is not None:
+            said = because.not_finite(f.program, f.names, f.point(bad))
+            if said:
+                yield f"note: at {point_text(f.components, bad)}" + (" on the way" if s.verdict != NOT_FINITE else "")
+                yield from said
+        flat = [x for x, column in zip(f.names, s.jacobian.T, strict=True) if not np.any(column)]
+        if flat and s.verdict in (SINGULAR_SOLUTION, NOT_CONVERGED):
+            yield from because.no_influence(f.program, f.names, self.at, flat)
+
+
+# ---------------------------------------------------------------- forms
+
+def as_text(told: Iterable[SolveReport], number: Number, headed: bool) -> Iterator[str]:
+    """The unknowns and the sensitivities of each point; a comment in front says which where there are several."""
+    for i, one in enumerate(told):
+        moved = one.solution.system.function.unpack(one.solution.x)
+        results = {**moved, **one.sensitivities()}
+        known = {k: v for k, v in one.at.items() if k not in moved}
+        layout = Layout(None, (), "", {}, tuple(results), ())
+        row = Row(known, list(results.values()), 0)
+        head = [""] * (headed and i > 0) + [heading(i, row, number)] * headed
+        yield "\n".join([*head, *result_lines(layout, row, number, False), f"# {one.sentence()}", f"# {one.effort()}"]) + "\n"
+
+
+def as_json(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
+    """One object a point, with all inputs, as --at @FILE reads it."""
+    from adcli.output.tensors import json_tensor
+
+    def shown(x: Any) -> object:
+        return json_tensor(np.asarray(x), number) if np.ndim(x) else json_number(float(x), number)
+
+    for one in told:
+        s = one.solution
+        yield json_text({"at": {k: shown(v) for k, v in one.at.items()}, "residual": [shown(x) for x in s.residual],
+                         "sensitivity": {k: shown(v) for k, v in one.sensitivities().items()}, "verdict": s.verdict,
+                         "sentence": one.sentence(), "condition": shown(s.condition), "solver": s.solver,
+                         "evaluations": s.evaluations}) + "\n"
+
+
+def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
+    """A header and a row a point: the known inputs, the unknowns, the sensitivities, the residual and the verdict."""
+    for i, one in enumerate(told):
+        f, others = one.solution.system.function, one.solution.system.others
+        n, found = f.n, one.solution.sensitivity
+        known = np.asarray(others.pack(one.at))[n:]
+        if i == 0:
+            rate_names = partials(f.components, others.components[n:])
+            yield csv_text([*others.components[n:], *f.components, *rate_names, "residual", "verdict"])
+        rates = np.full(n * len(known), np.nan) if found is None else found.ravel()
+        yield csv_text([*(number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm)), one.solution.verdict])
+
+
+def partials(unknowns: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [partial_name(x, (p,)) for x in unknowns for p in others]
+
+

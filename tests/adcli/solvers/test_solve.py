@@ -1,0 +1,113 @@
+"""adcli solve and f.solve: published zeros, sensitivities against systems solved anew, and what is said where there is none."""
+import json
+
+import numpy as np
+import pytest
+from command import adcli as run
+from command import succeeds
+from places import DATA
+from session_seed import drawn, half
+
+import adcli
+from adcli import AdError
+
+CASES = [c for c in json.loads((DATA / "mgh.json").read_text(encoding="utf-8"))["cases"]
+         if len(c["outputs"]) >= len(c["inputs"]) > 1 and "xmin_approx" in c["published"] and c["n_ops"] < 150]
+SYSTEMS = [   # program, unknowns, start, other inputs
+    ("f = x**2 + y**2 - a\ng = x*y - b", {"x": 2.0, "y": 0.3}, {"a": 4.0, "b": 1.0}),
+    ("f = x - e*sin(x) - m", {"x": 1.0}, {"e": 0.4, "m": 1.2}),
+    ("f = a*x - 1\ng = x - 2\nh = x**2 - 3*a", {"x": 1.0}, {"a": 0.9}),   # more equations than unknowns: least squares
+    ("f = exp(x) - y*a\ng = y**3 + x - b\nh = z*x - y*a*b", {"x": 0.5, "y": 1.0, "z": 1.0}, {"a": 1.5, "b": 2.0}),
+    ("f = 1e6*(x - a*1e-3)\ng = y*x - 1e-9*a", {"x": 1e-3, "y": 1e-6}, {"a": 2.0}),   # scales far apart
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c["id"])
+def test_published_zeros_and_least_squares(case):
+    names = sorted(case["inputs"], key=lambda x: int(x[1:]))
+    published = case["published"]
+    found = adcli.compile(case["program"]).solve(dict(zip(names, map(float, published["x0"]), strict=True)))
+    lowest = float(published["fmin"])
+    reached = float(found.fun @ found.fun) <= lowest + max(1e-12, lowest * 1e-5)
+    assert reached or (found.verdict == "least squares" and found.success), found.message
+    assert (found.verdict == "solution") <= (lowest == 0)
+
+
+@pytest.mark.parametrize("program, start, known", SYSTEMS)
+def test_sensitivities_are_those_of_systems_solved_anew(program, start, known):
+    f, draw = adcli.compile(program), drawn("solve", program)
+    known = {name: value * draw.uniform(0.95, 1.05) for name, value in known.items()}
+    found = f.solve({**start, **known}, wrt=list(start))
+    assert found.success, found.message
+    for p, value in known.items():
+        h = 1e-4 * value
+        near = [f.solve({**found.at, p: value + k * h}, wrt=list(start)).at for k in (-2, -1, 1, 2)]
+        for x in start:
+            slope = (near[0][x] - 8 * near[1][x] + 8 * near[2][x] - near[3][x]) / (12 * h)
+            assert found.sensitivity[f"d{x}_d{p}"] == pytest.approx(slope, rel=1e-6, abs=1e-12)
+
+
+def test_tensors_are_unknowns_and_known():
+    f = adcli.compile("input A(N,N), x(N), b(N), k\ny(i) +=! A(i,j)*x(j)\nr(i) = y(i) + k*x(i)*x(i)*x(i) - b(i)")
+    draw = drawn("solve", "tensors")
+    a = np.array([[4.0 * (i == j) + draw.uniform(-1, 1) for j in range(3)] for i in range(3)])
+    b = np.array([draw.uniform(-1, 1) for _ in range(3)])
+    found = f.solve(A=a, x=np.zeros(3), b=b, k=0.5, wrt="x")
+    assert found.success, found.message
+    x = found.at["x"]
+    assert a @ x + 0.5 * x**3 == pytest.approx(b, abs=1e-14)
+    inverse = np.linalg.inv(a + np.diag(1.5 * x**2))
+    assert found.sensitivity["dx_db"] == pytest.approx(inverse, rel=1e-10)
+    assert found.sensitivity["dx_dk"] == pytest.approx(-inverse @ x**3, rel=1e-10)
+    assert found.sensitivity["dx_dA"] == pytest.approx(-np.einsum("ik,l->ikl", inverse, x), rel=1e-10)
+
+
+@pytest.mark.parametrize("program, at, verdict, said", half([
+    ("x**2 + a", "x=1,a=1", "no solution", "x = 0.0 is a factor of the derivative of x**2"),
+    ("x**2", "x=1", "singular", "residual 0, but the Jacobian is singular"),
+    ("log(x) + a", "x=-1,a=1", "not finite", "outside its domain"),
+    ("(x - 1)**3", "x=3", "singular", "the Jacobian is singular")]))
+def test_where_there_is_no_regular_solution(program, at, verdict, said):
+    import re
+    ended = run("solve", "-e", program, "--at", at, "--wrt", "x", "--format", "json")
+    assert ended.code == 1
+    record = ended.records[0]
+    assert re.fullmatch(verdict, record["verdict"])
+    assert said in record["sentence"] + ended.err
+    assert record["sensitivity"] == {}
+
+
+def test_unknowns_that_only_go_together():
+    found = adcli.compile("f = x + y - 1\ng = 2*x + 2*y - 2").solve(x=1.0, y=2.0)
+    assert not found.success
+    assert "singular along x +1, y -1" in found.message or "singular along x -1, y +1" in found.message
+
+
+@pytest.mark.parametrize("options, message", [
+    ({}, "1 equation for 2 unknowns"), ({"wrt": "q"}, "no input 'q'"), ({"wrt": []}, "no unknowns"),
+    ({"of": "q"}, "no output 'q'")])
+def test_what_is_wrong_is_said(options, message):
+    with pytest.raises(AdError, match=message):
+        adcli.compile("f = x*y - 1").solve(x=1.0, y=1.0, **options)
+
+
+# ---------------------------------------------------------------- the command
+
+def test_the_command_prints_the_unknowns_and_their_sensitivities():
+    ended = succeeds("solve", "-e", "x**2 - a", "--wrt", "x", "--at", "x=1,a=4")
+    assert ended.out.startswith("x = 2.0\ndx_da = 0.25\n# solution: residual 0, condition number 1\n# hybr: ")
+
+
+def test_a_range_of_parameters_is_a_table():
+    ended = succeeds("solve", "-e", "x**2 - a", "--wrt", "x", "--at", "x=1,a=1:4:4", "--format", "csv")
+    header, *rows = ended.out.splitlines()
+    assert header == "a,x,dx_da,residual,verdict"
+    assert [float(row.split(",")[1]) ** 2 for row in rows] == pytest.approx([1, 2, 3, 4])
+    headed = succeeds("solve", "-e", "x**2 - a", "--wrt", "x", "--at", "x=1,a=1:4:2").out
+    assert headed.startswith("# a = 1.0\nx = 1.0\n") and "\n\n# a = 4.0\nx = 2.0\n" in headed
+
+
+def test_json_is_a_point_that_the_next_command_reads(tmp_path):
+    path = tmp_path / "x.json"
+    succeeds("solve", "-e", "x**2 - a", "--wrt", "x", "--at", "x=1,a=4", "-o", path)
+    assert "f = 0.0" in succeeds("eval", "-e", "x**2 - a", "--at", f"@{path}").out
