@@ -184,10 +184,10 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
     return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
 
 
-def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[float]) -> Any:
+def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Vector) -> Any:
     """A Jacobian or Hessian: dense, or sparse where entries were left out."""
     form, places = matrix_among(columns(program), inputs, kind)
-    values, n = [found[k] for k in places], len(form.rows)
+    values, n = found[places].tolist(), len(form.rows)
     if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
         return scipy_coo(form, values).tocsr()
     full = np.zeros((n, len(form.columns)))
