@@ -226,13 +226,19 @@ def steady(at: Callable[[Vector], PointDerivatives], found: Assessment) -> bool:
     x³ is positive too."""
     if found.step is None or not np.any(found.step) or found.eigenvalues is None or not len(found.eigenvalues):
         return True
-    here, there = (at(x).hess for x in (found.x, found.x + found.step))
+    here, there = (at(x).hess for x in (found.x, found.x + beyond_rounding(found.x, found.step)))
     if here is None or there is None:
         return True
     one, other = here(found.multipliers), there(found.multipliers)
     scale = 1 / np.sqrt(np.where((d := np.abs(np.diag(one))) > 0, d, 1.0))
     change = (other - one) * scale[:, None] * scale
     return bool(np.isfinite(change).all() and np.linalg.norm(change, 2) <= STEADY * found.eigenvalues[0])
+
+
+def beyond_rounding(x: Vector, step: Vector) -> Vector:
+    """A step that leads to another point: no component less than a few units of the last digit."""
+    least = 4 * np.spacing(np.abs(x))
+    return np.where(np.abs(step) >= least, step, np.copysign(least, step))
 
 
 def newton(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds, size: Vector, width: float) -> Assessment:

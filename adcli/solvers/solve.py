@@ -20,6 +20,7 @@ from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
 from adcli.solvers.functions import Vector, VectorFunction, vector_function
+from adcli.solvers.optimality import beyond_rounding
 from adcli.task.derive import chosen
 
 ZERO = 1e-8
@@ -203,7 +204,8 @@ def polished(system: System, x: Vector, method: str, count: int) -> Solution:
         best = new
     if best.verdict not in (SOLUTION, LEAST_SQUARES) or not np.any(best.step):
         return best
-    change = np.linalg.lstsq(best.jacobian, dense(system.function.jac(best.x + best.step)) - best.jacobian, rcond=None)[0]
+    there = best.x + beyond_rounding(best.x, best.step)
+    change = np.linalg.lstsq(best.jacobian, dense(system.function.jac(there)) - best.jacobian, rcond=None)[0]
     return best if np.linalg.norm(change, 2) <= STEADY else replace(best, verdict=SINGULAR_SOLUTION)
 
 
