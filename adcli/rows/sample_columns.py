@@ -28,7 +28,7 @@ class SampleTable(NamedTuple):
             for bad in faults.values():
                 raise bad
         except BadTable as fault:
-            raise AdError(str(fault)) from None
+            raise AdError(fault.message, help=fault.help) from None
         return found
 
     def read(self, inputs: Sequence[Param]) -> tuple[list[Sequence[float]], dict[int, BadTable]]:
@@ -62,7 +62,7 @@ def opened(path: str, options: ResultOptions) -> SampleTable:
     except OSError as error:
         raise AdError(f"{path}: {error.strerror or error}") from None
     except BadTable as fault:
-        raise AdError(str(fault)) from None
+        raise AdError(fault.message, help=fault.help) from None
 
 
 def whole_table(source: Input, options: ResultOptions) -> SampleTable:

@@ -62,7 +62,7 @@ def locations(mentions: Iterable[str], note: Callable[[str], None] = lambda _: N
 def located(mention: str, note: Callable[[str], None]) -> list[Location]:
     """The tables of one mention, in natural order: part-2 before part-10."""
     if mention == "-":
-        return [Location("-")]
+        return [Location("-", held=Input("-"))]   # at once, so that nothing else of the command line reads it
     if os.path.isdir(mention):
         return ordered(among(beneath(mention), mention, note))
     if os.path.lexists(mention) or not glob.has_magic(mention):

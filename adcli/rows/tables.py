@@ -49,6 +49,7 @@ class BadTable(Exception):
 
     def __init__(self, message: str, help: str | None = None) -> None:
         super().__init__(message if help is None else f"{message}\nhelp: {help}")
+        self.message, self.help = message, help
 
 
 class Input:

@@ -80,8 +80,8 @@ def test_a_mention_without_tables_is_a_fault_with_a_near_name(folder, mention, s
 
 def test_a_file_is_read_once_for_each_mention(folder):
     notes = []
-    paths = [x.path for x in locations(["d/*.csv", "d/a-2.csv", "-", "-"], notes.append)]
-    assert paths == ["d/a-2.csv", "d/a-10.csv", "d/a-2.csv", "-", "-"]
+    paths = [x.path for x in locations(["d/*.csv", "d/a-2.csv"], notes.append)]
+    assert paths == ["d/a-2.csv", "d/a-10.csv", "d/a-2.csv"]
     assert notes == ["note: d/a-2.csv is read again for --data d/a-2.csv"]
 
 
