@@ -314,7 +314,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
     said = {
         "at": "x=2,y=5; x=0:1:11 for a range; A=[[1,2],[3,4]] or A=@matrix.npy for a tensor; @points.json; @inputs.npz;"
               " repeatable.",
-        "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', or - for standard input;"
+        "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
                 " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
         "jobs": "Threads for rows (default: all).",
         **(helps or {}),

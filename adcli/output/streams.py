@@ -60,6 +60,10 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
     is shown what it would obey."""
     if path == "":
         raise AdError("-o needs a file name", help="write -o FILE")
+    if path and to_url(path):
+        with sent(path) as stream:
+            yield stream
+        return
     number = descriptor(path)
     if path is None or number == STDOUT:
         yield shown(sys.stdout.buffer)
@@ -73,6 +77,26 @@ def destination(path: str | None) -> Iterator[BinaryIO]:
     else:
         with replaced(path) as stream:
             yield stream
+
+
+def to_url(path: str) -> bool:
+    """Whether results go over the network."""
+    if "://" not in path:
+        return False
+    from adcli.output.remote import is_url
+    return is_url(path)
+
+
+@contextlib.contextmanager
+def sent(url: str) -> Iterator[BinaryIO]:
+    """A stream to write a file to that is sent to a URL when all of it is there."""
+    from adcli.output import remote
+    remote.require_whole(url)
+    with temporary_folder(url) as (folder, shown):
+        local = os.path.join(folder, "results")
+        with created(local, shown) as stream:
+            yield stream
+        remote.put(local, url)
 
 
 def regular(path: str) -> bool:

@@ -47,7 +47,7 @@ class Reading:
         tables, renamed = parquet_tables(f"{self.source.name}: Parquet"), self.table.dialect.renamed
         lists = tables.parquet_lists(self.source.path)
         self.table.lists.update({renamed.get(name, name): depth for name, depth in lists.items()})
-        return iter(tables.parquet(self.source.path, self.table.separator.decode(), self.source.told))
+        return iter(tables.parquet(self.source.path, self.table.separator.decode(), told=self.source.told))
 
     def types(self) -> Mapping[str, Any]:
         """The types of the columns, as far as the table has any."""

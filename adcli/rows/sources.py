@@ -11,8 +11,10 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from adcli.lang.ir.errors import AdError, alike
+from adcli.output import remote
 from adcli.rows.tables import PACKED, SUFFIXES, Input, kind_by_name, named
 
 HIDDEN = (".", "_")
@@ -63,29 +65,37 @@ def located(mention: str, note: Callable[[str], None]) -> list[Location]:
     """The tables of one mention, in natural order: part-2 before part-10."""
     if mention == "-":
         return [Location("-", held=Input("-"))]   # at once, so that nothing else of the command line reads it
+    if remote.is_url(mention):
+        return elsewhere(mention, note)
     if os.path.isdir(mention):
-        return ordered(among(beneath(mention), mention, note))
+        return among(beneath([mention]), mention, note)
     if os.path.lexists(mention) or not glob.has_magic(mention):
         return [local(mention)]
     files, folders = matching(mention)
     found = [local(path) for path in files]
     if folders and not found:
-        found = among((path for folder in folders for path in beneath(folder)), mention, note)
+        return among(beneath(folders), mention, note)
     if not found:
         raise AdError(f"no file matches '{named(mention)}'", help=nearby(mention))
     return ordered(found)
 
 
 def matching(pattern: str) -> tuple[list[str], list[str]]:
-    """The files and the folders that match a pattern. What is hidden matches where the pattern says so."""
-    found = glob.glob(pattern, recursive=True)
-    if not re.search("(^|/)_", pattern):
-        found = [path for path in found if not re.search("(^|/)_", path)]
+    """The files and the folders that match a pattern."""
     files: list[str] = []
     folders: list[str] = []
-    for path in found:
-        (folders if os.path.isdir(path) else files).append(path)
+    for path in glob.glob(pattern, recursive=True):
+        if not hidden(path, pattern):
+            (folders if os.path.isdir(path) else files).append(path)
     return files, folders
+
+
+def hidden(path: str, mention: str) -> bool:
+    """Whether a part of a path is hidden, below what its mention spells out, and the mention is not about hidden names."""
+    magic = remote.PATTERN.search(mention)
+    fixed = mention[:magic.start()].rpartition("/")[0] if magic else mention.rstrip("/")
+    asked = tuple({part[0] for part in mention[len(fixed):].split("/") if part.startswith(HIDDEN)})
+    return any(part.startswith(HIDDEN) and not part.startswith(asked) for part in path[len(fixed):].split("/"))
 
 
 def local(path: str) -> Location:
@@ -99,9 +109,20 @@ def local(path: str) -> Location:
     return Location(path, status.st_size, f"{status.st_mtime_ns:x}")
 
 
+def elsewhere(url: str, note: Callable[[str], None]) -> list[Location]:
+    """The tables of a URL, which may be a folder or a pattern, too."""
+    files, kind = remote.listed(url)
+    found = [Location(*file) for file in files if kind == "file" or not hidden(file.url, url)]
+    if kind == "folder":
+        return among(found, url, note)
+    if not found:
+        raise AdError(f"no file matches '{named(url)}'")
+    return ordered(found)
+
+
 def ordered(found: Iterable[Location]) -> list[Location]:
     """Each file once, in natural order."""
-    once = {os.path.normpath(location.path): location for location in found}
+    once = {x.path if remote.is_url(x.path) else os.path.normpath(x.path): x for x in found}
     return sorted(once.values(), key=lambda location: natural(location.path))
 
 
@@ -112,33 +133,35 @@ def natural(path: str) -> tuple[list[list[str | int]], str]:
 
 # ---------------------------------------------------------------- folders
 
-def among(paths: Iterable[str], mention: str, note: Callable[[str], None]) -> list[Location]:
+def among(files: Iterable[Location], mention: str, note: Callable[[str], None]) -> list[Location]:
     """The tables among the files of folders, by suffix; what else there is, is noted. AdError where there is none."""
     found: list[Location] = []
     others: list[str] = []
-    for path in paths:
-        location = local(path) if kind_by_name(path) else Location(path)
-        if location.size is None:
-            others.append(path)
+    for file in files:
+        if file.kind is not None and file.size is not None:
+            found.append(file)
         else:
-            found.append(location)
+            others.append(file.path)
     if not found:
         there = f"these are no tables: {several(sorted(others, key=natural))}; " if others else ""
         raise AdError(f"{named(mention)}: no table in this folder",
                       help=f"{there}tables end in {', '.join(SUFFIXES)}, also with {' or '.join(PACKED)}")
     if others:
         note(f"note: files that are not tables are left out: {several(sorted(others, key=natural))}")
-    return found
+    return ordered(found)
 
 
-def beneath(folder: str) -> Iterator[str]:
-    """The files in a folder and the folders in it that are not hidden. OSError where one cannot be looked into."""
+def beneath(tops: Iterable[str]) -> Iterator[Location]:
+    """The files in folders and the folders in these that are not hidden. OSError where one cannot be looked into."""
     def refuse(error: OSError) -> None:
         raise error
-    for path, folders, files in os.walk(folder, onerror=refuse):
+    for path, folders, files in chain.from_iterable(os.walk(top, onerror=refuse) for top in tops):
         linked = [name for name in folders if os.path.islink(os.path.join(path, name))]   # a circle, perhaps
         folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
-        yield from (os.path.join(path, name) for name in files + linked if not name.startswith(HIDDEN))
+        for name in files + linked:
+            if not name.startswith(HIDDEN):
+                file = os.path.join(path, name)
+                yield local(file) if kind_by_name(name) else Location(file)
 
 
 def several(names: list[str]) -> str:

@@ -8,6 +8,7 @@ expression that later splits them. Lines end with LF or CRLF.
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import os
 import re
@@ -17,10 +18,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import chain
-from typing import BinaryIO
+from typing import Any
 
 from adcli.input.standard import standard_input
 from adcli.lang.ir.errors import AdError, one_line
+from adcli.output import remote
 from adcli.output.standard import NamedFile
 
 PIECE = 2 << 20
@@ -59,7 +61,7 @@ class Input:
     def __init__(self, path: str, reader: str = "--data") -> None:
         self.name = named(path)
         self.path, self.taken = path, 0
-        self.file: BinaryIO = unbuffered_input(reader) if path == "-" else NamedFile(path, "r", path)
+        self.file = unbuffered_input(reader) if path == "-" else opened(path)
         self.size = os.stat(path).st_size if path != "-" and os.path.isfile(path) else None
         self.head = self._first()
 
@@ -105,7 +107,7 @@ class Input:
         return True
 
 
-def unbuffered_input(reader: str) -> BinaryIO:
+def unbuffered_input(reader: str) -> Any:
     """Standard input without a buffer, so that rows are there as soon as they have been sent."""
     found = standard_input(reader)
     return getattr(found, "raw", found)
@@ -159,12 +161,17 @@ def unzstd(pieces: Pieces, name: str) -> Pieces:
 
 def named(path: str) -> str:
     """What messages call a table."""
-    return "<stdin>" if path == "-" else one_line(path)
+    return "<stdin>" if path == "-" else remote.shown(path) if remote.is_url(path) else one_line(path)
+
+
+def opened(path: str, anywhere: bool = False) -> io.RawIOBase:
+    """A file of this machine, or a URL, to be read from its start to its end or `anywhere`."""
+    return remote.RemoteFile(path, anywhere) if remote.is_url(path) else NamedFile(path, "r", path)
 
 
 def kind_by_name(path: str) -> str | None:
     """csv, tsv, ndjson, json or parquet by the suffix, before which that of packing stands."""
-    stem, suffix = os.path.splitext(path.lower())
+    stem, suffix = os.path.splitext((remote.shown(path) if remote.is_url(path) else path).lower())
     return SUFFIXES.get(os.path.splitext(stem)[1] if suffix in PACKED else suffix)
 
 

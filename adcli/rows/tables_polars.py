@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from adcli.output.texts_polars import faults_kept, filled, number_texts, separat
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
 from adcli.rows.dialect import Dialect
 from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
+from adcli.rows.parquet_files import parquet_file
 from adcli.rows.rows import Table, is_text
-from adcli.rows.tables import Pieces
+from adcli.rows.tables import Pieces, named
 
 __all__ = ["as_csv", "frames", "grouped", "number_texts", "parquet", "parquet_types", "read", "taken", "write",
            "write_parquet"]
@@ -31,8 +32,6 @@ NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
-PARQUET_BYTES = 1 << 24
-"""Bytes of text that are made of a Parquet file at a time, about, where it has lists."""
 EXACT = (pl.Float64, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 """Types whose numbers their text says exactly, or to the same double."""
 
@@ -215,40 +214,40 @@ def json_float(x: float) -> str:
 
 # ---------------------------------------------------------------- Parquet
 
-def parquet(path: str, separator: str, told: Callable[[float], object] = lambda share: None) -> Pieces:
-    """A Parquet file as the text of a CSV table, in which lists of numbers are JSON arrays; how much of it has been read is
-    `told`, as a share."""
+def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
+            told: Callable[[float], object] = lambda share: None) -> Pieces:
+    """A Parquet file, or `count` of its rows from `start` on, as the text of a CSV table, in which lists of numbers are JSON
+    arrays; how much of that has been read is `told`, as a share."""
     try:
-        frame, schema = pl.scan_parquet(path), parquet_types(path)
-        for name, kind in schema.items():
+        file, done = parquet_file(path), 0
+        for name, kind in file.schema.items():
             if (kind.is_nested() and not dimensions(kind)) or kind in (pl.Binary, pl.Object, pl.Duration):
-                raise AdError(f"{path}: column '{name}' is of type {kind}, which no field of a row holds",
+                raise AdError(f"{named(path)}: column '{name}' is of type {kind}, which no field of a row holds",
                               help="keep the columns of numbers, of lists of numbers and of text, as with polars: frame.drop(…)")
-        rows = frame.select(pl.len()).collect().item()
-        yield pl.DataFrame(schema=dict.fromkeys(schema, pl.String)).write_csv(separator=separator).encode()
-        lists = [list_text(pl.col(name), kind) for name, kind in schema.items() if dimensions(kind)]
-        start, step = 0, 1 if lists else PARQUET_ROWS
-        while start < rows:
-            text = frame.slice(start, step).with_columns(lists).collect().write_csv(include_header=False, separator=separator)
-            yield text.encode()
-            start, step = start + step, min(PARQUET_ROWS, 4 * step, max(1, step * PARQUET_BYTES // len(text)))
-            told(min(1.0, start / rows))
+        rows = file.rows - start if count is None else count
+        yield pl.DataFrame(schema=dict.fromkeys(file.schema, pl.String)).write_csv(separator=separator).encode()
+        lists = [list_text(pl.col(name), kind) for name, kind in file.schema.items() if dimensions(kind)]
+        for frame in file.frames(start, start + rows, PARQUET_ROWS):
+            yield frame.with_columns(lists).write_csv(include_header=False, separator=separator).encode()
+            done += len(frame)
+            told(done / rows)
     except pl.exceptions.PolarsError as error:
-        raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+        raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
 
 def frames(path: str, places: Sequence[int], told: Callable[[float], object]) -> Iterator[pl.DataFrame]:
     """The columns of a Parquet file that stand at these places, in pieces; they are called by their places, from 1 on. How much
     has been read is `told`, as a share."""
     try:
-        names = list(pl.scan_parquet(path).collect_schema())
-        frame = pl.scan_parquet(path).select(pl.col(names[i]).alias(f"column_{i + 1}") for i in places)
-        rows = frame.select(pl.len()).collect().item()
-        for start in range(0, rows, FRAME_ROWS):
-            yield from frame.slice(start, FRAME_ROWS).collect().iter_slices(PARQUET_ROWS)
-            told(min(1.0, (start + FRAME_ROWS) / rows))
+        file, done = parquet_file(path), 0
+        names = [list(file.schema)[i] for i in places]
+        for frame in file.frames(0, file.rows, FRAME_ROWS, names):
+            done += len(frame)
+            frame.columns = [f"column_{i + 1}" for i in places]
+            yield from frame.iter_slices(PARQUET_ROWS)
+            told(done / file.rows)
     except pl.exceptions.PolarsError as error:
-        raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+        raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
 
 def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
@@ -281,9 +280,9 @@ def as_csv(table: Table, frame: pl.DataFrame) -> bytes:
 def parquet_types(path: str) -> dict[str, pl.DataType]:
     """The types of the columns of a Parquet file."""
     try:
-        return dict(pl.scan_parquet(path).collect_schema())
+        return dict(parquet_file(path).schema)
     except pl.exceptions.PolarsError as error:
-        raise AdError(f"{path}: {str(error).splitlines()[0]}") from None
+        raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
 
 def parquet_lists(path: str) -> dict[str, int]:
