@@ -141,4 +141,4 @@ def write_binary(out: BinaryIO, form: str, layout: Layout, found: Mapping[str, A
         require_one(layout, "an .npy file")
         write_npy(out, given[layout.names[0]])
     else:
-        write_npz(out, given)
+        write_npz(out, given.items())

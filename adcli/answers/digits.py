@@ -38,9 +38,9 @@ def with_digits(task: Task, options: ResultOptions, watch: Watch) -> int:
     number, layout = number_format(options.fmt, options.hexadecimal), task.layout(options.status)
     rows = judged(drop_zero_seeds(task.program), found)
     form = {"csv": csv_lines, "json": json_lines}.get(options.form)
-    with packed_destination(options.output) as out:
-        write_points(out, form(layout, rows, number) if form else
-                     paragraphs(layout, rows, number, need_headings(task.free, options.at)))
+    headed = need_headings(task.free, options.at)
+    with packed_destination(options.output, options.document and headed) as out:
+        write_points(out, form(layout, rows, number) if form else paragraphs(layout, rows, number, headed))
     return watch.conclude(options.strict)
 
 

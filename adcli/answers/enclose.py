@@ -42,7 +42,7 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     available()
     specs, layout, number = joined(task.free, options.at), task.layout(False), number_format(None, options.hexadecimal)
     rows = enclosed(task, given_boxes(task, specs, watch), watch)
-    with packed_destination(options.output) as out:
+    with packed_destination(options.output, options.document and several(specs)) as out:
         match options.form:
             case "json":
                 lines = json_lines(layout, rows, number)

@@ -34,7 +34,7 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
         in_bulk(task, at, options, watch)
         return watch.conclude(options.strict)
     rows = rows_at(task, at, options, watch)
-    with packed_destination(options.output) as out:
+    with packed_destination(options.output, options.document and need_headings(task.free, options.at)) as out:
         if options.form in ARRAYS:
             from adcli.output.tensors import write_arrays
             write_arrays(out, options.form, task.layout(False), rows, at.points)
@@ -46,14 +46,14 @@ def at_points(task: Task, options: ResultOptions, watch: Watch) -> int:
 def in_bulk(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> None:
     """Many points, or files that have all of them."""
     from adcli.answers import bulk
-    with packed_destination(options.output) as out:
+    one = not need_headings(task.free, options.at)
+    with packed_destination(options.output, options.document and not one) as out:
         if options.form in BINARY:
             found, words = bulk.arrays(task, at, options, watch)
-            one = not need_headings(task.free, options.at)
             bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
             return
         number = number_format(options.fmt, options.hexadecimal)
-        for piece in bulk.text(task, at, options, watch, number, need_headings(task.free, options.at)):
+        for piece in bulk.text(task, at, options, watch, number, not one):
             write_rows(out, piece)
 
 

@@ -31,7 +31,7 @@ from adcli.command.usage import (
 )
 from adcli.input.standard import opened, standard_input
 from adcli.lang.ir.errors import AdError
-from adcli.output.suffixes import form_of
+from adcli.output.suffixes import form_of, split
 from adcli.output.version import __version__
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ class Options:
             if t.parameter == "triple" and t.words[-1] in TARGETS:
                 raise AdError(f"--target names a machine, and '{t.words[-1]}' is none", help=f"write --emit {t.words[-1]}")
         self.refuse(EMIT_OPTIONS, "needs --emit TARGET")
+
+    @property
+    def document(self) -> bool:
+        """Whether several results are one JSON text, as a name that ends in .json asks for; --format json writes lines."""
+        return self.form == "json" and not self.given("form") and split(self.output)[0] == ".json"
 
     @property
     def inputs(self) -> list[str] | None:

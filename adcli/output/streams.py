@@ -26,31 +26,59 @@ LINKS = 40
 
 
 @contextlib.contextmanager
-def packed_destination(path: str | None) -> Iterator[BinaryIO]:
-    """The same, packed where the name of the file says so: results.csv.gz."""
+def packed_destination(path: str | None, document: bool = False) -> Iterator[BinaryIO]:
+    """The same, packed where the name of the file says so: results.csv.gz. Lines of JSON become one `document`, an array."""
     packer = suffixes.packer(suffixes.split(path)[1])
-    with destination(path) as out:
-        if packer is None:
-            yield out
-            return
-        with packer(out) as within, Unnumbered(within) as stream:
-            yield stream
+    with destination(path) as out, contextlib.ExitStack() as layers:
+        if packer is not None:
+            out = layers.enter_context(Unnumbered(layers.enter_context(packer(out))))
+        if document:
+            out = layers.enter_context(JsonArray(out))
+        yield out
 
 
-def require_parquet(path: str | None) -> None:
-    """AdError where Parquet cannot be written: without polars, or to a terminal."""
+def require_parquet(path: str | None, what: str = "Parquet") -> None:
+    """AdError where Parquet cannot be written, or `what` is made by way of it: without polars, or to a terminal."""
     if find_spec("polars") is None:
         from adcli.lang.ir.extras import missing
-        raise missing("Parquet", "polars")
+        raise missing(what, "polars")
     if descriptor(path) == STDOUT and sys.stdout.isatty():
         raise AdError("refusing to write Parquet to a terminal; use -o FILE.parquet")
 
 
 class Unnumbered(io.BufferedWriter):
-    """A stream without a file number, by which what is written would go around the packer."""
+    """A stream without a file number, by which what is written would go around the packer, which cannot go back either."""
 
     def fileno(self) -> int:
         raise io.UnsupportedOperation
+
+    def seek(self, *_: int) -> int:
+        raise io.UnsupportedOperation
+
+
+class JsonArray(io.BufferedIOBase, BinaryIO):
+    """Lines of JSON as the items of an array, each on its line."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out, self.before = out, b"[\n"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        text = bytes(data)
+        if text:
+            lines = text.removesuffix(b"\n")
+            self.out.write(self.before + lines.replace(b"\n", b",\n"))
+            self.before = b"" if lines == text else b",\n"
+        return len(data)
+
+    def flush(self) -> None:
+        self.out.flush()
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.out.write(b"[]\n" if self.before == b"[\n" else b"\n]\n")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
@@ -158,7 +158,7 @@ def write_arrays(out: BinaryIO, kind: str, layout: Layout, found: Iterable[Row],
     if kind == "npy":
         write_npy(out, next(iter(arrays.values())))
     else:
-        write_npz(out, arrays)
+        write_npz(out, arrays.items())
 
 
 def together(name: str, values: Sequence[Any]) -> Array:
@@ -178,9 +178,9 @@ def write_npy(file: Any, array: Array) -> None:
     np.lib.format.write_array(SimpleNamespace(write=file.write), np.asarray(array, order="C"), allow_pickle=False)
 
 
-def write_npz(file: Any, arrays: Mapping[str, Array]) -> None:
-    """An archive that NumPy's load reads; the same arrays give the same bytes."""
+def write_npz(file: Any, arrays: Iterable[tuple[str, Array]]) -> None:
+    """An archive that NumPy's load reads, of arrays with their names; the same arrays give the same bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for name, array in arrays.items():
+        for name, array in arrays:
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 write_npy(entry, array)

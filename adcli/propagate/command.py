@@ -117,7 +117,8 @@ def command(options: PropagateOptions) -> int:
     if not options.at or (options.data and not options.emit):
         options.refuse(AT_POINTS, "needs points (--at POINT)")
         if options.form in TABLE_FORMATS:
-            options.refuse(["form"], f"{options.form} needs points (--at POINT)")
+            asked = f"--format {options.form}" if options.given("form") else f"-o {options.output}"
+            raise AdError(f"{asked} needs points (--at POINT)")
         return in_rows(prepared(options.request(program, options.inputs, told), options), options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", *EMIT_OPTIONS], "and --at cannot be used together")
@@ -204,7 +205,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])
     found = writer.all()
-    with packed_destination(options.output) as out:
+    with packed_destination(options.output, options.document and headed) as out:
         match options.form:
             case "json":
                 written = budgets.json_rows(found, number)

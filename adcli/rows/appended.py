@@ -23,6 +23,8 @@ from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
 
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_IF = re.compile(rb'[",\t\r\n]')
+COLUMNS = ("parquet", "npz")
+"""Formats of columns that have types."""
 EMPTY = b'""'
 """An empty text, in a field and in JSON."""
 
@@ -35,7 +37,7 @@ Columns = Sequence[Sequence[Any]]
 class RowFormat:
     """One format for the rows of a table: the header, what a row becomes, and the bytes of rows with results and status words.
 
-    `form` is the word for it in --format. `kind` is text, ndjson, delimited or parquet, which is written from rows of the kind
+    `form` is the word for it in --format. `kind` is text, ndjson, delimited or columns, which are written from rows of the kind
     csv. `keeps`: rows keep their bytes; `only`: they are left out; `new` are the names that are appended. `ranks` are the
     dimensions of the results, where some are tensors.
     """
@@ -47,12 +49,12 @@ class RowFormat:
         self.ranks: Sequence[int] = ()
         own = {"ndjson": "json"}.get(table.kind, table.kind)
         self.form = form = options.form if options.form_known else own
-        self.kind = {"json": "ndjson", "text": "text", "parquet": "parquet"}.get(form, "delimited")
-        self.separator = SEPARATORS["csv"] if form == "parquet" else SEPARATORS["tsv"] if form == "tsv" else \
+        self.kind = {"json": "ndjson", "text": "text", **dict.fromkeys(COLUMNS, "columns")}.get(form, "delimited")
+        self.separator = SEPARATORS["csv"] if self.kind == "columns" else SEPARATORS["tsv"] if form == "tsv" else \
             (dialect.separator if own == "csv" else None) or dialect.other
         self.keeps = form == own and not self.only
         self.comma = dialect.comma and self.kind == "delimited"
-        table.utf8 = self.kind in ("ndjson", "parquet") and not self.only
+        table.utf8 = self.kind in ("ndjson", "columns") and not self.only
         table.new = [] if self.only or self.kind == "text" else self.new
         table.start = None if self.kind == "text" or (self.keeps and not (dialect.renamed and self.kind == "ndjson")) \
             else self.begun
@@ -65,12 +67,12 @@ class RowFormat:
     @property
     def tabular(self) -> bool:
         """Whether all rows are written with the same columns."""
-        return self.kind in ("delimited", "parquet") and not self.only
+        return self.kind in ("delimited", "columns") and not self.only
 
     def header(self) -> bytes:
         """The first line, where the format has one."""
         table = self.table
-        if self.kind not in ("delimited", "parquet") or (table.dialect.columns is not None and self.kind == "delimited"):
+        if self.kind not in ("delimited", "columns") or (table.dialect.columns is not None and self.kind == "delimited"):
             return b""
         new = [self.quoted(n.encode()) for n in self.new]
         return self.separator.join([*([] if self.only else self._old_header()), *new]) + b"\n"
@@ -92,7 +94,7 @@ class RowFormat:
     def separable(self, block: bytes) -> bool:
         """Whether rows become what they are to be by another separator alone: nothing is quoted, and nothing has to be."""
         own = self.table.separator
-        return self.kind in ("delimited", "parquet") and own is not None and not any(
+        return self.kind in ("delimited", "columns") and own is not None and not any(
             mark in block for mark in (b'"', b",", b"\t", self.separator) if mark != own)
 
     # ------------------------------------------------------------ what a row becomes

@@ -24,7 +24,6 @@ from adcli.output.layout import Row
 from adcli.output.progress import Progress
 from adcli.output.replacing import created
 from adcli.output.streams import packed_destination, require_parquet, say, temporary_folder, write_rows
-from adcli.output.suffixes import ARRAYS
 from adcli.rows.blocks import Done, parquet_tables
 from adcli.rows.reading import Reading
 from adcli.rows.sources import Location, locations
@@ -73,7 +72,7 @@ def stream(task: Task, found: Sequence[Location], options: ResultOptions, watch:
     run = None
     try:
         run = (kind or TableRun)(task, found, options, watch)
-        with packed_destination(options.output) as out:
+        with packed_destination(options.output, options.document and run.several) as out:
             run.write(out)
     except BadTable as fault:
         if run:
@@ -94,13 +93,14 @@ def refuse(task: Task, options: ResultOptions) -> None:
         raise AdError(f"--format {options.form} writes a matrix at a point, not rows",
                       help="give a point with --at, or --format csv")
     options.refuse(["digits"], "needs points (--at POINT)")
-    if options.form in ARRAYS and not options.summed:
-        raise AdError(f"-o {options.output}: rows are not written as arrays", help="use .parquet, .csv, .tsv or .json")
+    if options.form == "npy" and not options.summed:
+        raise AdError(f"-o {options.output}: an .npy file holds one tensor, not the columns of rows", help="use .npz")
     if options.form == "text" and options.form_known:
         options.refuse(["only"], "has no effect on --format text")
-    if options.form == "parquet":
-        options.refuse(["fmt", "hexadecimal"], "has no effect on Parquet, which has numbers, not text")
-        require_parquet(options.output)
+    if options.form == "parquet" or (options.form == "npz" and not options.summed):
+        what = "Parquet" if options.form == "parquet" else "a file of arrays"
+        options.refuse(["fmt", "hexadecimal"], f"has no effect on {what}, which has numbers, not text")
+        require_parquet(options.output, what)
 
 
 def standard(name: str, spread: Spread) -> float:
@@ -135,9 +135,11 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, Any]:
 
 
 class TableRun:
-    """Tables on their way through a program, as one; `kind` is how each of them is read."""
+    """Tables on their way through a program, as one; `kind` is how each of them is read. `several`: there may be more than one
+    result."""
 
     kind: type[Reading] = Reading
+    several = True
     policies, rough_words = "skip or mark", "not smooth or not finite"
     """The policies that go on after a bad row, and what is said of rows that are rough."""
 
@@ -154,7 +156,7 @@ class TableRun:
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are
-        self.types = self.first.types() if self.form.kind == "parquet" else {}
+        self.types = self.first.types() if self.form.kind == "columns" else {}
 
     @property
     def name(self) -> str:
@@ -167,15 +169,15 @@ class TableRun:
 
     def write(self, out: BinaryIO) -> None:
         """Everything, in order."""
-        if self.form.kind != "parquet":
+        if self.form.kind != "columns":
             self._write(lambda data: write_rows(out, data))
             return
-        tables = parquet_tables("Parquet")
+        tables = parquet_tables("a file of typed columns")
         with temporary_folder(self.options.output) as (folder, shown):
             path = os.path.join(folder, "rows.csv")
             with created(path, shown) as rows:
                 self._write(rows.write)
-            tables.write_parquet(path, shown, out, self.form, self.types, lists=not self.bad or self.policy != "mark")
+            tables.write_columns(path, shown, out, self.form, self.types, lists=not self.bad or self.policy != "mark")
 
     def _write(self, put: Callable[[bytes], object]) -> None:
         begun = self.first.blocks()

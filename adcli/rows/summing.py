@@ -223,6 +223,7 @@ class SumRun(TableRun):
         assert isinstance(self.first.work, SumBlocks)
         self.asked, self.names = options, sum_names(task.signature, options)
         self.total = Sums(self.first.work.adder.names)
+        self.several = bool(self.names.groups)
         if not options.strict:
             self.rough_words = "not finite"
 
@@ -351,4 +352,4 @@ class SumReport:
         if self.options.form == "npy":
             raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
         texts = {name: np.array([key[i] for key in self.keys], np.str_) for i, name in enumerate(self.names.groups)}
-        write_npz(out, {name: a if self.names.groups else a.reshape(()) for name, a in (texts | self.arrays()).items()})
+        write_npz(out, ((name, a if self.names.groups else a.reshape(())) for name, a in (texts | self.arrays()).items()))

@@ -9,10 +9,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from adcli.codegen.machine.memory import require_room
 from adcli.input.fields import COMMA, Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.output.frames import pl
@@ -26,7 +27,7 @@ from adcli.rows.rows import Table, is_text
 from adcli.rows.tables import Pieces, named
 
 __all__ = ["as_csv", "frames", "grouped", "number_texts", "parquet", "parquet_types", "read", "taken", "write",
-           "write_parquet"]
+           "write_columns"]
 
 NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
@@ -290,23 +291,34 @@ def parquet_lists(path: str) -> dict[str, int]:
     return {name: depth for name, kind in parquet_types(path).items() if (depth := dimensions(kind))}
 
 
-def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType], lists: bool) -> None:
-    """A CSV table as a Parquet file, by way of one beside the table; faults call that `shown`. Results are numbers or lists of
-    numbers; other columns have the types that are `known`, else those that every one of their fields has: whole numbers, numbers,
-    or text; those of tensors hold `lists`, unless a bad row may have anything there. Memory does not depend on the number of
-    rows."""
+def write_columns(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: Mapping[str, pl.DataType],
+                  lists: bool) -> None:
+    """A CSV table as a Parquet file or as arrays, by way of a Parquet file beside the table; faults call that `shown`."""
+    path = os.path.join(os.path.dirname(rows), "rows.parquet")
+    with faults_kept(out, shown):
+        typed(rows, form, known, lists).sink_parquet(path)
+    if form.form == "parquet":
+        with open(path, "rb") as made:
+            shutil.copyfileobj(made, out)
+        return
+    from adcli.output.tensors import write_npz
+    names = pl.scan_parquet(path).collect_schema()
+    write_npz(out, ((name, as_array(pl.read_parquet(path, columns=[name])[name])) for name in names))
+
+
+def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: bool) -> pl.LazyFrame:
+    """A CSV table as columns with types. Results are numbers or lists of numbers; other columns have the types that are `known`,
+    else those that every one of their fields has: whole numbers, numbers, or text; those of tensors hold `lists`, unless a bad
+    row may have anything there. Memory does not depend on the number of rows."""
     results, comma = form.names, form.table.dialect.comma
     known = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
              **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()},
              **{name: nested(rank) for name, rank in zip(results, form.ranks, strict=False) if rank}}
     with open(rows, "rb") as file:
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
-    if pl.scan_csv(rows, infer_schema=False).head(1).collect().is_empty():
-        schema = {n: known.get(n, pl.Float64 if n in results else pl.String) for n in names}
-        with faults_kept(out) as stream:
-            pl.DataFrame(schema=schema).write_parquet(stream)
-        return
     frame = pl.scan_csv(rows, infer_schema=False)
+    if frame.head(1).collect().is_empty():
+        return pl.LazyFrame(schema={n: known.get(n, pl.Float64 if n in results else pl.String) for n in names})
     others = [n for n in names if n not in results and n not in known]
     integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", f"^(?:{number_pattern(comma)})$"
     fits = frame.select(*(pl.col(n).str.contains(p).all().alias(f"{k}{n}") for n in others for k, p in
@@ -324,11 +336,24 @@ def write_parquet(rows: str, shown: str, out: BinaryIO, form: RowFormat, known: 
             columns.append((column.str.replace(",", ".", literal=True) if comma else column).cast(pl.Float64))
         else:
             columns.append(column)
-    path = os.path.join(os.path.dirname(rows), "rows.parquet")
-    with faults_kept(out, shown):
-        frame.select(columns).sink_parquet(path)
-    with open(path, "rb") as made:
-        shutil.copyfileobj(made, out)
+    return frame.select(columns)
+
+
+def as_array(column: pl.Series) -> np.ndarray:
+    """A column as NumPy keeps it in a file: lists of the same sizes are one array, what would be objects there is text."""
+    if column.dtype.is_nested():
+        try:
+            return np.array(column.to_list(), float)
+        except (TypeError, ValueError):
+            raise AdError(f"column '{column.name}': tensors of different sizes are not one array", help="write Parquet or JSON") \
+                from None
+    found = column.to_numpy()
+    if found.dtype != object:
+        return found
+    words = column.cast(pl.String).fill_null("")
+    longest = cast(int, words.str.len_chars().max() or 1)
+    require_room(f"column '{column.name}' as an array of texts", 4 * longest * len(words), "write Parquet or CSV")
+    return np.array(words.to_list(), f"<U{longest}")
 
 
 def as_type(column: pl.Expr, kind: pl.DataType) -> pl.Expr:

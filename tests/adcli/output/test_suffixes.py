@@ -33,7 +33,7 @@ def written(path, *options, verb="eval"):
 
 @pytest.mark.parametrize(("name", "begins"), [
     ("out.csv", CSV), ("OUT.CSV", CSV), ("out.tsv", CSV.replace(",", "\t")), ("out.tab", CSV.replace(",", "\t")),
-    ("out.json", '{"at":'), ("out.ndjson", '{"at":'), ("out.jsonl", '{"at":'), ("out.parquet", "PAR1"), ("out.npz", "PK"),
+    ("out.json", '[\n{"at":'), ("out.ndjson", '{"at":'), ("out.jsonl", '{"at":'), ("out.parquet", "PAR1"), ("out.npz", "PK"),
     ("out.npy", "\x93NUMPY"), ("out", TEXT), ("out.txt", TEXT), ("out.ad", TEXT), ("out.dat", TEXT), ("out.csv.old", TEXT)])
 def test_points(tmp_path, name, begins):
     options = ["--of", "v"]
@@ -43,7 +43,8 @@ def test_points(tmp_path, name, begins):
 
 
 @pytest.mark.parametrize(("name", "want"), [
-    ("out.csv", b"y,x,v\n2,1,2.0\n"), ("out.tsv", b"y\tx\tv\n2\t1\t2.0\n"), ("out.json", b'{"y":2,"x":1,"v":2.0}\n'),
+    ("out.csv", b"y,x,v\n2,1,2.0\n"), ("out.tsv", b"y\tx\tv\n2\t1\t2.0\n"), ("out.json", b'[\n{"y":2,"x":1,"v":2.0}\n]\n'),
+    ("out.ndjson", b'{"y":2,"x":1,"v":2.0}\n'), ("out.jsonl", b'{"y":2,"x":1,"v":2.0}\n'),
     ("out", b"y\tx\tv\n2\t1\t2.0\n"), ("out.txt", b"y\tx\tv\n2\t1\t2.0\n")])
 def test_rows(tmp_path, name, want):
     (tmp_path / "in.tsv").write_text("y\tx\n2\t1\n")
@@ -79,7 +80,7 @@ def test_what_is_emitted_drawn_or_explained_is_not_touched(tmp_path):
     ("trace", "out.tex", ["--at", "x=1,y=2"], "\\begin"), ("trace", "out.json", ["--at", "x=1,y=2"], "{"),
     ("why", "out.json", ["--at", "x=0,y=2"], "{"), ("check", "out.json", ["--at", "x=1,y=2"], "{"),
     ("propagate", "out.csv", ["--at", "x=1±0.1,y=2"], "x,y,u_x"),
-    ("grad", "out.json", [*AT, "--enclose"], '{"at"'), ("grad", "out.csv", [*AT, "--digits"], "x,y,v,v_digits")])
+    ("grad", "out.json", [*AT, "--enclose"], '[\n{"at"'), ("grad", "out.csv", [*AT, "--digits"], "x,y,v,v_digits")])
 def test_every_verb(tmp_path, verb, name, options, begins):
     assert written(tmp_path / name, *options, verb=verb).startswith(begins.encode())
     assert gzip.decompress(written(tmp_path / f"{name}.gz", *options, verb=verb)).startswith(begins.encode())
@@ -178,3 +179,93 @@ def test_parquet_needs_polars_and_no_terminal(tmp_path, monkeypatch, where):
     with mock.patch.object(streams, "sys", terminal), pytest.raises(AdError, match="refusing to write Parquet to a terminal"):
         streams.require_parquet(None)
     assert adcli("eval", "-e", XY, *where, "--format", "parquet").data.startswith(b"PAR1")
+
+
+# ---------------------------------------------------------------- every verb and every suffix
+
+SEEDS = {"jvp": ["--tangent", "x=1"], "hvp": ["--tangent", "x=1"], "taylor": ["--tangent", "x=1"], "vjp": ["--cotangent", "v=1"]}
+ROWS = "x,y,u_x,u_y\n1,2,0.1,0.1\n3,4,0.1,0.1\n"
+POINT, POINTS, DATA = "point", "points", "rows"
+
+
+def read(path, data):
+    """The names of the columns, and how many rows there are, as readers of such files have them; None of one point in JSON."""
+    if path.suffix == ".gz":
+        return read(path.with_suffix(""), gzip.decompress(data))
+    match path.suffix:
+        case ".json":
+            found = json.loads(data)
+            return (found[0].keys(), len(found)) if isinstance(found, list) else (found.keys(), None)
+        case ".ndjson":
+            rows = [json.loads(line) for line in data.splitlines()]
+            return rows[0].keys(), len(rows)
+        case ".parquet":
+            frame = polars.read_parquet(io.BytesIO(data))
+        case ".npz":
+            with np.load(io.BytesIO(data)) as arrays:
+                return list(arrays), arrays["y"].size
+        case suffix:
+            frame = polars.read_csv(data, separator="\t" if suffix == ".tsv" else ",")
+    return frame.columns, len(frame)
+
+
+@pytest.mark.parametrize("verb", ["eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor", "propagate"])
+def test_what_every_verb_writes_is_read_by_others(tmp_path, verb):
+    """One point, several, and rows, in every format: read back by a library, with as many rows and the columns of CSV."""
+    (tmp_path / "in.csv").write_text(ROWS)
+    spread = "±0.1" if verb == "propagate" else ""
+    where = {POINT: ["--at", f"x=1{spread},y=2"], POINTS: ["--at", f"x=1{spread},y=2", "--at", f"x=3{spread},y=4"],
+             DATA: ["--data", tmp_path / "in.csv"]}
+    for kind, options in where.items():
+        header: list[str] = []
+        for suffix in (".csv", ".csv.gz", ".tsv", ".json", ".ndjson.gz", ".parquet", ".npz"):
+            path = tmp_path / f"{kind}{suffix}"
+            ended = adcli(verb, "-e", XY, *options, *SEEDS.get(verb, ()), "-o", path)
+            if verb == "propagate" and kind != DATA and suffix in (".tsv", ".parquet", ".npz"):
+                assert ended.code == 2 and "an uncertainty budget is not written as" in ended.err and not path.exists()
+                continue
+            assert (ended.code, ended.err) == (0, ""), (path, ended)
+            columns, rows = read(path, path.read_bytes())
+            header = header or list(columns)
+            assert rows == (None if suffix == ".json" and kind == POINT else {POINT: 1}.get(kind, 2)), path
+            if kind == DATA or "json" not in suffix:
+                assert list(columns) == header, path
+
+
+@pytest.mark.parametrize(("verb", "suffix", "where", "said"), [
+    ("propagate", ".tex", DATA, ".tex needs points (--at POINT)"), ("propagate", ".md", DATA, ".md needs points"),
+    ("jacobian", ".mtx", DATA, "--format mtx writes a matrix at a point, not rows"),
+    ("eval", ".mtx", DATA, "eval does not write .mtx"),
+    ("grad", ".tex", POINT, "grad does not write .tex"), ("eval", ".npy", DATA, "an .npy file holds one tensor")])
+def test_what_a_suffix_cannot_have(tmp_path, verb, suffix, where, said):
+    (tmp_path / "in.csv").write_text(ROWS)
+    options = ["--data", tmp_path / "in.csv"] if where == DATA else ["--at", "x=1,y=2"]
+    ended = adcli(verb, "-e", XY, *options, "-o", tmp_path / f"o{suffix}")
+    assert (ended.code, said in ended.err, os.listdir(tmp_path)) == (2, True, ["in.csv"]), ended.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".json", ".parquet.gz"])
+def test_the_format_overrules_the_suffix(tmp_path, suffix):
+    (tmp_path / "in.csv").write_text(ROWS)
+    found = written(tmp_path / f"o{suffix}", "--data", tmp_path / "in.csv", "--format", "json", "--only")
+    assert (gzip.decompress(found) if suffix.endswith(".gz") else found) == b'{"v":2.0}\n{"v":12.0}\n'
+
+
+def test_lines_become_a_document_however_they_are_cut():
+    for text in (b"", b"{}\n", b"{}\n[]\n1\n", b"1\n2"):
+        for step in (1, 2, 3, 100):
+            out = io.BytesIO()
+            with streams.JsonArray(out) as stream:
+                for at in range(0, len(text), step):
+                    stream.write(text[at:at + step])
+            assert json.loads(out.getvalue()) == [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("verb", ["eval", "grad", "jacobian", "hessian", "jvp", "vjp", "hvp", "taylor", "propagate"])
+def test_fixed_inputs_beside_rows(tmp_path, verb):
+    """As if the table had a column of them."""
+    (tmp_path / "in.csv").write_text("x,u_x,u_y\n1,0.1,0.1\n3,0.1,0.1\n")
+    (tmp_path / "all.csv").write_text("x,u_x,u_y,y\n1,0.1,0.1,2\n3,0.1,0.1,2\n")
+    ends = [succeeds(verb, "-e", XY, *SEEDS.get(verb, ()), "--data", tmp_path / name, *fixed, "--only").out
+            for name, fixed in (("in.csv", ["--at", "y=2"]), ("all.csv", []))]
+    assert ends[0] == ends[1] and ends[0].count("\n") == 3

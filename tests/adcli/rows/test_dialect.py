@@ -63,7 +63,7 @@ def test_what_is_empty(text, empty):
     ("x,y\n1,2\n", ["--at", "y=3", "--at", "y=4"], 2, "'y' is given twice"),
     ("x\n1\n", ["--at", "y=1:2:3"], 2, "with --data, --at gives inputs one value for all rows\nhelp: write --at k=3"),
     ("x,y\n1,2\n", ["--digits"], 2, "--digits needs points (--at POINT)"),
-    ("x,y\n1,2\n", ["-o", "a.npy"], 2, "-o a.npy: rows are not written as arrays\nhelp: use .parquet, .csv, .tsv or .json"),
+    ("x,y\n1,2\n", ["-o", "a.npy"], 2, "-o a.npy: an .npy file holds one tensor, not the columns of rows\nhelp: use .npz"),
     ("x,y\n1,2\n", ["--format", "parquet", "--fmt", "%g"], 2, "--fmt has no effect on Parquet, which has numbers, not text"),
     ("PAR1", [], 2, "Parquet cannot be read from a pipe\nhelp: give it as a file: --data rows.parquet"),
     ("x,y\n", ["--no-header"], 5, "<stdin>:1: column 'x': 'x' is not a number"), ("\n \n", [], 5, "<stdin>:2: no column 'x'"),

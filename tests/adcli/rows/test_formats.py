@@ -7,6 +7,7 @@ import io
 import json
 import math
 
+import numpy as np
 import polars
 import pytest
 from command import adcli, succeeds
@@ -46,13 +47,19 @@ def read(form, data):
     if form == "parquet":
         rows = polars.read_parquet(io.BytesIO(data)).rows(named=True)
         return [{n: "" if x is None else str(x) for n, x in row.items()} for row in rows]
+    if form == "npz":
+        with np.load(io.BytesIO(data)) as found:   # nothing in it is pickled
+            columns = {n: found[n].tolist() for n in found}
+        return [dict(zip(columns, map(str, row), strict=True)) for row in zip(*columns.values(), strict=True)]
     if form == "json":
+        return json.loads(data, parse_int=str, parse_float=str)
+    if form == "ndjson":
         return [json.loads(line, parse_int=str, parse_float=str) for line in data.decode().splitlines()]
     return list(csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter="," if form == "csv" else "\t"))
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "ndjson", "json", "parquet"])
-@pytest.mark.parametrize("form", ["csv", "tsv", "json", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "json", "ndjson", "parquet", "npz"])
 def test_every_column_survives(kind, form, tmp_path):
     path = tmp_path / f"rows.{kind}"
     path.write_bytes(table(kind))
@@ -62,7 +69,7 @@ def test_every_column_survives(kind, form, tmp_path):
             assert succeeds("grad", "-e", XY, "--data", path, "-o", out).data == b""
         found = read(form, out.read_bytes())
         assert [list(row) for row in found] == [[*NAMES, "v", "dv_dx", "dv_dy"]] * len(ROWS)
-        typed = {"n", "x", "y"} if form == "parquet" else {"x", "y"} if kind == "parquet" else set()
+        typed = {"n", "x", "y"} if form in ("parquet", "npz") else {"x", "y"} if kind == "parquet" else set()
         for row, want in zip(found, ROWS, strict=True):
             assert {n: row[n] for n in NAMES if n not in typed} == {n: want[n] for n in NAMES if n not in typed}
             assert all(float(row[n]) == float(want[n]) for n in typed)
@@ -151,7 +158,7 @@ def test_dialects(data, options, want):
     (b'{"x":1,\n"y":2}\n', [], 5, "help: --input-format json reads objects written over lines"),
     (b"x,y\n1,2\n", ["--only", "--format", "text"], 2, "--only has no effect on --format text"),
     (b"x,y\n1,2\n", ["--format", "parquet", "--hex"], 2, "--hex has no effect on Parquet"),
-    (b"x,y\n1,2\n", ["-o", "rows.npz"], 2, "rows are not written as arrays"),
+    (b"x,y\n1,2\n", ["-o", "rows.npz", "--fmt", "%.3g"], 2, "--fmt has no effect on a file of arrays"),
     (b'[{"x":1,"y":2},{"x":1,"y":2]', [], 5, "<stdin>: item 2: not JSON: Expecting ',' delimiter"),
     (b'[{"x":1,"y":2},', [], 5, "<stdin>: item 2: not JSON: the array is not closed"),
     (b'[{"x":1,"y":2} {"x":1,"y":2}]', [], 5, "<stdin>: item 2: not JSON: Expecting ',' delimiter"),
