@@ -47,7 +47,7 @@ class LocalParquet:
             yield found
             start += step
             if lists:
-                step = min(most, 4 * step, max(1, step * PIECE_BYTES // max(1, found.estimated_size())))
+                step = min(most, 4 * step, max(1, step * PIECE_BYTES // max(1, int(found.estimated_size()))))
 
 
 class RemoteParquet:

@@ -125,6 +125,16 @@ def test_a_folder_and_a_pattern_in_a_bucket(bucket, whole):
 
 
 @pytest.mark.engine
+def test_sums_over_a_bucket(bucket, whole, tmp_path):
+    """The bits of a sum over one file of this machine, also where Parquet is read by its columns."""
+    header, *rows = whole.splitlines(keepends=True)
+    total = ("grad", "-e", "w = exp(x*y/10000)", "--sum", "--group-by", "y", "--data")
+    for url, kept in (("s3://data/t/**/part-*", rows), ("s3://data/t/part-10.parquet", rows[20_000:30_000])):
+        (tmp_path / "t.csv").write_bytes(b"".join([header, *kept]))
+        assert succeeds(*total, url).out == succeeds(*total, tmp_path / "t.csv").out
+
+
+@pytest.mark.engine
 def test_results_go_to_a_bucket_when_they_are_whole(bucket, whole):
     succeeds(*COMMAND, "s3://data/t/**/part-*", "-o", "s3://data/out/r.csv.gz")
     assert gzip.decompress(bucket.cat_file("data/out/r.csv.gz")) == whole
@@ -179,8 +189,9 @@ def test_the_rows_of_a_parquet_file_by_url(bucket):
     assert tables_polars.parquet_types(url) == dict(frame.schema)
 
 
+@pytest.mark.engine
 def test_both_readers_of_parquet_give_the_same_text(tmp_path):
-    """Every type that a field holds, by URL and from a file of this machine."""
+    """Every type that a field holds, and lists, by URL and from a file of this machine; as polars writes it, but for lists."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("fsspec")
     from adcli.rows import tables_polars
@@ -190,9 +201,12 @@ def test_both_readers_of_parquet_give_the_same_text(tmp_path):
     frame = pl.DataFrame({f"{kind}": pl.Series(numbers).cast(kind) for kind in kinds} | {
         "odd": [float("nan"), -0.0, float("-inf")], "text": ['a,"b"', "", None],
         "class": pl.Series(["a", "b", None]).cast(pl.Categorical)})
-    frame.write_parquet(tmp_path / "t.parquet")
-    here, there = (b"".join(tables_polars.parquet(f"{scheme}{tmp_path}/t.parquet", ",")) for scheme in ("", "file://"))
-    assert here == there == frame.write_csv().encode()
+    lists = pl.DataFrame({"l": [[1.0, 2.0], [], None], "a.b": pl.Series([[[1], [2]]] * 3, dtype=pl.Array(pl.Int8, (2, 1)))})
+    for table in (frame, lists, pl.concat([frame, lists], how="horizontal")):
+        table.write_parquet(tmp_path / "t.parquet", row_group_size=2)
+        here, there = (b"".join(tables_polars.parquet(f"{scheme}{tmp_path}/t.parquet", ",")) for scheme in ("", "file://"))
+        assert here == there
+        assert table is not frame or here == frame.write_csv().encode()
 
 
 @pytest.fixture(scope="module")
