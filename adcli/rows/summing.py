@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from adcli.answers.watch import Watch
+from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import LEVELS, Param, Var
@@ -34,6 +35,10 @@ from adcli.task.signature import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
+FEW_GROUPS = 1 << 14
+"""Groups that always have room."""
+GROUP_BYTES = 160
+"""Bytes that a sum takes; a group takes as many as three beside its sums."""
 FINITE_NEEDED = "a weight must be a finite number"
 
 
@@ -141,7 +146,7 @@ class SumBlocks(Work):
             return self._listed(self.table.careful(text), text)
         groups = self._fast.grouped(self.table, lines) if self.grouped else None
         sums = self.adder.add_columns(columns, count, groups, weights)
-        return self._done(sums, columns, range(count), count, [], block)
+        return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
         if self.weights is not None:
@@ -153,7 +158,7 @@ class SumBlocks(Work):
         which = array("i", [numbers.setdefault(text, len(numbers)) for text in rows.texts]) if self.grouped else None
         groups = None if which is None else ([tuple(json.loads(text)) for text in numbers], which)
         sums = self.adder.add_columns(columns, len(rows.texts), groups, columns.get(self.weights or ""))
-        return self._done(sums, columns, kept, rows.lines, faults, block)
+        return self._done(sums, columns, self._outside(columns, ()), kept, rows.lines, faults, block)
 
     def _check_weights(self, rows: Rows, block: bytes) -> None:
         """Make rows bad whose weight is not finite."""
@@ -166,13 +171,13 @@ class SumBlocks(Work):
                 rows.faults[i] = Fault(f"column '{self.weights}' is {w!r}: {FINITE_NEEDED}")
                 rows.places[i] = lines[i]
 
-    def _done(self, sums: Sums, columns: Mapping[str, Any], kept: Sequence[int], lines: int,
+    def _done(self, sums: Sums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
               faults: list[tuple[int, Fault]], block: Any) -> Done:
         rows = len(kept)
         rough = any(not s.finite for g in sums.groups.values() for s in g.sums) or \
             (self.strict and any(any(g.levels[1:]) for g in sums.groups.values()))
         many, first = self._first_rough(columns, kept, block) if rough else (0, None)
-        return Done(b"", rows, lines, faults, many, first, self._outside_arrays(columns), sums)
+        return Done(b"", rows, lines, faults, many, first, outside, sums)
 
     def _first_rough(self, columns: Mapping[str, Any], kept: Sequence[int], block: Any) -> tuple[int, tuple[int, Row]]:
         """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
@@ -222,7 +227,7 @@ class SumRun(TableRun):
         super().__init__(task, found, options, watch)
         assert isinstance(self.first.work, SumBlocks)
         self.asked, self.names = options, sum_names(task.signature, options)
-        self.total = Sums(self.first.work.adder.names)
+        self.total, self.asked_for = Sums(self.first.work.adder.names), FEW_GROUPS
         self.several = bool(self.names.groups)
         if not options.strict:
             self.rough_words = "not finite"
@@ -230,6 +235,11 @@ class SumRun(TableRun):
     def take(self, done: Done) -> None:
         assert done.sums is not None
         self.total.merge(done.sums)
+        count = len(self.total.groups)
+        if count > self.asked_for:   # room for as many again
+            require_room(f"sums of more than {count:,} groups", GROUP_BYTES * (len(self.total.names) + 3) * count,
+                         "group by columns of fewer different texts")
+            self.asked_for = 2 * count
 
     def write(self, out: BinaryIO) -> None:
         self._write(lambda data: None)
@@ -241,6 +251,14 @@ class SumRun(TableRun):
 
 # ---------------------------------------------------------------- what is written
 
+class SumRow(NamedTuple):
+    """A group with its sums or means, each rounded."""
+
+    key: Key
+    group: Group
+    values: list[float]
+
+
 class SumReport:
     """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them."""
 
@@ -250,23 +268,20 @@ class SumReport:
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)
-        self.keys: list[Key] = list(total.groups) if names.groups else [()]
-
-    def values(self, key: Key) -> list[float]:
-        """The sums, or means, of a group by their names; the weights first, where there are some."""
-        return self.total.values(key, self.options.mean, self.names.weights)
+        self.found = [SumRow(key, group := total.group(key), total.rounded(group, options.mean, names.weights))
+                      for key in (total.groups if names.groups else [()])]
 
     def remark(self, watch: Watch) -> None:
         """Say what is not finite although all rows are."""
-        for key in self.keys:
-            group, where = self.total.group(key), f"{self.title(key)}: " if key else ""
-            pairs = list(zip(self.total.names, group.sums, self.values(key), strict=True))
-            watch.failed |= not all(math.isfinite(x) for _, _, x in pairs)
+        for key, group, values in self.found:
+            if all(map(math.isfinite, values)):
+                continue
+            watch.failed, where = True, f"{self.title(key)}: " if key else ""
             if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
                 reason = "there are no rows" if not group.rows else "the weights add up to 0"
                 watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
                 continue
-            for name, total, x in pairs:
+            for name, total, x in zip(self.total.names, group.sums, values, strict=True):
                 if total.finite and not math.isfinite(x):
                     beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
                     watch.remark("sums beyond the largest double", beyond.__str__)
@@ -278,16 +293,16 @@ class SumReport:
         match self.options.form:
             case "parquet":
                 from adcli.output.texts_polars import words, write_frame
-                texts = {name: words([key[i] for key in self.keys]) for i, name in enumerate(self.names.groups)}
+                texts = {name: words([row.key[i] for row in self.found]) for i, name in enumerate(self.names.groups)}
                 write_frame(out, {**texts, **self.arrays()})
             case form if form in ARRAYS:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
                 from adcli.answers.results import matrices
-                row = Row({}, self.values(())[self.names.weights is not None:][:self.results], -1)
+                row = Row({}, self.found[0].values[self.names.weights is not None:][:self.results], -1)
                 write_points(out, matrices(self.task, form, [row], self.number, False))
             case "json":
-                write_points(out, (json_text(self.record(key)) + "\n" for key in self.keys))
+                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.found))
             case "text":
                 write_points(out, self.text())
             case _:
@@ -299,28 +314,27 @@ class SumReport:
 
     def text(self) -> Iterator[str]:
         """As at points. Levels that no row has are left out."""
-        for i, key in enumerate(self.keys):
+        for i, (key, group, values) in enumerate(self.found):
             lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
-            counts = self.counts(self.total.group(key))
-            lines += [f"{name} = {n}" for k, (name, n) in enumerate(counts) if n or k == 0]
-            lines += [f"{name} = {self.number(x)}" for name, x in zip(self.total.names, self.values(key), strict=True)]
+            lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
+            lines += [f"{name} = {self.number(x)}" for name, x in zip(self.total.names, values, strict=True)]
             yield "\n".join(lines) + "\n"
 
     def delimited(self) -> Iterator[str]:
         """The header, then a line for each group."""
         yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.total.names], [])
-        for key in self.keys:
-            numbers = list(map(self.number, self.values(key)))
+        for key, group, values in self.found:
+            numbers = list(map(self.number, values))
             numbers = [x.replace(".", ",") for x in numbers] if self.comma else numbers
-            yield self.line(key, [*(str(n) for _, n in self.counts(self.total.group(key))), *numbers])
+            yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
 
     def line(self, words: Sequence[str], numbers: Sequence[str]) -> str:
         mark = self.separator
         return mark.join([*(quoted(w.encode(), mark.encode()).decode() for w in words), *numbers]) + "\n"
 
-    def record(self, key: Key) -> dict[str, Any]:
+    def record(self, key: Key, group: Group, sums: Sequence[float]) -> dict[str, Any]:
         """A group as an object: numbers of rows are whole numbers, and results stand where those of a point do."""
-        group, values = self.total.group(key), [json_number(x, self.number) for x in self.values(key)]
+        values = [json_number(x, self.number) for x in sums]
         found: dict[str, Any] = {}
         if key:
             found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
@@ -338,11 +352,11 @@ class SumReport:
     def arrays(self) -> dict[str, Any]:
         """The numbers in columns."""
         import numpy as np
-        groups = [self.total.group(key) for key in self.keys]
-        counts = np.array([[n for _, n in self.counts(g)] for g in groups], np.int64).reshape(len(groups), -1)
-        values = np.array([self.values(key) for key in self.keys], np.float64).reshape(len(groups), -1)
-        return {**dict(zip((self.names.rows, *self.names.levels), counts.T.copy(), strict=True)),
-                **dict(zip(self.total.names, values.T.copy(), strict=True))}
+        names = self.names.rows, *self.names.levels
+        counts = np.array([[n for _, n in self.counts(row.group)] for row in self.found], np.int64)
+        values = np.array([row.values for row in self.found], np.float64)
+        return {**dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True)),
+                **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
 
     def write_arrays(self, out: BinaryIO) -> None:
         """Each column as an array, of groups also their texts; without groups each as a number."""
@@ -351,5 +365,5 @@ class SumReport:
         from adcli.output.tensors import write_npz
         if self.options.form == "npy":
             raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
-        texts = {name: np.array([key[i] for key in self.keys], np.str_) for i, name in enumerate(self.names.groups)}
+        texts = {name: np.array([row.key[i] for row in self.found], np.str_) for i, name in enumerate(self.names.groups)}
         write_npz(out, ((name, a if self.names.groups else a.reshape(())) for name, a in (texts | self.arrays()).items()))

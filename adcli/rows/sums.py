@@ -129,9 +129,12 @@ class Sums:
         return self.groups.get(key) or Group(0, [0] * len(LEVELS), [ExactSum()] * len(self.names))
 
     def values(self, key: Key = (), mean: bool = False, weights: str | None = None) -> list[float]:
+        """The same as `rounded` of the group with this key."""
+        return self.rounded(self.group(key), mean, weights)
+
+    def rounded(self, group: Group, mean: bool = False, weights: str | None = None) -> list[float]:
         """The sums of a group, or with `mean` its means, in the order of the names; each rounded once. `weights` names the sum of
         the weights, where rows have one: it stays a sum."""
-        group = self.group(key)
         if not mean:
             return [s.rounded() for s in group.sums]
         count = ExactSum(group.rows) if weights is None else group.sums[self.names.index(weights)]
@@ -225,8 +228,9 @@ class SumWork:
         if rows > exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1):
             return self._in_halves(columns, rows, keys, numbers, weights)
         records = [exact_sums.records(q.factors, len(keys)) for q in self.summed]
-        levels = [[0] * len(LEVELS) for _ in keys]
-        self._run(columns, rows, numbers, weights, records, levels)
+        counts = LevelCounts(len(keys), self.chunk, numbers)
+        self._run(columns, rows, numbers, weights, records, counts)
+        levels = counts.levels()
         found = [[ExactSum.of(whole, exact_sums.UNIT * q.factors, specials) for whole, specials in
                   exact_sums.taken(made, q.factors)] for q, made in zip(self.summed, records, strict=True)]
         return Sums(self.names, {key: Group(sum(levels[k]), levels[k], [column[k] for column in found])
@@ -242,7 +246,7 @@ class SumWork:
         return total
 
     def _run(self, columns: Mapping[str, Any], rows: int, numbers: Any, weights: Any, records: Sequence[array[int]],
-             levels: list[list[int]]) -> None:
+             counts: LevelCounts) -> None:
         kernel, lanes = self.kernel, self.kernel.lanes
         names = [p.name for p in self.signature.inputs]
         given = [(address(self.constant[n]), 0) if n in self.constant else (address(columns[n]), 8) for n in names]
@@ -264,7 +268,7 @@ class SumWork:
                 for term in q.terms:
                     self.adders[q.factors](pointers([*(factors[i] for i in term), which[0] + which[1] * begin]),
                                            pointers([address(made)]), 0, count)
-            count_levels(scratch[-1], count, None if numbers is None else memoryview(numbers)[begin:begin + count], levels)
+            counts.add(scratch[-1], begin, count)
 
 
 class ArraySums:
@@ -311,15 +315,32 @@ class ArraySums:
         return found
 
 
-def count_levels(found: array[float], count: int, numbers: Any, levels: list[list[int]]) -> None:
-    """Count `count` status levels, by the numbers of their groups."""
-    if numbers is None:
-        smooth = not any(memoryview(found)[:count])
-        for level, n in ({0.0: count} if smooth else Counter(found[:count])).items():
-            levels[0][int(level)] += n
-        return
-    for (number, level), n in Counter(zip(numbers, found[:count], strict=True)).items():
-        levels[number][int(level)] += n
+class LevelCounts:
+    """How many rows have each status level, by the `numbers` of their groups where there are several."""
+
+    def __init__(self, groups: int, chunk: int, numbers: Any) -> None:
+        self.groups, self.numbers, self.zeros = groups, numbers, bytes(8 * chunk)
+        self.counts: Counter[int] = Counter()
+        self.table: Any = None
+
+    def add(self, found: array[float], begin: int, count: int) -> None:
+        """The levels of `count` rows from row `begin` on."""
+        if self.numbers is None:
+            smooth = memoryview(found).cast("B")[:8 * count] == memoryview(self.zeros)[:8 * count]
+            self.counts.update({0: count} if smooth else Counter(map(int, found[:count])))
+        elif isinstance(self.numbers, array):
+            self.counts.update(len(LEVELS) * n + int(level) for n, level in
+                               zip(self.numbers[begin:begin + count], found[:count], strict=True))
+        else:
+            import numpy as np
+            places = len(LEVELS) * self.numbers[begin:begin + count] + np.frombuffer(found, count=count).astype(np.int32)
+            new = np.bincount(places, minlength=len(LEVELS) * self.groups)
+            self.table = new if self.table is None else self.table + new
+
+    def levels(self) -> list[list[int]]:
+        """The counts of each group."""
+        flat = [self.counts[i] for i in range(len(LEVELS) * self.groups)] if self.table is None else self.table.tolist()
+        return [flat[i:i + len(LEVELS)] for i in range(0, len(flat), len(LEVELS))]
 
 
 def _renumbered(keys: Sequence[Key], numbers: Any) -> tuple[list[Key], array[int]]:

@@ -222,3 +222,11 @@ def test_what_is_said(data, options, said, out, code):
 def test_what_is_refused(command, said):
     found = adcli(*command.split(), stdin=b"x,g\n1,a\n")
     assert (found.err, found.out, found.code) == (f"adcli: error: {said}\n", "", 2)
+
+
+def test_no_groups_have_columns_all_the_same(tmp_path):
+    for name in ("a.parquet", "a.npz"):
+        succeeds("eval", "-e", "v = x", "--sum", "--group-by", "g", "-o", tmp_path / name, stdin=b"x,g\n")
+    assert dict(pl.read_parquet(tmp_path / "a.parquet").schema) == {"g": pl.String, "rows": pl.Int64, "v": pl.Float64}
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert {name: a.shape for name, a in arrays.items()} == {"g": (0,), "rows": (0,), "v": (0,)}
