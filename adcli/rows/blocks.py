@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adcli.answers.overlap import threads
 from adcli.codegen.machine.kernel import Kernel, run
@@ -24,9 +24,11 @@ from adcli.output.layout import Row
 from adcli.output.numbers import number_format, shortest
 from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
-from adcli.rows.sums import Sums
 from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
+
+if TYPE_CHECKING:
+    from adcli.rows.sums import Sums
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading polars."""

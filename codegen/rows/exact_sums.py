@@ -21,7 +21,6 @@ from functools import cache
 from adcli.codegen.machine.cache import Store, key, location, surroundings, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, Pointers
 from adcli.codegen.rows.compiled import kept, linked
-from adcli.codegen.rows.interpreted import columns
 
 UNIT = -1074
 """The exponent of the smallest double; that of the smallest product is a multiple of it."""
@@ -210,6 +209,7 @@ class InterpretedSums(Kernel):
         self.entry, self.lanes, self.work_bytes = entry, entry.lanes, 0
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
+        from adcli.codegen.rows.interpreted import columns
         factors = self.entry.inputs - 1
         given, (held,) = columns(inputs, factors + 1), columns(outputs, 1)
         which = ctypes.cast(given.pop(), ctypes.POINTER(ctypes.c_int32))

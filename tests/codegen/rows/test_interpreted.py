@@ -50,6 +50,8 @@ def test_cold_and_warm_at_points_and_on_rows(files, tmp_path):
         assert ("interpreted" in found.stderr) == (files == "no files")
     found = asked(COMMAND, files, "grad", "samples/worked.ad", stdin="x,y\n2,5\n2,5\n")
     assert found.stdout.splitlines()[1:] == ["2,5,3920.6,5880.0,-0.12"] * 2
+    found = asked(COMMAND, files, "grad", "samples/worked.ad", "--mean", "--weights", "w", stdin="x,y,w\n2,5,3\n2,5,-1\n")
+    assert found.stdout == "rows = 2\nweights = 2.0\n" + GRADIENT
 
 
 @needs_refusal
