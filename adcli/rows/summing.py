@@ -1,7 +1,4 @@
-"""--sum and --mean: the rows of a table added up, and what is written of that.
-
-Blocks of rows are read as ever; none is written to be added later. What is written has the shape of the results of a point.
-"""
+"""--sum and --mean: the rows of tables added up. Blocks of rows are read as ever; none is written to be added later."""
 from __future__ import annotations
 
 import json
@@ -10,28 +7,24 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
-from adcli.lang.ir import LEVELS, Param, Var
-from adcli.lang.ir.errors import AdError, one_line
-from adcli.lang.ir.names import Names, composed, repeated
-from adcli.output.layout import Row, nested
-from adcli.output.numbers import json_number, json_text, number_format
-from adcli.output.streams import write_points
-from adcli.output.suffixes import ARRAYS
-from adcli.rows.appended import json_field, quoted, slices
+from adcli.lang.ir import Param, Var
+from adcli.lang.ir.errors import AdError
+from adcli.output.layout import Row
+from adcli.rows.appended import slices
 from adcli.rows.blocks import Done, Work, parquet_tables
 from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows, Table
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
-from adcli.rows.sums import Group, Key, Sums, SumWork, quantities
+from adcli.rows.sum_report import SumReport, sum_names
+from adcli.rows.sums import Sums, SumWork, quantities
 from adcli.task.shapes import refuse_tensors
-from adcli.task.signature import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
@@ -40,34 +33,6 @@ FEW_GROUPS = 1 << 14
 GROUP_BYTES = 160
 """Bytes that a sum takes; a group takes as many as three beside its sums."""
 FINITE_NEEDED = "a weight must be a finite number"
-
-
-class SumNames(NamedTuple):
-    """What the columns of a sum are called: the groups by, the number of rows, the weights (None: there are none), and the number
-    of rows of each status level."""
-
-    groups: tuple[str, ...]
-    rows: str
-    weights: str | None
-    levels: tuple[str, ...]
-
-
-def sum_names(signature: Signature, options: ResultOptions) -> SumNames:
-    """Names that the results leave free."""
-    groups = groups_by(options)
-    free = Names([*(c.name for c in signature.results), *groups])
-    return SumNames(groups, free.fresh("rows"), None if options.weights is None else free.fresh("weights"),
-                    tuple(free.fresh(f"rows_{level}") for level in LEVELS) if options.status else ())
-
-
-def groups_by(options: ResultOptions) -> tuple[str, ...]:
-    """The columns that --group-by names."""
-    found = [] if options.group_by is None else [name.strip() for name in composed(options.group_by).split(",")]
-    if not all(found):
-        raise AdError("--group-by names nothing", help="write --group-by site,year")
-    if (twice := repeated(found)) is not None:
-        raise AdError(f"--group-by names '{twice}' twice")
-    return tuple(found)
 
 
 def check(task: Task, options: ResultOptions) -> None:
@@ -174,26 +139,36 @@ class SumBlocks(Work):
     def _done(self, sums: Sums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
               faults: list[tuple[int, Fault]], block: Any) -> Done:
         rows = len(kept)
-        rough = any(not s.finite for g in sums.groups.values() for s in g.sums) or \
-            (self.strict and any(any(g.levels[1:]) for g in sums.groups.values()))
-        many, first = self._first_rough(columns, kept, block) if rough else (0, None)
+        many, first = self._first_rough(columns, kept, block) if is_rough(sums, self.strict) else (0, None)
         return Done(b"", rows, lines, faults, many, first, outside, sums)
 
     def _first_rough(self, columns: Mapping[str, Any], kept: Sequence[int], block: Any) -> tuple[int, tuple[int, Row]]:
         """How many rows are not finite (with --strict: or not smooth), and the first of them with its line."""
-        import numpy as np
+        many, first, row = rough_rows(self.task, self.constant, columns, len(kept), self.strict)
+        line = kept[first] if not isinstance(block, bytes) else next(islice(self.table.split(block), kept[first], None))[1]
+        return many, (line, row)
 
-        from adcli.codegen.machine.arrays import run_arrays
-        known, rows = self.constant, len(kept)
-        full = {p.name: np.full(rows, known[p.name]) if p.name in known else np.asarray(columns[p.name])
-                for p in self.task.signature.inputs}
-        *results, levels = run_arrays(self.kernel, list(full.values()), rows)
-        fine = np.logical_and.reduce([*map(np.isfinite, results), *([levels == 0] if self.strict else [])])
-        wrong = np.flatnonzero(~fine)
-        row = int(wrong[0])
-        line = kept[row] if not isinstance(block, bytes) else next(islice(self.table.split(block), kept[row], None))[1]
-        at = {name: float(column[row]) for name, column in full.items()}
-        return len(wrong), (line, Row(at, [float(r[row]) for r in results], int(levels[row])))
+
+def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any], rows: int,
+               smooth: bool) -> tuple[int, int, Row]:
+    """How many rows are not finite, or not `smooth` where they must be, and the first one with its number. There is one."""
+    import numpy as np
+
+    from adcli.codegen.machine.arrays import run_arrays
+    full = {p.name: np.full(rows, known[p.name]) if p.name in known else np.asarray(columns[p.name])
+            for p in task.signature.inputs}
+    *results, levels = run_arrays(task.kernel, list(full.values()), rows)
+    fine = np.logical_and.reduce([*map(np.isfinite, results), *([levels == 0] if smooth else [])])
+    wrong = np.flatnonzero(~fine)
+    first = int(wrong[0])
+    at = {name: float(column[first]) for name, column in full.items()}
+    return len(wrong), first, Row(at, [float(r[first]) for r in results], int(levels[first]))
+
+
+def is_rough(sums: Sums, smooth: bool) -> bool:
+    """Whether a row is not finite, or not `smooth` where all must be."""
+    return any(not s.finite for g in sums.groups.values() for s in g.sums) or \
+        (smooth and any(any(g.levels[1:]) for g in sums.groups.values()))
 
 
 def finite(column: Sequence[float]) -> bool:
@@ -247,123 +222,3 @@ class SumRun(TableRun):
         report = SumReport(self.task, self.asked, self.names, self.total, self.form.separator.decode(), self.form.comma)
         report.remark(self.watch)
         report.write(out)
-
-
-# ---------------------------------------------------------------- what is written
-
-class SumRow(NamedTuple):
-    """A group with its sums or means, each rounded."""
-
-    key: Key
-    group: Group
-    values: list[float]
-
-
-class SumReport:
-    """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them."""
-
-    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: Sums, separator: str, comma: bool) -> None:
-        self.task, self.options, self.names, self.total = task, options, names, total
-        self.separator, self.comma = separator, comma
-        self.number = number_format(options.fmt, options.hexadecimal)
-        self.layout = task.layout(False)
-        self.results = len(self.layout.results)
-        self.found = [SumRow(key, group := total.group(key), total.rounded(group, options.mean, names.weights))
-                      for key in (total.groups if names.groups else [()])]
-
-    def remark(self, watch: Watch) -> None:
-        """Say what is not finite although all rows are."""
-        for key, group, values in self.found:
-            if all(map(math.isfinite, values)):
-                continue
-            watch.failed, where = True, f"{self.title(key)}: " if key else ""
-            if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
-                reason = "there are no rows" if not group.rows else "the weights add up to 0"
-                watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
-                continue
-            for name, total, x in zip(self.total.names, group.sums, values, strict=True):
-                if total.finite and not math.isfinite(x):
-                    beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
-                    watch.remark("sums beyond the largest double", beyond.__str__)
-
-    def title(self, key: Key) -> str:
-        return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))
-
-    def write(self, out: BinaryIO) -> None:
-        match self.options.form:
-            case "parquet":
-                from adcli.output.texts_polars import words, write_frame
-                texts = {name: words([row.key[i] for row in self.found]) for i, name in enumerate(self.names.groups)}
-                write_frame(out, {**texts, **self.arrays()})
-            case form if form in ARRAYS:
-                self.write_arrays(out)
-            case form if form in MATRIX_FORMATS:
-                from adcli.answers.results import matrices
-                row = Row({}, self.found[0].values[self.names.weights is not None:][:self.results], -1)
-                write_points(out, matrices(self.task, form, [row], self.number, False))
-            case "json":
-                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.found))
-            case "text":
-                write_points(out, self.text())
-            case _:
-                write_points(out, self.delimited())
-
-    def counts(self, group: Group) -> list[tuple[str, int]]:
-        """The number of rows, and of those of each level where they are shown."""
-        return [(self.names.rows, group.rows), *zip(self.names.levels, group.levels, strict=False)]
-
-    def text(self) -> Iterator[str]:
-        """As at points. Levels that no row has are left out."""
-        for i, (key, group, values) in enumerate(self.found):
-            lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
-            lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
-            lines += [f"{name} = {self.number(x)}" for name, x in zip(self.total.names, values, strict=True)]
-            yield "\n".join(lines) + "\n"
-
-    def delimited(self) -> Iterator[str]:
-        """The header, then a line for each group."""
-        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.total.names], [])
-        for key, group, values in self.found:
-            numbers = list(map(self.number, values))
-            numbers = [x.replace(".", ",") for x in numbers] if self.comma else numbers
-            yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
-
-    def line(self, words: Sequence[str], numbers: Sequence[str]) -> str:
-        mark = self.separator
-        return mark.join([*(quoted(w.encode(), mark.encode()).decode() for w in words), *numbers]) + "\n"
-
-    def record(self, key: Key, group: Group, sums: Sequence[float]) -> dict[str, Any]:
-        """A group as an object: numbers of rows are whole numbers, and results stand where those of a point do."""
-        values = [json_number(x, self.number) for x in sums]
-        found: dict[str, Any] = {}
-        if key:
-            found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
-                              for name, text in zip(self.names.groups, key, strict=True)}
-        found["rows"] = group.rows
-        if self.names.weights is not None:
-            found["weights"] = values.pop(0)
-        found |= self.layout.shaped(values[:self.results])
-        if self.options.gauss_newton:
-            paths = [q.path for q in quantities(self.task.signature, True)[self.results:]]
-            found["gauss_newton"] = nested(paths, values[self.results:])
-        found["status"] = dict(zip(LEVELS, group.levels, strict=True))
-        return found
-
-    def arrays(self) -> dict[str, Any]:
-        """The numbers in columns."""
-        import numpy as np
-        names = self.names.rows, *self.names.levels
-        counts = np.array([[n for _, n in self.counts(row.group)] for row in self.found], np.int64)
-        values = np.array([row.values for row in self.found], np.float64)
-        return {**dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True)),
-                **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
-
-    def write_arrays(self, out: BinaryIO) -> None:
-        """Each column as an array, of groups also their texts; without groups each as a number."""
-        import numpy as np
-
-        from adcli.output.tensors import write_npz
-        if self.options.form == "npy":
-            raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
-        texts = {name: np.array([row.key[i] for row in self.found], np.str_) for i, name in enumerate(self.names.groups)}
-        write_npz(out, ((name, a if self.names.groups else a.reshape(())) for name, a in (texts | self.arrays()).items()))

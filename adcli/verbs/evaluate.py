@@ -97,13 +97,14 @@ def carry_out(task: Task, options: ResultOptions) -> int:
 
 
 def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
-    """Write the sums of the results for the rows of a table; returns the exit code."""
+    """Write the sums of the results for the rows of tables, or over points; returns the exit code."""
     from adcli.rows.stream import stream, tables
     from adcli.rows.summing import SumRun, check
     check(task, options)
     if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
         return stream(task, found, options, watch, SumRun)
-    raise AdError(f"{'--sum' if options.sum else '--mean'} needs rows", help="give a table: --data FILE, or a pipe")
+    from adcli.rows.summed_points import over_points
+    return over_points(task, options, watch)
 
 
 def explained(task: Task, options: ResultOptions) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from command import adcli, numbers, succeeds
 from session_seed import drawn
 
-from adcli.rows import blocks, tables, tables_polars
+from adcli.rows import blocks, summed_points, tables, tables_polars
 
 PROGRAM = ["-e", "param k = 2", "-e", "v = x*sin(y)", "-e", "u = abs(x) + k"]
 VERBS = {"eval": [], "grad": ["--order", "2"], "jacobian": ["--wrt", "x,y,k"], "hessian": ["--of", "v"],
@@ -230,3 +230,47 @@ def test_no_groups_have_columns_all_the_same(tmp_path):
     assert dict(pl.read_parquet(tmp_path / "a.parquet").schema) == {"g": pl.String, "rows": pl.Int64, "v": pl.Float64}
     with np.load(tmp_path / "a.npz") as arrays:
         assert {name: a.shape for name, a in arrays.items()} == {"g": (0,), "rows": (0,), "v": (0,)}
+
+
+# ---------------------------------------------------------------- points
+
+def test_points_are_summed_as_rows_are(tmp_path, monkeypatch):
+    """More points than a block has, several grids and points of a file."""
+    monkeypatch.setattr(summed_points, "POINTS_AT_ONCE", 100)
+    verb = "jvp"
+    (tmp_path / "points.json").write_text('[{"x": 0.1, "y": 2}, {"x": -3, "y": 1e-3}]')
+    at = ["--at", "x=-1:2:21,y=0:3:17", "--at", f"@{tmp_path / 'points.json'}"]
+    only = table(succeeds(verb, *PROGRAM, *VERBS[verb], *at, "--format", "csv").out)
+    (tmp_path / "rows.ndjson").write_text("".join(json.dumps({"x": float(p["x"]), "y": float(p["y"])}) + "\n" for p in only))
+    asked = [verb, *PROGRAM, *VERBS[verb], "--mean", "--status"]
+    summed = succeeds(*asked, *at)
+    assert summed.out.startswith(f"rows = {21 * 17 + 2}\nrows_smooth")
+    assert summed.out == succeeds(*asked, "--data", tmp_path / "rows.ndjson").out
+
+
+@pytest.mark.parametrize(("options", "said", "out", "code"), [
+    ("-e log(x) --at x=-1:1:5", "note: not finite at x = -1.0, the first of 3 such points of 5\n"
+     "-e:1:5: note: log(u) at u = -1.0 is nan: domain\n", "rows = 5\nf = nan\n", 0),
+    ("-e abs(x) --at x=-1:1:3 --strict", "note: not smooth or not finite at x = 0.0, 1 of 3 points\n"
+     "-e:1:5: note: abs(u) at u = 0.0: kink\n", "rows = 3\nf = 2.0\n", 4),
+    ("-e log(x) --at x=0 --sum --strict -q", "", "rows = 1\nf = -inf\n", 4),
+    ("-e x --at x=1 --weights w", "adcli: error: --weights needs rows (--data FILE)\n", "", 2),
+    ("-e x --at x=1 --on-error skip", "adcli: error: --on-error needs rows (--data FILE)\n", "", 2),
+    ("-e x --at y=1", "adcli: error: no input 'y'\nhelp: the inputs are x\n", "", 2),
+    ("-e 3.5", "", "rows = 1\nf = 3.5\n", 0),
+])
+def test_what_is_said_of_points(options, said, out, code):
+    found = adcli("eval", *options.split(), *([] if "--sum" in options else ["--sum"]))
+    assert (found.err, found.out, found.code) == (said, out, code)
+
+
+def test_an_input_that_leaves_its_range_is_told_once():
+    for options, data in ((["--at", "x=0:2:90000"], b""), (["--data", "-"], b"x\n2\n3\n")):
+        found = adcli("eval", "-e", "input x in [0, 1]", "-e", "v = x", "--sum", *options, stdin=data)
+        assert found.code == 0 and found.err.count("is outside its range [0.0, 1.0]") == 1 and found.err.count("\n") == 1
+
+
+def test_programs_with_tensors_are_refused():
+    found = adcli("eval", "-e", "input x(N)", "-e", "v +=! x(i)", "--at", "x=[1,2]", "--sum")
+    assert (found.err, found.code) == ("adcli: error: --sum needs a program of scalars; this one has tensors\n"
+                                       "help: eval, grad, jvp, vjp, jacobian and hvp take tensors\n", 2)

@@ -1,0 +1,168 @@
+"""What is written of sums: text, CSV, JSON, Parquet, arrays or a matrix, in the shape that the results of a point have."""
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from adcli.answers.watch import Watch
+from adcli.command.options import ResultOptions
+from adcli.lang.ir import LEVELS
+from adcli.lang.ir.errors import AdError, one_line
+from adcli.lang.ir.names import Names, composed, repeated
+from adcli.output.layout import Row, nested
+from adcli.output.numbers import json_number, json_text, number_format
+from adcli.output.streams import write_points
+from adcli.output.suffixes import ARRAYS
+from adcli.rows.appended import json_field, quoted
+from adcli.rows.sums import Group, Key, Sums, quantities
+from adcli.task.signature import Signature
+from adcli.task.tasks import Task
+from adcli.task.verbs import MATRIX_FORMATS
+
+
+class SumNames(NamedTuple):
+    """What the columns of a sum are called: the groups by, the number of rows, the weights (None: there are none), and the number
+    of rows of each status level."""
+
+    groups: tuple[str, ...]
+    rows: str
+    weights: str | None
+    levels: tuple[str, ...]
+
+
+def sum_names(signature: Signature, options: ResultOptions) -> SumNames:
+    """Names that the results leave free."""
+    groups = groups_by(options)
+    free = Names([*(c.name for c in signature.results), *groups])
+    return SumNames(groups, free.fresh("rows"), None if options.weights is None else free.fresh("weights"),
+                    tuple(free.fresh(f"rows_{level}") for level in LEVELS) if options.status else ())
+
+
+def groups_by(options: ResultOptions) -> tuple[str, ...]:
+    """The columns that --group-by names."""
+    found = [] if options.group_by is None else [name.strip() for name in composed(options.group_by).split(",")]
+    if not all(found):
+        raise AdError("--group-by names nothing", help="write --group-by site,year")
+    if (twice := repeated(found)) is not None:
+        raise AdError(f"--group-by names '{twice}' twice")
+    return tuple(found)
+
+
+class SumRow(NamedTuple):
+    """A group with its sums or means, each rounded."""
+
+    key: Key
+    group: Group
+    values: list[float]
+
+
+class SumReport:
+    """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them."""
+
+    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: Sums, separator: str, comma: bool) -> None:
+        self.task, self.options, self.names, self.total = task, options, names, total
+        self.separator, self.comma = separator, comma
+        self.number = number_format(options.fmt, options.hexadecimal)
+        self.layout = task.layout(False)
+        self.results = len(self.layout.results)
+        self.found = [SumRow(key, group := total.group(key), total.rounded(group, options.mean, names.weights))
+                      for key in (total.groups if names.groups else [()])]
+
+    def remark(self, watch: Watch) -> None:
+        """Say what is not finite although all rows are."""
+        for key, group, values in self.found:
+            if all(map(math.isfinite, values)):
+                continue
+            watch.failed, where = True, f"{self.title(key)}: " if key else ""
+            if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
+                reason = "there are no rows" if not group.rows else "the weights add up to 0"
+                watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
+                continue
+            for name, total, x in zip(self.total.names, group.sums, values, strict=True):
+                if total.finite and not math.isfinite(x):
+                    beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
+                    watch.remark("sums beyond the largest double", beyond.__str__)
+
+    def title(self, key: Key) -> str:
+        return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))
+
+    def write(self, out: BinaryIO) -> None:
+        match self.options.form:
+            case "parquet":
+                from adcli.output.texts_polars import words, write_frame
+                texts = {name: words([row.key[i] for row in self.found]) for i, name in enumerate(self.names.groups)}
+                write_frame(out, {**texts, **self.arrays()})
+            case form if form in ARRAYS:
+                self.write_arrays(out)
+            case form if form in MATRIX_FORMATS:
+                from adcli.answers.results import matrices
+                row = Row({}, self.found[0].values[self.names.weights is not None:][:self.results], -1)
+                write_points(out, matrices(self.task, form, [row], self.number, False))
+            case "json":
+                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.found))
+            case "text":
+                write_points(out, self.text())
+            case _:
+                write_points(out, self.delimited())
+
+    def counts(self, group: Group) -> list[tuple[str, int]]:
+        """The number of rows, and of those of each level where they are shown."""
+        return [(self.names.rows, group.rows), *zip(self.names.levels, group.levels, strict=False)]
+
+    def text(self) -> Iterator[str]:
+        """As at points. Levels that no row has are left out."""
+        for i, (key, group, values) in enumerate(self.found):
+            lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
+            lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
+            lines += [f"{name} = {self.number(x)}" for name, x in zip(self.total.names, values, strict=True)]
+            yield "\n".join(lines) + "\n"
+
+    def delimited(self) -> Iterator[str]:
+        """The header, then a line for each group."""
+        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.total.names], [])
+        for key, group, values in self.found:
+            numbers = list(map(self.number, values))
+            numbers = [x.replace(".", ",") for x in numbers] if self.comma else numbers
+            yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
+
+    def line(self, words: Sequence[str], numbers: Sequence[str]) -> str:
+        mark = self.separator
+        return mark.join([*(quoted(w.encode(), mark.encode()).decode() for w in words), *numbers]) + "\n"
+
+    def record(self, key: Key, group: Group, sums: Sequence[float]) -> dict[str, Any]:
+        """A group as an object: numbers of rows are whole numbers, and results stand where those of a point do."""
+        values = [json_number(x, self.number) for x in sums]
+        found: dict[str, Any] = {}
+        if key:
+            found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
+                              for name, text in zip(self.names.groups, key, strict=True)}
+        found["rows"] = group.rows
+        if self.names.weights is not None:
+            found["weights"] = values.pop(0)
+        found |= self.layout.shaped(values[:self.results])
+        if self.options.gauss_newton:
+            paths = [q.path for q in quantities(self.task.signature, True)[self.results:]]
+            found["gauss_newton"] = nested(paths, values[self.results:])
+        found["status"] = dict(zip(LEVELS, group.levels, strict=True))
+        return found
+
+    def arrays(self) -> dict[str, Any]:
+        """The numbers in columns."""
+        import numpy as np
+        names = self.names.rows, *self.names.levels
+        counts = np.array([[n for _, n in self.counts(row.group)] for row in self.found], np.int64)
+        values = np.array([row.values for row in self.found], np.float64)
+        return {**dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True)),
+                **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
+
+    def write_arrays(self, out: BinaryIO) -> None:
+        """Each column as an array, of groups also their texts; without groups each as a number."""
+        import numpy as np
+
+        from adcli.output.tensors import write_npz
+        if self.options.form == "npy":
+            raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
+        texts = {name: np.array([row.key[i] for row in self.found], np.str_) for i, name in enumerate(self.names.groups)}
+        write_npz(out, ((name, a if self.names.groups else a.reshape(())) for name, a in (texts | self.arrays()).items()))
