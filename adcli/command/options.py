@@ -6,6 +6,7 @@ line. Nothing behind it asks click anything.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -45,7 +46,9 @@ TARGETS = ("text", "c", "header", "js", "python", "latex", "dot", "llvm", "asm",
 
 TABLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename", "na", "missing", "on_error", "only")
 """Options about the rows of tables alone."""
-ROW_OPTIONS = (*TABLE_OPTIONS, "jobs")
+PART_OPTIONS = ("engine", "retries", "resume")
+"""Options about parts of tables."""
+ROW_OPTIONS = (*TABLE_OPTIONS, *PART_OPTIONS, "jobs")
 """Options about rows of tables."""
 SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "zeros")
 """Options that programs with tensors have no meaning for."""
@@ -153,6 +156,9 @@ class ResultOptions(Options):
     group_by: str | None = None
     gauss_newton: bool = False
     jobs: int | None = None
+    engine: str | None = None
+    retries: int = 3
+    resume: bool = False
     emit: str | None = None
     style: str | None = None
     lanes: str | None = None
@@ -174,6 +180,17 @@ class ResultOptions(Options):
     def summed(self) -> bool:
         """Whether rows are added up."""
         return self.sum or self.mean
+
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether rows are to be worked on in parts."""
+        return self.engine is not None or self.resume or self.into_folder
+
+    @property
+    def into_folder(self) -> bool:
+        """Whether the results of rows go to a folder, a file for each part."""
+        return self.output not in (None, "-") and (str(self.output).endswith(os.sep) or os.path.isdir(str(self.output)))
 
 
 Kind = TypeVar("Kind", bound=Options)
@@ -343,6 +360,12 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "on_error": option(WHERE, "--on-error", type=OneOf("policy", ("stop", "skip", "mark")), default="stop", show_default=True,
                            help="On a bad row: stop, skip it, or mark it in a status column."),
         "only": option(WHERE, "--only", is_flag=True, help="Write the results alone, without the columns of the table."),
+        "engine": option(WHERE, "--engine", metavar="ENGINE",
+                         help="Work on files and row groups with dask: on this machine, or dask=tcp://host:8786."),
+        "retries": option(WHERE, "--retries", type=click.IntRange(0, 100), default=3, show_default=True, metavar="N",
+                          help="With --engine: how often a part is tried again whose worker died or failed."),
+        "resume": option(WHERE, "--resume", is_flag=True,
+                         help="Go on with the parts that an earlier run has not written to -o DIR/."),
         "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),

@@ -19,11 +19,11 @@ class Progress:
         self.start = self.last = time.monotonic()
         self.written = False
 
-    def update(self, rows: int, taken: int) -> None:
+    def update(self, rows: int, taken: int, more: str = "") -> None:
         now = time.monotonic()
         if self.shown and now - self.start >= SHOWN_AFTER and now - self.last >= EVERY:
             self.last, self.written = now, True
-            self._write(line(rows, taken, self.size, now - self.start))
+            self._write(line(rows, taken, self.size, now - self.start, more))
 
     def clear(self) -> None:
         if self.written:
@@ -38,9 +38,9 @@ class Progress:
             self.shown = self.written = False
 
 
-def line(rows: int, taken: int, size: int | None, seconds: float) -> str:
-    """What is shown after so many seconds, `taken` of `size` bytes read."""
-    shown = f"{rows:,} rows, {rows / seconds:,.0f} rows/s"
+def line(rows: int, taken: int, size: int | None, seconds: float, more: str = "") -> str:
+    """What is shown after so many seconds, `taken` of `size` bytes read, and what `more` there is to say."""
+    shown = f"{rows:,} rows, {rows / seconds:,.0f} rows/s{more}"
     if not size or not taken:
         return shown
     left = round(seconds * max(size - taken, 0) / taken)

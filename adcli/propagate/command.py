@@ -15,6 +15,7 @@ import click
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     EMIT_OPTIONS,
+    PART_OPTIONS,
     TABLE_OPTIONS,
     ResultOptions,
     of_option,
@@ -51,7 +52,7 @@ AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise")
 """Options that only points have."""
 SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
 """How a table is written: of rows, or of values that inputs take."""
-ROWS_ALONE = tuple(name for name in TABLE_OPTIONS if name not in SAMPLE_OPTIONS)
+ROWS_ALONE = tuple(name for name in (*TABLE_OPTIONS, *PART_OPTIONS) if name not in SAMPLE_OPTIONS)
 BUDGET_FORMATS = ("text", "json", "csv", *TABLE_FORMATS)
 AUTO = "auto"
 """--monte-carlo without a number: as many samples as make the figures stable."""
@@ -166,6 +167,10 @@ def in_rows(task: Task, options: PropagateOptions) -> int:
         emit(task, options)
         return 0
     options.refuse_emit_options()
+    if options.data and options.in_parts:
+        from adcli.engines.run import run
+        return run(task, options, watch)
+    options.refuse(PART_OPTIONS, "needs files (--data FILE)")
     found = tables(task, options)
     if not found:
         raise AdError("no uncertainties", help="give a point with spreads: --at x=2±0.1,y=5±2%; rows with columns x and u_x:"

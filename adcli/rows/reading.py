@@ -29,6 +29,7 @@ class Reading:
         self.options = options
         self.parquet = kind_of(source.path, options.input_format, source.head) == "parquet"
         self.line, self.place, self.rows = int(not self.parquet), f"{source.name}:", 0
+        self.line += source.rows[0] if source.rows else 0
         self.pieces: Iterator[bytes | None] = iter(())
         form = dialect(self._kind(), options, self.parquet)
         kind = self.kind or work_of(task)
@@ -47,7 +48,8 @@ class Reading:
         tables, renamed = parquet_tables(f"{self.source.name}: Parquet"), self.table.dialect.renamed
         lists = tables.parquet_lists(self.source.path)
         self.table.lists.update({renamed.get(name, name): depth for name, depth in lists.items()})
-        return iter(tables.parquet(self.source.path, self.table.separator.decode(), told=self.source.told))
+        separator, rows = self.table.separator.decode(), self.source.rows or ()
+        return iter(tables.parquet(self.source.path, separator, *rows, told=self.source.told))
 
     def types(self) -> Mapping[str, Any]:
         """The types of the columns, as far as the table has any."""

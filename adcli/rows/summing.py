@@ -190,7 +190,7 @@ class SumReading(Reading):
             return found
         places = {*(place for place in self.table.places if place is not None), *self.table.words}
         tables = parquet_tables("Parquet")
-        return iter(tables.frames(self.source.path, sorted(places) or [0], self.source.told))
+        return iter(tables.frames(self.source.path, sorted(places) or [0], self.source.told, *(self.source.rows or ())))
 
 
 class SumRun(TableRun):
@@ -216,9 +216,13 @@ class SumRun(TableRun):
                          "group by columns of fewer different texts")
             self.asked_for = 2 * count
 
-    def write(self, out: BinaryIO) -> None:
+    def add_up(self) -> None:
+        """Everything, in order."""
         self._write(lambda data: None)
         self.progress.clear()
+
+    def write(self, out: BinaryIO) -> None:
+        self.add_up()
         report = SumReport(self.task, self.asked, self.names, self.total, self.form.separator.decode(), self.form.comma)
         report.remark(self.watch)
         report.write(out)

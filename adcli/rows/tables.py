@@ -55,8 +55,10 @@ class BadTable(Exception):
 
 
 class Input:
-    """A file or standard input, opened and unpacked; `taken` of its `size` bytes (None: unknown) have been read. Messages call
-    who reads standard input `reader`."""
+    """A file or standard input, opened and unpacked; `taken` of its `size` bytes (None: unknown) have been read. Of a Parquet
+    file `rows` alone may be meant: from where on, and how many. Messages call who reads standard input `reader`."""
+
+    rows: tuple[int, int] | None = None
 
     def __init__(self, path: str, reader: str = "--data") -> None:
         self.name = named(path)

@@ -236,17 +236,19 @@ def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
         raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 
 
-def frames(path: str, places: Sequence[int], told: Callable[[float], object]) -> Iterator[pl.DataFrame]:
-    """The columns of a Parquet file that stand at these places, in pieces; they are called by their places, from 1 on. How much
-    has been read is `told`, as a share."""
+def frames(path: str, places: Sequence[int], told: Callable[[float], object], start: int = 0,
+           count: int | None = None) -> Iterator[pl.DataFrame]:
+    """The columns of a Parquet file that stand at these places, or `count` of their rows from `start` on, in pieces; they are
+    called by their places, from 1 on. How much has been read is `told`, as a share."""
     try:
         file, done = parquet_file(path), 0
         names = [list(file.schema)[i] for i in places]
-        for frame in file.frames(0, file.rows, FRAME_ROWS, names):
+        rows = file.rows - start if count is None else count
+        for frame in file.frames(start, start + rows, FRAME_ROWS, names):
             done += len(frame)
             frame.columns = [f"column_{i + 1}" for i in places]
             yield from frame.iter_slices(PARQUET_ROWS)
-            told(done / file.rows)
+            told(done / rows)
     except pl.exceptions.PolarsError as error:
         raise AdError(f"{named(path)}: {str(error).splitlines()[0]}") from None
 

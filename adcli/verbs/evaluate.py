@@ -9,7 +9,7 @@ import click
 from adcli.answers.results import at_points
 from adcli.answers.seeding import components, seeded
 from adcli.answers.watch import Watch
-from adcli.command.options import SUM_OPTIONS, ResultOptions, entries, program_options, takes, together
+from adcli.command.options import PART_OPTIONS, SUM_OPTIONS, ResultOptions, entries, program_options, takes, together
 from adcli.command.usage import Command
 from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
@@ -86,8 +86,12 @@ def carry_out(task: Task, options: ResultOptions) -> int:
     if options.enclose and not task.signature.tensors:
         from adcli.answers.enclose import bounds
         return bounds(task, options, watch)
+    if options.data and options.in_parts:
+        from adcli.engines.run import run
+        return run(task, options, watch)
     if options.data or (not options.at and any(p.default is None for p in task.free)):
         from adcli.rows.stream import stream, tables
+        options.refuse(PART_OPTIONS, "needs files (--data FILE)")
         if found := tables(task, options):
             return stream(task, found, options, watch)
     if options.digits and not task.signature.tensors:
@@ -101,6 +105,10 @@ def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
     from adcli.rows.stream import stream, tables
     from adcli.rows.summing import SumRun, check
     check(task, options)
+    if options.data and options.in_parts:
+        from adcli.engines.run import run
+        return run(task, options, watch)
+    options.refuse(PART_OPTIONS, "needs files (--data FILE)")
     if (options.data or (not options.at and any(p.default is None for p in task.free))) and (found := tables(task, options)):
         return stream(task, found, options, watch, SumRun)
     from adcli.rows.summed_points import over_points

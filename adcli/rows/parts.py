@@ -1,0 +1,330 @@
+"""Parts of the input that are worked on by themselves: how files are cut into them, what their results are called, and what is
+done with one, which needs nothing but the part and the job, so that another machine can do it.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from adcli.answers.watch import Watch
+from adcli.codegen.machine.cache import own_content
+from adcli.command.options import ResultOptions
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+from adcli.output.streams import packed_destination
+from adcli.output.suffixes import PACKED
+from adcli.rows import manifest
+from adcli.rows.sources import Location
+from adcli.rows.stream import TableRun, fixed
+from adcli.rows.summing import SumRun
+from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
+from adcli.task.request import Request
+from adcli.task.tasks import Task, prepared
+
+FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "text": ".ad"}
+INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",
+               "resume", "engine", "retries", "at", "tangent", "cotangent")
+"""Options that no result depends on, or that are told apart by what they mean."""
+LONG_VALUE = 100
+"""Characters of a value that the manifest shows."""
+SPELLED = {"form": "--format", "hexadecimal": "--hex"}
+
+
+class RowGroup(NamedTuple):
+    """A row group of a Parquet file: its number, and its rows in the file."""
+
+    number: int
+    start: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class PartLocation(Location):
+    """A file at an absolute path, or one row group of it; the user calls the file `source`."""
+
+    source: str = ""
+    group: RowGroup | None = None
+
+    @property
+    def name(self) -> str:
+        return self.source + (f": row group {self.group.number}" if self.group else "")
+
+    def opened(self) -> Input:
+        found = super().opened()
+        found.name = self.source
+        found.rows = self.group and (self.group.start, self.group.rows)
+        return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """The `number`-th of all parts: what is read, about how many bytes that are, and what the file of its results is called in
+    the folder of all results."""
+
+    number: int
+    piece: PartLocation
+    size: int
+    file: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.piece.name
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What is to be done with every part, which travels to other machines: the request and the options, and no code. `folder` is
+    where results go that are files; `code` is the digest of the adcli that asks."""
+
+    request: Request
+    seeds: Mapping[str, Any]
+    options: ResultOptions
+    folder: str | None
+    code: str = field(default_factory=own_content)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What has become of a part: how many rows were written, how many bad, and whether --strict fails; what there is to say of
+    it, and of inputs that leave their range a value that does; its `result`, as the manifest has it: the hash of its file, or
+    its sums. Or the fault that has ended it, with `final` where it is one that ends the run."""
+
+    part: Part
+    rows: int = 0
+    bad: int = 0
+    failed: bool = False
+    said: list[str] = field(default_factory=list)
+    outside: Mapping[str, float] = field(default_factory=dict)
+    result: Mapping[str, Any] = field(default_factory=dict)
+    fault: str | None = None
+    final: bool = False
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What the manifest says of it."""
+        piece = self.part.piece
+        group = {"row_group": piece.group.number} if piece.group else {}
+        return {"part": self.part.number, "source": piece.source, **group, "rows": self.rows, "bad_rows": self.bad,
+                "strict": self.failed, **self.result}
+
+
+class OtherCode(Exception):
+    """Another adcli is to do the work than the one that asked for it."""
+
+
+# ---------------------------------------------------------------- what there is to do
+
+def job(task: Task, options: ResultOptions, folder: str | None) -> Job:
+    """What is to be done with every part. Values that --at gives are read here, so that no other machine needs their files."""
+    at = tuple(f"{name}={spelled(x)}" for name, x in fixed(task, options).items())
+    own = {f.name: getattr(options, f.name) for f in fields(ResultOptions)}   # a verb's further options are in the request
+    return Job(task.request, task.seeds, ResultOptions(**{**own, "at": at, "quiet": True}),
+               folder and os.path.abspath(folder))
+
+
+def spelled(x: Any) -> str:
+    """A value, or a tensor, exactly, as --at takes it."""
+    return repr(x) if isinstance(x, float | int) else repr(x.tolist()).replace(" ", "")
+
+
+def asked(job: Job, sources: Sequence[Location]) -> dict[str, Any]:
+    """What the results depend on, for the manifest."""
+    defaults = ResultOptions(verb="")
+    request = [getattr(job.request, name) for name in job.request._fields if name not in ("verb", "source")]
+    said = {SPELLED.get(f.name, "--" + f.name.replace("_", "-")): getattr(job.options, f.name) for f in fields(ResultOptions)
+            if f.name not in INDIFFERENT and getattr(job.options, f.name) != getattr(defaults, f.name)}
+    seeds = [digest(f"{name}={spelled(x)}") for name, x in job.seeds.items()]
+    program = sha256(job.request.source.text.encode()).hexdigest()
+    read = [{"source": s.name, "size": s.size, "stamp": s.stamp} for s in sources]
+    return {"code": job.code[:16], "verb": job.request.verb, "program": program, **said,
+            "--at": [digest(text) for text in job.options.at] or None, "direction": seeds, "request": repr(request),
+            "sources": read}
+
+
+def digest(text: str) -> str:
+    """A value as it is written, or a long one by its hash."""
+    name, equals, value = text.partition("=")
+    return text if len(text) <= LONG_VALUE else f"{name}{equals}{sha256(value.encode()).hexdigest()}"
+
+
+def parts(found: Sequence[Location], options: ResultOptions, into_files: bool) -> list[Part]:
+    """The parts of some tables, in order. `into_files` gives each a file of its own."""
+    made: list[Part] = []
+    for location in found:
+        if location.size is None:
+            raise AdError(f"{location.name}: only files can be read in parts", help="give files: --data FILE")
+        parquet = kind_of(location.path, options.input_format, head(location.path)) == "parquet"
+        groups = row_groups(location) if parquet else [None]
+        rows = sum(g.rows for g in groups if g)
+        for g in groups:
+            size = location.size * g.rows // max(1, rows) if g else location.size
+            made.append(Part(len(made), PartLocation(os.path.abspath(location.path), size, source=location.name, group=g), size))
+    if not into_files:
+        return made
+    return [replace(part, file=file) for part, file in zip(made, file_names(made, options), strict=True)]
+
+
+def head(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4)
+
+
+def row_groups(location: Location) -> list[RowGroup | None]:
+    """The row groups of a Parquet file; None, for the whole of it, where there is one at most."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError:
+        raise missing("Parquet in parts", "pyarrow") from None
+    try:
+        with ParquetFile(location.path) as file:
+            counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    except (ArrowException, OSError) as error:
+        raise AdError(f"{location.name}: {str(error).splitlines()[0]}") from None
+    found: list[RowGroup | None] = []
+    start = 0
+    for i, rows in enumerate(counts):
+        found.append(RowGroup(i, start, rows))
+        start += rows
+    return found if len(found) > 1 else [None]
+
+
+def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
+    """What the results of parts are called: as their files, in folders as far as these differ, with the number of the row group
+    and, where another format is asked for, its suffix. A name that is taken gets a number."""
+    folders = [os.path.dirname(part.piece.path) for part in parts]
+    top = os.path.commonpath(folders) if folders else ""
+    taken: set[str] = set()
+    found = []
+    for part, folder in zip(parts, folders, strict=True):
+        stem, suffix = split(os.path.basename(part.piece.path))
+        if options.form_known:
+            packing = os.path.splitext(suffix)[1]
+            packed = packing.lower() in PACKED and options.form != "parquet"
+            suffix = FORM_SUFFIXES[options.form] + packing * packed
+        stem += f"-{part.piece.group.number:05}" if part.piece.group else ""
+        stem = os.path.join(os.path.relpath(folder, top), stem) if folder != top else stem
+        name, number = stem + suffix, 1
+        while name.casefold() in taken or name in (manifest.NAME, manifest.JOURNAL):
+            number += 1
+            name = f"{stem}-{number}{suffix}"
+        taken.add(name.casefold())
+        found.append(name)
+    return found
+
+
+def split(base: str) -> tuple[str, str]:
+    """The name of a file without the suffixes that tell its format and its packing, and these."""
+    stem, suffix = os.path.splitext(base)
+    packing = ""
+    if suffix.lower() in PACKED:
+        packing = suffix
+        stem, suffix = os.path.splitext(stem)
+    if suffix.lower() not in SUFFIXES:
+        stem, suffix = stem + suffix, ""
+    return stem, suffix + packing
+
+
+# ---------------------------------------------------------------- one part
+
+class Heard(Watch):
+    """What there is to say of a part, kept until its turn comes."""
+
+    def __init__(self, task: Task, options: ResultOptions) -> None:
+        super().__init__(task, options)
+        self.loud = True
+        self.said: list[str] = []
+
+    def say(self, remark: object) -> None:
+        self.said.append(str(remark))
+
+
+class PartRun(TableRun):
+    """One part on its way through a program. What leaves the range that an input was declared with is said by who sees all
+    parts."""
+
+    outside: Mapping[str, float] = MappingProxyType({})
+
+    def _remark(self, outside: Mapping[str, float]) -> None:
+        self.outside = {**outside, **self.outside}
+
+    def result(self) -> dict[str, Any]:
+        """Do it; what the manifest has of it."""
+        raise NotImplementedError
+
+
+class PartRows(PartRun):
+    """A part whose rows are written to a file of their own."""
+
+    def result(self) -> dict[str, Any]:
+        path = str(self.options.output)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with packed_destination(path) as out:
+            self.write(out)
+        return {"sha256": manifest.sha256(path)}
+
+
+class PartSums(PartRun, SumRun):
+    """A part whose rows are added up."""
+
+    def result(self) -> dict[str, Any]:
+        self.add_up()
+        return {"sums": self.total.packed(), "separator": self.form.separator.decode(), "comma": self.form.comma}
+
+
+def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -> Outcome:
+    """Do what a job asks of a part. A fault of the input is an outcome; what else goes wrong may go well at another time or in
+    another place, and is raised."""
+    task = task or task_of(job)
+    watch = Heard(task, job.options)
+    run: PartRun | None = None
+    try:
+        kind = PartSums if job.options.summed else PartRows
+        run = kind(task, [part.piece], part_options(job, part), watch)
+        run.progress = progress or run.progress
+        result = run.result()
+    except BadTable as fault:
+        return Outcome(part, said=watch.said, fault=str(fault), final=job.options.on_error == "stop")
+    except AdError as fault:
+        return Outcome(part, said=watch.said, fault=str(fault))
+    finally:
+        if run:
+            run.close()
+    file = {"file": part.file} if part.file else {}
+    return Outcome(part, run.rows, run.bad, watch.failed, watch.said, run.outside, {**file, **result})
+
+
+def part_options(job: Job, part: Part) -> ResultOptions:
+    """The options for one part. In a file of its own, rows that were Parquet are so again."""
+    if job.folder is None or part.file is None:
+        return job.options
+    options = replace(job.options, output=os.path.join(job.folder, part.file))
+    if options.form_known or kind_of(part.piece.path, options.input_format, head(part.piece.path)) != "parquet":
+        return options
+    return replace(options, form="parquet", form_known=True)
+
+
+PREPARING = threading.Lock()
+"""Held while a task is compiled: LLVM is no place for two threads, and one of them would do the same work."""
+TASKS: dict[str, Task] = {}
+TASKS_KEPT = 8
+
+
+def task_of(job: Job) -> Task:
+    """The task of a job that has come from another process, compiled once. OtherCode where it has come from another adcli."""
+    if job.code != own_content():
+        raise OtherCode
+    with PREPARING:
+        key = job.request.key()
+        if key not in TASKS:
+            while len(TASKS) >= TASKS_KEPT:
+                del TASKS[next(iter(TASKS))]
+            TASKS[key] = prepared(job.request, job.options)
+            _ = TASKS[key].kernel
+        return replace(TASKS[key], seeds=job.seeds)

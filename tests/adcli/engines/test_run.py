@@ -1,0 +1,294 @@
+"""Rows in parts, in this process: a file for each part, the manifest, going on after a kill, and what is refused."""
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import Ended, adcli, succeeds
+from places import ROOT
+from session_seed import drawn, half, session_seed
+
+from adcli.rows.manifest import journal_lines, line, manifest_lines
+
+PROGRAM = ("grad", "-e", "v = x*sin(y)")
+FILES = ("in/a.csv", "in/b/a.csv", "in/t.tsv")
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Files in two folders, of which two have the same name."""
+    monkeypatch.chdir(tmp_path)
+    os.makedirs("in/b")
+    draw = drawn("parts")
+    for path in FILES:
+        separator = "\t" if path.endswith("tsv") else ","
+        rows = [f"{draw.uniform(-9, 9)!r}{separator}{draw.uniform(-9, 9)!r}\n" for _ in range(draw.randrange(1, 40))]
+        (tmp_path / path).write_text("".join([f"x{separator}y\n", *rows]), encoding="utf-8")
+    return tmp_path
+
+
+def held(folder):
+    """What lies in a folder: the bytes of every file."""
+    return {os.path.relpath(os.path.join(at, f), folder): Path(at, f).read_bytes()
+            for at, _, files in os.walk(folder) for f in files}
+
+
+def manifest(folder="out"):
+    return json.loads(held(folder)["manifest.json"])
+
+
+@pytest.mark.parametrize("source", FILES)
+def test_a_part_is_what_a_run_over_its_file_writes(source, tables):
+    succeeds(*PROGRAM, "--data", source, "-o", "out/")
+    want = succeeds(*PROGRAM, "--data", source).data
+    name = os.path.basename(source)
+    assert held("out").keys() == {name, "manifest.json"}
+    assert held("out")[name] == want
+    (part,) = manifest()["parts"]
+    assert (part["source"], part["rows"], part["bad_rows"]) == (source, want.count(b"\n") - 1, 0)
+
+
+NAMES = [
+    # files; options; what the results are called
+    (("in/a.csv", "in/t.tsv"), (), ("a.csv", "t.tsv")),
+    (("in",), (), ("a.csv", "b/a.csv", "t.tsv")),
+    (("in/*.csv", "in/b"), (), ("a.csv", "b/a.csv")),
+    (("in",), ("--format", "csv"), ("a.csv", "b/a.csv", "t.csv")),
+    (("in/a.csv", "in/a.tsv"), ("--format", "json"), ("a-2.ndjson", "a.ndjson")),
+    (("in/a.csv", "in/a.csv"), (), ("a-2.csv", "a.csv")),
+    (("in/z.csv.gz", "in/a.csv"), (), ("a.csv", "z.csv.gz")),
+    (("in/z.csv.gz",), ("--format", "tsv"), ("z.tsv.gz",)),
+    (("in/manifest.json",), (), ("manifest-2.json",)),
+    (("in/plain",), (), ("plain",)),
+    (("in/plain", "in/v1.2"), ("--format", "text"), ("plain.ad", "v1.2.ad"))]
+
+
+@pytest.mark.parametrize(("files", "options", "names"), NAMES, ids=lambda x: " ".join(x))
+def test_results_are_called_as_their_files(files, options, names, tables):
+    text = (tables / "in/a.csv").read_bytes()
+    for name in ("in/a.tsv", "in/manifest.json", "in/plain", "in/v1.2"):
+        if name in files:
+            (tables / name).write_bytes(text.replace(b",", b"\t") if "tsv" in name else text)
+    if "in/z.csv.gz" in files:
+        (tables / "in/z.csv.gz").write_bytes(gzip.compress(text))
+    kind = ("--input-format", "csv") if "manifest" in files[0] else ()
+    data = [word for file in files for word in ("--data", file)]
+    assert adcli(*PROGRAM, *data, *options, *kind, "-o", "out/").code == 0
+    assert sorted(held("out")) == sorted([*names, "manifest.json"])
+    assert sorted(part["file"] for part in manifest()["parts"]) == sorted(names)
+    rows = [part["rows"] for part in manifest()["parts"]]
+    assert sum(rows) == succeeds(*PROGRAM, *data, *kind, "--only", "--no-cache", "-q").out.count("\n") - 1
+
+
+SUMS = [("--sum",), ("--mean", "--group-by", "g", "--status"), ("--sum", "--weights", "x", "--format", "json"),
+        ("--sum", "--gauss-newton", "--decimal", ",", "--format", "csv"), ("--sum", "--group-by", "g", "--format", "tsv")]
+
+
+@pytest.mark.parametrize("options", SUMS, ids=" ".join)
+def test_sums_of_parts_are_those_of_all_rows(options, tables):
+    draw, comma = drawn("sums of parts"), "--decimal" in options
+    for i in range(4):
+        rows = [f"{draw.choice('abc')};{draw.choice([1e300, 1.0, 1e-300]) * draw.uniform(-9, 9)!r};{draw.uniform(-9, 9)!r}\n"
+                for _ in range(20)]
+        text = "".join(["g;x;y\n", *rows])
+        (tables / f"{i}.csv").write_text(text.replace(".", ",") if comma else text, encoding="utf-8")
+    run = (*PROGRAM, "--data", "[0-3].csv", "--delimiter", ";", *options)
+    want = adcli(*run)
+    assert want.code == 0
+    assert adcli(*run, "-o", "sums", "--resume") == Ended(0, "", want.err, b"")
+    assert Path("sums").read_bytes() == want.data
+    assert not os.path.exists("sums.parts")
+
+
+def test_a_sum_is_not_written_before_all_parts_are_added(tables):
+    run = (*PROGRAM, "--data", "in", "--data", "bad.csv", "--sum", "-o", "sum.txt", "--resume")
+    (tables / "bad.csv").write_text("x,y\n1,2\nfour,5\n", encoding="utf-8")
+    ended = adcli(*run)
+    assert (ended.code, "bad.csv:3: column 'x': 'four'" in ended.err) == (5, True), ended
+    assert not os.path.exists("sum.txt")
+    assert len(manifest_lines_of("sum.txt.parts")) == 1 + len(FILES)
+    ended = adcli(*run, "--on-error", "skip")
+    assert (ended.code, "sum.txt.parts: was begun without --on-error" in ended.err) == (2, True), ended
+    ended = adcli(*(word for word in run if word != "--resume"), "--engine", "dask")
+    assert (ended.code, "sum.txt.parts: has results of an earlier run" in ended.err) == (2, True), ended
+
+
+def manifest_lines_of(folder):
+    return journal_lines((Path(folder) / ".manifest.ndjson").read_bytes())
+
+
+def test_tensors_come_from_rows_and_from_at(tables):
+    np.save("W.npy", np.array([[1, 0, -0.5, -1], [0.1, np.nan, 0, 0], [0, 0, 1e-300, 0]]))
+    run = ("grad", ROOT / "samples/softmax_regression.ad", "--data", ROOT / "samples/softmax_regression.ndjson", "--wrt", "b",
+           "--at", "W=@W.npy,b=[0,0.25,-0.5]")
+    assert adcli(*run, "-o", "out/").code == 0
+    assert held("out")["softmax_regression.ndjson"] == adcli(*run).data
+
+
+# what was said first; what is said with --resume; what the message names
+CHANGES = [
+    ((), ("--on-error", "skip"), "was begun without --on-error, not with --on-error skip"),
+    (("--fmt", "%.3g"), ("--fmt", "%.4g"), "was begun with --fmt %.3g, not with --fmt %.4g"),
+    (("--wrt", "x"), ("--wrt", "y"), "was begun with --wrt x, not with --wrt y"),
+    (("--at", "k=2"), ("--at", "k=3"), "was begun with --at k=2.0, not with --at k=3.0"),
+    (("--only",), (), "was begun with --only, not without --only")]
+
+
+@pytest.mark.parametrize(("first", "then", "named"), CHANGES, ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
+def test_another_run_does_not_go_on(first, then, named, tables):
+    program = ("grad", "-e", "param k = 1", "-e", "v = k*x*sin(y)", "--data", "in/a.csv", "-o", "out")
+    os.mkdir("out")
+    succeeds(*program, *first)
+    before = held("out")
+    ended = adcli(*program, *then, "--resume")
+    assert (ended.code, ended.err.splitlines()[0]) == (2, f"adcli: error: out: {named}")
+    assert held("out") == before
+
+
+def test_what_else_a_folder_is_not_taken_for(tables):
+    data = ("--data", "in/a.csv", "-o", "out/")
+    succeeds(*PROGRAM, *data)
+    before = held("out")
+    for program, words in (((*PROGRAM, *data), "has results of an earlier run"),
+                           (("eval", *PROGRAM[1:], *data, "--resume"), "was begun with grad, and this is eval"),
+                           (("grad", "-e", "v = x*cos(y)", *data, "--resume"), "was begun with another program"),
+                           ((*PROGRAM, "--data", "in/t.tsv", "-o", "out/", "--resume"), "was begun without in/t.tsv"),
+                           ((*PROGRAM, "--data", "in/a.csv", "-o", "in/"), "in/a.csv: is there already")):
+        ended = adcli(*program)
+        assert (ended.code, words in ended.err) == (2, True), ended
+    with open("in/a.csv", "a", encoding="utf-8") as file:
+        file.write("1,2\n")
+    assert "was begun with another in/a.csv: it has changed since" in adcli(*PROGRAM, *data, "--resume").err
+    assert held("out") == before
+    (tables / "out/manifest.json").write_text("{}")
+    assert "not a manifest of this adcli" in adcli(*PROGRAM, *data, "--resume").err
+
+
+@pytest.mark.parametrize("harm", [os.unlink, lambda path: os.truncate(path, 9), lambda path: shutil.copy("in/t.tsv", path)],
+                         ids=["gone", "shorter", "another"])
+def test_what_no_longer_stands_is_done_again(harm, tables):
+    run = (*PROGRAM, "--data", "in/a.csv", "-o", "out/", "--resume")
+    succeeds(*run)
+    before = held("out")
+    assert adcli(*run).err == "out/: 1 part of 1 done already\n"
+    harm("out/a.csv")
+    succeeds(*run)
+    assert held("out") == before
+
+
+def test_a_bad_row_is_named_and_ends_the_run(tables):
+    (tables / "in/bad.csv").write_text("x,y\n1,2\nfour,5\n", encoding="utf-8")
+    run = (*PROGRAM, "--data", "in/bad.csv", "-o", "out/")
+    ended = adcli(*run)
+    assert (ended.code, "in/bad.csv:3: column 'x': 'four' is not a number" in ended.err) == (5, True), ended
+    assert not os.path.exists("out")
+    ended = adcli(*run, "--on-error", "skip")
+    assert (ended.code, "out/: 1 of 2 rows bad, skipped" in ended.err) == (0, True), ended
+    assert manifest()["parts"][0]["bad_rows"] == 1
+
+
+def test_what_makes_no_parts_is_refused(tables):
+    for options, words in ((("--data", "in/a.csv", "--resume"), "--resume goes on with what a run has written"),
+                           (("--data", "in/a.csv", "-o", "o.csv", "--resume"), "rows in parts are written to a folder"),
+                           (("--data", "in/a.csv", "--sum", "-o", "in/"), "sums are one result"),
+                           (("--data", "in/a.csv", "--sum", "--resume"), "--resume goes on with what a run has written"),
+                           (("--data", "-", "-o", "out/"), "only files can be read in parts"),
+                           (("--resume", "-o", "out/"), "--resume needs files"),
+                           (("--at", "x=1,y=2", "--resume"), "--resume needs rows"),
+                           (("--data", "in/a.csv", "-o", "out/", "--retries", "2"), "--retries needs --engine"),
+                           (("--data", "in/a.csv", "-o", "out/", "--engine", "spork"), "no engine 'spork'"),
+                           (("--data", "in/none.csv", "-o", "out/"), "in/none.csv")):
+        ended = adcli(*PROGRAM, *options, stdin=b"x,y\n1,2\n")
+        assert (ended.code, words in ended.err) == (2, True), ended
+    assert not os.path.exists("out")
+
+
+def test_two_runs_do_not_write_into_one_folder(tables):
+    fcntl = pytest.importorskip("fcntl")
+    os.mkdir("out")
+    other = os.open("out", os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    ended = adcli(*PROGRAM, "--data", "in/a.csv", "-o", "out/")
+    os.close(other)
+    assert (ended.code, "out/: another run of adcli is writing here" in ended.err) == (2, True), ended
+
+
+CRASHES = '''
+"""Runs the command in the arguments again and again, each time ended without a word at the next of its steps in the file
+system, and after each of these once more to the end. Says how many steps there were, and after which of them the results
+were not those wanted. Every third step is taken, from the one that FIRST says."""
+import hashlib, os, shutil, sys
+from adcli.main import run
+
+ENDS = ("open", "os.rename", "os.remove", "os.mkdir", "os.link", "fcntl.flock", "os.truncate", "os.rmdir")
+
+
+def forked(work):
+    child = os.fork()
+    if not child:
+        os._exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def crashing(last):
+    seen = 0
+
+    def hook(event, args):
+        nonlocal seen
+        if event in ENDS and any("out" in str(a) for a in args):
+            seen += 1
+            if seen == last:
+                os._exit(99)
+    sys.addaudithook(hook)
+    return run(sys.argv[1:])
+
+
+def held():
+    return {os.path.join(at, f): hashlib.sha256(open(os.path.join(at, f), "rb").read()).hexdigest()
+            for at, _, files in os.walk("out") for f in files}
+
+
+assert run(sys.argv[1:]) == 0   # here, so that no child has to load and read what all of them need
+want, step, wrong = held(), int(os.environ["FIRST"]) - 3, []
+while True:
+    step += 3
+    shutil.rmtree("out")
+    os.mkdir("out")
+    if (code := forked(lambda: crashing(step))) != 99:
+        break
+    if forked(lambda: run(sys.argv[1:])) != 0 or held() != want:
+        wrong.append(step)
+print(code, step - 3, wrong)
+'''
+
+
+@pytest.mark.parametrize("output", [("-o", "out/rows/"), ("-o", "out/sums.csv", "--sum")], ids=["rows", "sums"])
+def test_a_run_that_ends_at_any_step_loses_nothing(output, tables):
+    os.mkdir("out")
+    run = subprocess.run([sys.executable, "-c", CRASHES, *PROGRAM, "--data", "in", *output, "--resume", "-q"],
+                         capture_output=True, text=True, env={**os.environ, "ADCLI_CACHE_DIR": str(tables / "cache"),
+                                                                         "FIRST": str(1 + session_seed() % 3)})
+    code, steps, wrong = run.stdout.split(maxsplit=2)
+    assert (code, wrong) == ("0", "[]\n"), run
+    assert int(steps) >= 6
+
+
+def test_a_journal_that_is_cut_anywhere_is_gone_on_with(tables):
+    run = (*PROGRAM, "--data", "in", "-o", "out/", "--resume", "-q")
+    succeeds(*run)
+    want = held("out")
+    head, *parts = manifest_lines(want["manifest.json"])
+    journal = b"".join(map(line, [head, *parts]))
+    first = journal.index(b"\n") + 1
+    for end in half(range(first, len(journal) + 1, 7)):
+        os.unlink("out/manifest.json")
+        (tables / "out/.manifest.ndjson").write_bytes(journal[:end])
+        succeeds(*run)
+        assert held("out") == want
