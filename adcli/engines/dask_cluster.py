@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import queue
 import signal
 import sys
@@ -124,6 +125,17 @@ def _quiet_tracker() -> None:
         sys.warnoptions.pop()
 
 
+class Call:
+    """Reading it from a pickle does what a job asks of a part, and gives the outcome. So what Dask carries are bytes: a machine
+    that cannot load adcli fails at the part, and not at Dask's messages, and the scheduler needs no adcli."""
+
+    def __init__(self, job: Job, part: Part) -> None:
+        self.job, self.part = job, part
+
+    def __reduce__(self) -> tuple[Callable[..., Outcome], tuple[Job, Part]]:
+        return done, (self.job, self.part)
+
+
 class Tasks:
     """The parts of a job on their way through a cluster, which messages call `where`."""
 
@@ -158,7 +170,8 @@ class Tasks:
         while self.threads and len(self.running) < self.threads and (self.waiting or (self.doubtful and not self.running)):
             part = self.waiting.popleft() if self.waiting else self.doubtful.popleft()
             number = f"{id(self):x}-{part.number}-{self.failures[part.number]}"
-            future = self.client.submit(done, self.job, part, key=f"adcli-{number}", pure=False, retries=0)
+            work = pickle.dumps(Call(self.job, part))
+            future = self.client.submit(pickle.loads, work, key=f"adcli-{number}", pure=False, retries=0)
             self.running[future] = part
             future.add_done_callback(self.ended.put)
             if self.failures[part.number] >= IN_COMPANY:
@@ -200,7 +213,7 @@ class Tasks:
         except Exception as error:
             if unloadable(error):
                 raise AdError(f"{self.where}: cannot load adcli there: {one_line(str(error))}",
-                              help=f"install adcli {__version__} for the scheduler and all workers") from None
+                              help=f"install adcli {__version__} for all workers") from None
             reason = f"{type(error).__name__}: {error}"
         self.failures[part.number] += 1
         times = self.failures[part.number]
@@ -232,10 +245,4 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
 
 def unloadable(error: Exception) -> bool:
     """Whether another machine does not know what it is given to do."""
-    while error is not None:
-        if isinstance(error, ImportError | AttributeError) and "adcli" in str(error):
-            return True
-        if "deserialization" in str(error):
-            return True
-        error = error.__cause__  # type: ignore[assignment]  # of any kind
-    return False
+    return isinstance(error, ImportError | AttributeError) and "adcli" in str(error)

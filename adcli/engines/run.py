@@ -18,6 +18,7 @@ from adcli.command.options import ResultOptions
 from adcli.input.points import out_of_range
 from adcli.lang.ir.errors import AdError, one_line, plural
 from adcli.output.progress import Progress
+from adcli.output.remote import is_url
 from adcli.output.streams import packed_destination, require_parquet, say
 from adcli.rows.manifest import DoneParts, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, done, job, parts
@@ -52,21 +53,25 @@ def run(task: Task, options: ResultOptions, watch: Watch) -> int:
     if options.resume and options.output in (None, "-"):
         raise AdError("--resume goes on with what a run has written, and needs -o",
                       help="write -o FILE" if options.summed else "write -o DIR/, a file for each part")
+    if is_url(options.output or "") and (options.resume or not options.summed):
+        raise AdError(f"-o {options.output}: parts are kept in a folder of this machine",
+                      help="leave out --resume" if options.summed else "write -o DIR/")
     if options.summed and options.into_folder:
         raise AdError(f"-o {options.output}: sums are one result, not one for each part", help="write -o FILE")
     if not (options.summed or options.into_folder):
         raise AdError("rows in parts are written to a folder, a file for each part", help="write -o DIR/")
     found = tables(task, options)
     executor = chosen(task, options)
-    folder = f"{options.output}.parts" if options.summed and options.output not in (None, "-") else options.output
+    nowhere = options.output in (None, "-") or is_url(options.output or "")
+    folder = None if nowhere else f"{options.output}.parts" if options.summed else options.output
     work = job(task, options, None if options.summed else folder)
     todo = parts(found, options, into_files=not options.summed)
     if any(part.file and part.file.endswith((".parquet", ".pq")) for part in todo):
         require_parquet(options.output)
     kept = DoneParts()
     try:
-        if folder not in (None, "-"):
-            kept = manifest = Manifest(str(folder), asked(work, found), options.output if options.summed else None)
+        if folder is not None:
+            kept = manifest = Manifest(folder, asked(work, found), options.output if options.summed else None)
             manifest.begin(options.resume, [part.file for part in todo if part.file])
         return PartsRun(task, work, todo, kept, watch, options).all_done(executor)
     finally:

@@ -16,6 +16,7 @@ from adcli.codegen.machine.cache import own_content
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
+from adcli.output.remote import RemoteFile, is_url
 from adcli.output.streams import packed_destination
 from adcli.output.suffixes import PACKED
 from adcli.rows import manifest
@@ -157,22 +158,27 @@ def parts(found: Sequence[Location], options: ResultOptions, into_files: bool) -
     """The parts of some tables, in order. `into_files` gives each a file of its own."""
     made: list[Part] = []
     for location in found:
-        if location.size is None:
+        if location.path == "-" or (location.size is None and not is_url(location.path)):
             raise AdError(f"{location.name}: only files can be read in parts", help="give files: --data FILE")
-        parquet = kind_of(location.path, options.input_format, head(location.path)) == "parquet"
-        groups = row_groups(location) if parquet else [None]
-        rows = sum(g.rows for g in groups if g)
+        path = location.path if is_url(location.path) else os.path.abspath(location.path)
+        groups = row_groups(location) if is_parquet(location, options) else [None]
+        rows, size = sum(g.rows for g in groups if g), location.size or 0
         for g in groups:
-            size = location.size * g.rows // max(1, rows) if g else location.size
-            made.append(Part(len(made), PartLocation(os.path.abspath(location.path), size, source=location.name, group=g), size))
+            share = size * g.rows // max(1, rows) if g else size
+            made.append(Part(len(made), PartLocation(path, share, source=location.name, group=g), share))
     if not into_files:
         return made
     return [replace(part, file=file) for part, file in zip(made, file_names(made, options), strict=True)]
 
 
-def head(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(4)
+def is_parquet(location: Location, options: ResultOptions) -> bool:
+    """Whether a table is Parquet. It is opened only where its name does not say so."""
+    kind = options.input_format or location.kind
+    if kind is None:
+        table = location.opened()
+        table.close()
+        kind = kind_of(location.path, None, table.head)
+    return kind == "parquet"
 
 
 def row_groups(location: Location) -> list[RowGroup | None]:
@@ -183,7 +189,7 @@ def row_groups(location: Location) -> list[RowGroup | None]:
     except ModuleNotFoundError:
         raise missing("Parquet in parts", "pyarrow") from None
     try:
-        with ParquetFile(location.path) as file:
+        with ParquetFile(RemoteFile(location.path, anywhere=True) if is_url(location.path) else location.path) as file:
             counts = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     except (ArrowException, OSError) as error:
         raise AdError(f"{location.name}: {str(error).splitlines()[0]}") from None
@@ -198,18 +204,18 @@ def row_groups(location: Location) -> list[RowGroup | None]:
 def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
     """What the results of parts are called: as their files, in folders as far as these differ, with the number of the row group
     and, where another format is asked for, its suffix. A name that is taken gets a number."""
-    folders = [os.path.dirname(part.piece.path) for part in parts]
-    top = os.path.commonpath(folders) if folders else ""
+    folders = [part.piece.path.split("/")[:-1] for part in parts]
+    top = len(os.path.commonprefix(folders))
     taken: set[str] = set()
     found = []
     for part, folder in zip(parts, folders, strict=True):
-        stem, suffix = split(os.path.basename(part.piece.path))
+        stem, suffix = split(part.piece.path.rpartition("/")[2])
         if options.form_known:
             packing = os.path.splitext(suffix)[1]
             packed = packing.lower() in PACKED and options.form != "parquet"
             suffix = FORM_SUFFIXES[options.form] + packing * packed
         stem += f"-{part.piece.group.number:05}" if part.piece.group else ""
-        stem = os.path.join(os.path.relpath(folder, top), stem) if folder != top else stem
+        stem = "/".join([*folder[top:], stem])
         name, number = stem + suffix, 1
         while name.casefold() in taken or name in (manifest.NAME, manifest.JOURNAL):
             number += 1
@@ -305,7 +311,7 @@ def part_options(job: Job, part: Part) -> ResultOptions:
     if job.folder is None or part.file is None:
         return job.options
     options = replace(job.options, output=os.path.join(job.folder, part.file))
-    if options.form_known or kind_of(part.piece.path, options.input_format, head(part.piece.path)) != "parquet":
+    if options.form_known or not is_parquet(part.piece, options):
         return options
     return replace(options, form="parquet", form_known=True)
 

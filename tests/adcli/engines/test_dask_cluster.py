@@ -37,6 +37,7 @@ POISON = PLANTED.format("""if part.piece.source.endswith("3.csv"):
         os._exit(1)
     if part.piece.source.endswith("5.csv"):
         raise OSError(28, "No space left on device")""")
+NONE = "import sys; sys.modules['adcli.rows.parts'] = None"
 OTHER = PLANTED.format("parts.own_content = lambda: 'another'")
 
 
@@ -198,6 +199,12 @@ def test_a_running_cluster(tables, monkeypatch):
         code, err = ended(start(tables, "--data", "bad.csv", "-o", "bad/", "--engine", f"dask={address}", "-q"))
     assert held(tables / "there") == held(tables / "want")
     assert (code, err.splitlines()[0]) == (5, "bad.csv:3: column 'x': 'four' is not a number")
+
+
+def test_no_adcli_on_the_workers(tables):
+    code, err = ended(start(tables, "-o", "other/", "--engine", "dask", "--jobs", 1, "-q", preload=NONE))
+    assert (code, err) == (2, "adcli: error: the workers of this machine: cannot load adcli there: import of adcli.rows.parts"
+                              " halted; None in sys.modules\nhelp: install adcli 0.1.0 for all workers\n")
 
 
 def test_another_adcli_on_the_workers(tables):
