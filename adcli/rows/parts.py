@@ -205,7 +205,7 @@ def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
     """What the results of parts are called: as their files, in folders as far as these differ, with the number of the row group
     and, where another format is asked for, its suffix. A name that is taken gets a number."""
     folders = [part.piece.path.split("/")[:-1] for part in parts]
-    top = len(os.path.commonprefix(folders))
+    top = next((i for i, names in enumerate(zip(*folders, strict=False)) if len(set(names)) > 1), min(map(len, folders)))
     taken: set[str] = set()
     found = []
     for part, folder in zip(parts, folders, strict=True):
