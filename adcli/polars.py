@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from adcli.api.batches import BatchFunction
 from adcli.api.engines import Given, function_of, needed
 from adcli.input.points import unknown_name
@@ -48,8 +50,15 @@ def expression(verb: str, program: Given, *args: Any, at: Mapping[str, Any] | No
                for p in m.free]
     if all(p.default is not None and p.name not in named for p in m.free):
         raise AdError("no input of the program is a column", help="give one by an expression: at={'x': polars.col('x')}")
-    kinds = pl.DataFrame(m.result_schema.empty_table()).schema
-    return pl.struct(columns).map_batches(partial(results, m), pl.Struct(kinds), is_elementwise=True).struct.unnest()
+    kinds = pl.Struct({f.name: dtype(f.type) for f in m.result_schema})
+    return pl.struct(columns).map_batches(partial(results, m), kinds, is_elementwise=True).struct.unnest()
+
+
+def dtype(kind: pa.DataType) -> pl.DataType:
+    """The type that polars gives a column of results."""
+    if pa.types.is_list(kind):
+        return pl.List(dtype(kind.value_type))
+    return pl.String() if pa.types.is_string(kind) else pl.Float64()
 
 
 def results(m: BatchFunction, inputs: pl.Series) -> pl.Series:

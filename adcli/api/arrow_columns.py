@@ -12,12 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyarrow import types
-from pyarrow.compute import list_value_length
+from pyarrow.compute import indices_nonzero, list_value_length
 
 from adcli.api.arguments import DOUBLE
 
 NUMBERS = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
 LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
+DOUBLES = pa.float64()
+NAN = pa.Array.from_buffers(DOUBLES, 1, [None, pa.py_buffer(np.array([np.nan]))])[0]   # pyarrow.scalar imports pandas
+ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(np.zeros(1, np.int64))])[0]
 MOST_ELEMENTS = 2**31 - 1
 """Elements that the lists of one column can have in all, since places in them are 32-bit integers."""
 
@@ -59,27 +62,36 @@ def plain(column: pa.Array) -> pa.Array:
     return column.storage if isinstance(column, pa.ExtensionArray) else column
 
 
+def memory(column: pa.Array) -> np.ndarray:
+    """Integers or doubles without null where they lie. (What pyarrow has for this imports pandas first, where that is.)"""
+    dtype = np.dtype(str(column.type))
+    if not len(column):
+        return np.empty(0, dtype)
+    found = np.frombuffer(column.buffers()[1], dtype, len(column), column.offset * dtype.itemsize)
+    return found if found.flags.aligned else found.copy()
+
+
 def doubles(column: pa.Array) -> np.ndarray:
     """A column of numbers as float64, NaN for null; the memory of the column where it has these already."""
     column = plain(column)
     if types.is_decimal(column.type):   # its own conversion multiplies by a power of ten, and so rounds twice
         column = column.cast(pa.string())
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    return column.to_numpy(zero_copy_only=False)
+    if column.type != DOUBLES:
+        column = column.cast(DOUBLES, safe=False)
+    return memory(column.fill_null(NAN) if column.null_count else column)
 
 
 def elements(column: pa.Array, integer: bool) -> np.ndarray:
     """The numbers of lists; for a tensor of integers whole ones as they are, since a double does not hold them all."""
     column = plain(column)
     if integer and types.is_integer(column.type):
-        return column.fill_null(0).to_numpy(zero_copy_only=False)
+        return memory(column.fill_null(ZERO.cast(column.type)))
     return doubles(column)
 
 
 def nulls(column: pa.Array) -> np.ndarray:
     """The rows that are null."""
-    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else np.empty(0, np.intp)
+    return memory(indices_nonzero(column.is_null())).astype(np.intp) if column.null_count else np.empty(0, np.intp)
 
 
 def lists(column: pa.Array, dimensions: int, integer: bool) -> Lists:
@@ -112,7 +124,8 @@ def of_one_shape(column: pa.Array, integer: bool) -> Lists:
 
 def opened(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """What lists hold, and where in it each begins; at last where the last one ends. Lists that are null hold nothing."""
-    lengths = list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = list_value_length(column)
+    lengths = memory(lengths.fill_null(ZERO.cast(lengths.type)))
     return column.flatten(), np.append(0, np.cumsum(lengths, dtype=np.intp))
 
 
@@ -134,7 +147,7 @@ def validity(bad: np.ndarray | None) -> pa.Buffer | None:
 def number_column(values: np.ndarray, bad: np.ndarray | None) -> pa.Array:
     """Doubles as a column in the same memory, null where they are `bad`."""
     assert values.dtype is DOUBLE
-    return pa.Array.from_buffers(pa.float64(), len(values), [validity(bad), pa.py_buffer(values)])
+    return pa.Array.from_buffers(DOUBLES, len(values), [validity(bad), pa.py_buffer(values)])
 
 
 def list_column(tensors: Sequence[np.ndarray], dimensions: int, bad: np.ndarray | None) -> pa.Array:

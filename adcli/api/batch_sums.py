@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from adcli.api.arrow_columns import doubles, list_column, list_type, rank
+from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank
 from adcli.api.batches import BatchFunction, Faults, marked, refuse
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.elementwise import has_tensors, shape_of
@@ -73,7 +73,7 @@ class BatchSums:
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of what `finish` gives, for batches of this schema. AdError where a column is missing or of the wrong
         type."""
-        self.results.places(given)
+        self.results.schema(given)
         if self.weights is not None:
             self._weights_place(given)
         return self._finished(self._groups(given))
@@ -303,11 +303,11 @@ def grouped(found: Sequence[pa.Array], rows: int) -> tuple[list[Key], np.ndarray
     numbers = np.zeros(rows, np.int64)
     coded = [without_dictionary(column).cast(pa.string()).dictionary_encode(null_encoding="encode") for column in found]
     for column in coded:
-        numbers = numbers * max(1, len(column.dictionary)) + column.indices.to_numpy()
+        numbers = numbers * max(1, len(column.dictionary)) + memory(column.indices)
         numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
     _, firsts = np.unique(numbers, return_index=True)
     words = [[json.dumps(text) for text in column.dictionary.to_pylist()] for column in coded]
-    places = [column.indices.to_numpy()[firsts].tolist() for column in coded]
+    places = [memory(column.indices)[firsts].tolist() for column in coded]
     keys = [tuple(text[i] for text, i in zip(words, one, strict=True)) for one in zip(*places, strict=True)]
     return keys if found else [()], numbers.astype(np.int32)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,14 @@ POLICIES = ("stop", "skip", "null", "mark")
 MISSING = ("error", "nan")
 FUNCTIONS = 64
 """Functions that arrived in this process and are kept, since an engine sends the same again with every task."""
+
+
+class Fitted(NamedTuple):
+    """What follows from the schema of batches: where the column of each input is, and the schema of the result."""
+
+    given: pa.Schema
+    places: dict[str, int]
+    schema: pa.Schema
 
 
 class ArrayFunction(Protocol):
@@ -66,11 +74,20 @@ class BatchFunction:
         """The inputs that columns give."""
         return tuple(p.name for p in self.free)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[str, ...]:
         """The columns that are appended."""
         names = self.function.outputs
         return names if self.status is None else (*names[:-1], self.status)
+
+    @cached_property
+    def _ranks(self) -> list[int]:
+        """The dimensions of the results."""
+        return [len(shape_of(r.atom)) for r in self.function.program.results]
+
+    @cached_property
+    def _tensors(self) -> bool:
+        return has_tensors(self.function.program)
 
     @cached_property
     def free(self) -> list[Param]:
@@ -83,7 +100,16 @@ class BatchFunction:
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for batches of this schema. AdError where a column is missing, occurs twice, is of the wrong
         type, or has the name of a result."""
-        self.places(given)
+        return self._fitted(given).schema
+
+    def _fitted(self, given: pa.Schema) -> Fitted:
+        """What follows from a schema, which batch after batch has: the last one is kept."""
+        last: Fitted | None = self.__dict__.get("_last")
+        if last is None or not last.given.equals(given, check_metadata=True):
+            last = self.__dict__["_last"] = Fitted(given, self._places(given), self._schema(given))
+        return last
+
+    def _schema(self, given: pa.Schema) -> pa.Schema:
         kept = [] if self.only else list(given)
         for name in self.outputs:
             if not self.only and name in given.names:
@@ -94,11 +120,10 @@ class BatchFunction:
     @cached_property
     def result_schema(self) -> pa.Schema:
         """The columns that are appended, with their types."""
-        types = [list_type(len(shape_of(r.atom))) for r in self.function.program.results]
-        return pa.schema([(name, pa.string() if name == self.status else kind)
-                          for name, kind in zip(self.outputs, types, strict=True)])
+        return pa.schema([(name, pa.string() if name == self.status else list_type(dimensions))
+                          for name, dimensions in zip(self.outputs, self._ranks, strict=True)])
 
-    def places(self, given: pa.Schema) -> dict[str, int]:
+    def _places(self, given: pa.Schema) -> dict[str, int]:
         """The place of the column of every input that has one."""
         names = [composed(name) for name in given.names]
         for name in self.fixed:
@@ -123,11 +148,11 @@ class BatchFunction:
         """The result for a RecordBatch, a Table, or a RecordBatchReader (whose batches are computed as they are read), of the
         same kind; a Table for anything else that has the Arrow interface, such as a data frame of polars."""
         if isinstance(data, pa.RecordBatch):
-            return self._batch(data, self.schema(data.schema), 0, "batch")
+            return self._batch(data, 0, "batch")
         if isinstance(data, pa.RecordBatchReader):
             return pa.RecordBatchReader.from_batches(self.schema(data.schema), self.each(data))
         if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
-            return self.table(pa.table(data))
+            return self.table(data if isinstance(data, pa.Table) else pa.table(data))
         raise AdError(f"a table of Arrow is expected, not {type(data).__name__}",
                       help="for arrays call the function itself; pyarrow.record_batch({'x': x}) makes a batch of arrays")
 
@@ -140,14 +165,14 @@ class BatchFunction:
 
     def each(self, batches: Iterable[pa.RecordBatch], called: str = "stream") -> Iterator[pa.RecordBatch]:
         """The results for batches of one schema, one by one; together messages call them so."""
-        schema, first = None, 0
+        first = 0
         for batch in batches:
-            schema = schema or self.schema(batch.schema)
-            yield self._batch(batch, schema, first, called)
+            yield self._batch(batch, first, called)
             first += batch.num_rows
 
-    def _batch(self, batch: pa.RecordBatch, schema: pa.Schema, first: int, called: str) -> pa.RecordBatch:
+    def _batch(self, batch: pa.RecordBatch, first: int, called: str) -> pa.RecordBatch:
         """The result for a batch that begins with row `first` of what messages call so."""
+        schema = self.schema(batch.schema)
         results, faults = self.results(batch)
         if faults and self.on_error == "stop":
             refuse(faults, first, called)
@@ -161,17 +186,17 @@ class BatchFunction:
     def results(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], Faults]:
         """The columns of the results, null in bad rows, and these."""
         columns, faults = self.columns(batch)
-        values = self.row_by_row(columns, batch.num_rows, faults) if has_tensors(self.function.program) else \
-            self._at_once(columns, batch.num_rows)
-        bad = marked(faults, batch.num_rows) if faults else None
-        made = [column_of(x, len(shape_of(r.atom)), bad) for x, r in zip(values, self.function.program.results, strict=True)]
+        rows = batch.num_rows
+        values: Any = self.row_by_row(columns, rows, faults) if self._tensors else self._at_once(columns, rows)
+        bad = marked(faults, rows) if faults else None
+        made = [column_of(x, dimensions, bad) for x, dimensions in zip(values, self._ranks, strict=True)]
         if self.status is not None:
             made[-1] = words(made[-1], faults if self.on_error == "mark" else [])
         return made, faults
 
     def columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Faults]:
         """The columns of inputs by name, and the rows that are bad since they have null there."""
-        columns = {name: batch.column(place) for name, place in self.places(batch.schema).items()}
+        columns = {name: batch.column(place) for name, place in self._fitted(batch.schema).places.items()}
         return columns, [(found, f"column '{p.name}' is null") for p in self.free if p.name in columns
                          and (self.missing == "error" or p.var.shape) and len(found := nulls(columns[p.name]))]
 
@@ -189,8 +214,7 @@ class BatchFunction:
         for name, p in params.items():
             dimensions = len(p.var.shape)
             values[name] = lists(columns[name], dimensions, p.var.integer) if dimensions else doubles(columns[name])
-        ranks = [len(shape_of(r.atom)) for r in self.function.program.results]
-        empty = [np.empty((0,) * dimensions) if dimensions else np.nan for dimensions in ranks]
+        empty = [np.empty((0,) * dimensions) if dimensions else np.nan for dimensions in self._ranks]
         found: list[list[Any]] = [[] for _ in empty]
         for i in range(rows):
             row: Sequence[Any] = empty
@@ -298,8 +322,7 @@ def refuse(faults: Faults, first: int, called: str) -> NoReturn:
 
 def words(levels: pa.Array, faults: Faults) -> pa.Array:
     """The column of the status: a level's word, or what is wrong with a bad row."""
-    numbers = levels.fill_null(0).to_numpy().astype(np.int8)
-    found = pa.DictionaryArray.from_arrays(pa.array(numbers, mask=nulls_of(levels)), pa.array(LEVELS)).cast(pa.string())
+    found = pa.DictionaryArray.from_arrays(levels.cast(pa.int8(), safe=False), pa.array(LEVELS)).cast(pa.string())
     if not faults:
         return found
     texts = found.to_pylist()
@@ -307,10 +330,6 @@ def words(levels: pa.Array, faults: Faults) -> pa.Array:
         for i in places.tolist():
             texts[i] = reason
     return pa.array(texts, pa.string())
-
-
-def nulls_of(column: pa.Array) -> np.ndarray | None:
-    return column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
 def column_of(found: Any, dimensions: int, bad: np.ndarray | None) -> pa.Array:
