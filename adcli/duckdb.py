@@ -15,17 +15,18 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
-from adcli.api.batches import BatchFunction
-from adcli.api.engines import VERBS, Given, file_of, function_of, needed
-from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing as missing_package
 
 try:
     import duckdb
-except ModuleNotFoundError:
-    raise needed("duckdb") from None
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise missing_package("adcli.duckdb", error.name or "duckdb") from None
+
+from adcli.api.batches import BatchFunction
+from adcli.api.engines import VERBS, Given, file_of, function_of
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.errors import AdError
 
 __all__ = ["register"]
 

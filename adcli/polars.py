@@ -13,17 +13,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
-import pyarrow as pa
-
-from adcli.api.batches import BatchFunction
-from adcli.api.engines import Given, function_of, needed
-from adcli.input.points import unknown_name
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing as missing_package
 
 try:
     import polars as pl
-except ModuleNotFoundError:
-    raise needed("polars") from None
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise missing_package("adcli.polars", error.name or "polars") from None
+
+from adcli.api.batches import BatchFunction
+from adcli.api.engines import Given, function_of
+from adcli.input.points import unknown_name
+from adcli.lang.ir.errors import AdError
 
 __all__ = ["eval", "grad", "hessian", "hvp", "jacobian", "jvp", "taylor", "vjp"]
 

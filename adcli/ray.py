@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
+from adcli.lang.ir.extras import missing
+
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:
+    raise missing("adcli.ray", "pyarrow") from None
 
 from adcli.api.engines import ForBatches, Given, batches_of
 

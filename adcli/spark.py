@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from adcli.lang.ir.extras import missing
 
-from adcli.api.engines import ForBatches, Given, batches_of, needed
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:
+    raise missing("adcli.spark", "pyarrow") from None
+
+from adcli.api.engines import ForBatches, Given, batches_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,5 +39,5 @@ def schema(program: Given | ForBatches, df: DataFrame, **options: Any) -> Struct
     try:
         from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
     except ModuleNotFoundError:
-        raise needed("spark") from None
+        raise missing("adcli.spark", "pyspark") from None
     return from_arrow_schema(batches_of(program, **options).mapped_schema(to_arrow_schema(df.schema)))

@@ -90,7 +90,8 @@ def elements(column: pa.Array, integer: bool) -> np.ndarray:
 
 
 def nulls(column: pa.Array) -> np.ndarray:
-    """The rows that are null."""
+    """The rows that are null, also where a dictionary has null for them."""
+    column = plain(column)
     return memory(indices_nonzero(column.is_null())).astype(np.intp) if column.null_count else np.empty(0, np.intp)
 
 
@@ -111,7 +112,7 @@ def lists(column: pa.Array, dimensions: int, integer: bool) -> Lists:
         shapes[:, k] = np.where(starts < ends, lengths[starts], 0)
         ragged |= among(np.flatnonzero(lengths[1:-1] != lengths[:-2]) + 1, len(lengths), starts + 1, np.maximum(ends, starts + 1))
         starts, ends = offsets[starts], offsets[ends]
-    lacking |= among(nulls(plain(column)), len(column), starts, ends)
+    lacking |= among(nulls(column), len(column), starts, ends)
     return Lists(elements(column, integer), starts, ends, shapes, lacking, ragged)
 
 

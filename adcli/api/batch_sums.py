@@ -84,8 +84,8 @@ class BatchSums:
 
     def _finished(self, groups: pa.Schema) -> pa.Schema:
         rows, _, levels = self._names
-        fields = [*groups, (rows, pa.int64()), *((name, list_type(n)) for name, n in self._ranks.items()),
-                  *((name, pa.int64()) for name in (levels if self.status else ()))]
+        counts = [rows, *(levels if self.status else ())]
+        fields = [*groups, *((name, pa.int64()) for name in counts), *((name, list_type(n)) for name, n in self._ranks.items())]
         found = pa.schema(fields)
         if (twice := repeated(found.names)) is not None:
             raise AdError(f"column '{twice}' is grouped by, and a sum has this name", help="rename the column")
@@ -229,6 +229,8 @@ class BatchSums:
         known = total.sums if total.sums.names else Sums(self._expected({}), total.sums.groups)
         groups = [known.group(key) for key in keys]
         made.append(pa.array([g.rows for g in groups], pa.int64()))
+        if self.status:
+            made += [pa.array([g.levels[k] for g in groups], pa.int64()) for k in range(len(LEVELS))]
         values, at = [known.values(key, mean, self._names[1]) for key in keys], 0
         for name, dimensions in self._ranks.items():
             shape = total.shapes.get(name, (0,) * dimensions)
@@ -236,8 +238,6 @@ class BatchSums:
             cells = [np.array(row[at:at + size]).reshape(shape) for row in values]
             made.append(list_column(cells, dimensions, None))
             at += size
-        if self.status:
-            made += [pa.array([g.levels[k] for g in groups], pa.int64()) for k in range(len(LEVELS))]
         found = pa.RecordBatch.from_arrays(made, schema=self._finished(total.groups))
         return found.sort_by([(name, "ascending") for name in self.group_by]) if self.group_by else found
 

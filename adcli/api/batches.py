@@ -100,6 +100,8 @@ class BatchFunction:
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for batches of this schema. AdError where a column is missing, occurs twice, is of the wrong
         type, or has the name of a result."""
+        if not isinstance(given, pa.Schema):
+            raise AdError(f"a schema of pyarrow is expected, not {type(given).__name__}")
         return self._fitted(given).schema
 
     def _fitted(self, given: pa.Schema) -> Fitted:

@@ -14,7 +14,6 @@ from adcli.api.batch_sums import BatchSums
 from adcli.api.batches import BatchFunction
 from adcli.api.function import Function, compile, load
 from adcli.lang.ir.errors import AdError, nearest
-from adcli.lang.ir.extras import missing
 
 Given = str | os.PathLike[str] | Callable[..., Any] | Function
 """A program: a file by a path or by a text that ends with .ad, the text of one, a Python function, or a Function."""
@@ -49,8 +48,3 @@ def batches_of(program: Given | ForBatches, **options: Any) -> ForBatches:
     if options:
         raise AdError(f"{next(iter(options))} is given where the function of batches is made", help="leave it out here")
     return program
-
-
-def needed(engine: str) -> AdError:
-    """The error where an engine is not there."""
-    return missing(f"adcli.{engine}", {"spark": "pyspark", "ray": "'ray[data]'"}.get(engine, engine))

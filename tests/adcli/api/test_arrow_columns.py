@@ -59,6 +59,12 @@ def test_floats_of_every_length_truth_values_and_null(pa, columns):
     same_with_slices(columns, pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())))
 
 
+def test_null_in_a_dictionary_is_null(pa, columns):
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1], "int8"), pa.array([2.0, None]))
+    assert columns.nulls(array).tolist() == [1, 2, 3]
+    assert bits(columns.doubles(array)) == bits(doubles_of([2.0, None, None, None]))
+
+
 def test_decimals_are_rounded_once(pa, columns):
     """Arrow's own conversion rounds one in five of these twice."""
     draw = random.Random(1)

@@ -139,6 +139,19 @@ def test_groups_keep_their_types(pa):
         adcli.compile("v = x").arrow_sum(group_by="l").schema(pa.schema([("x", "float64"), ("l", pa.struct([("a", pa.int8())]))]))
 
 
+def test_sums_are_those_of_the_command_line(pa, batch, tmp_path):
+    """The same names and the same bits."""
+    from command import adcli as command
+    path = tmp_path / "table.csv"
+    path.write_text("x,y,w,h\n" + "".join(f"{r['x']!r},{r['y']!r},{r['w']!r},{r['h']}\n" for r in batch.to_pylist()))
+    options = ["--group-by", "h", "--weights", "w", "--gauss-newton", "--status", "--format", "csv"]
+    header, *lines = command("grad", str(WORKED), "--data", str(path), "--sum", *options).out.splitlines()
+    s = adcli.load(WORKED).grad().arrow_sum(group_by="h", weights="w", gauss_newton=True, status=True)
+    made = s.finish(s.batch(batch))
+    assert header.split(",") == made.column_names
+    assert sorted(lines) == [",".join(map(str, row.values())) for row in made.to_pylist()]
+
+
 # ---------------------------------------------------------------- bad rows and what is refused
 
 def test_bad_rows_stop_or_are_left_out(pa):

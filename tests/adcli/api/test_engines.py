@@ -1,9 +1,12 @@
 """What is a program for an adapter."""
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from engines import package
-from places import WORKED
+from places import ROOT, WORKED
 
 import adcli
 
@@ -27,3 +30,12 @@ def test_a_program_in_every_form():
         function_of(f, "eval", "x")
     with pytest.raises(adcli.AdError, match="did you mean 'grad'"):
         function_of(f, "gard")
+
+
+@pytest.mark.parametrize("engine, absent", [
+    ("polars", "polars"), ("polars", "pyarrow"), ("duckdb", "duckdb"), ("duckdb", "pyarrow"),
+    ("spark", "pyarrow"), ("ray", "pyarrow")])
+def test_an_adapter_says_what_to_install(engine, absent):
+    code = f"import sys; sys.modules[{absent!r}] = None; import adcli; adcli.{engine}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert f"adcli.AdError: error: adcli.{engine} needs {absent}, which is not installed\nhelp:" in done.stderr
