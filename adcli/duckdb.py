@@ -27,6 +27,7 @@ from adcli.api.batches import BatchFunction
 from adcli.api.engines import VERBS, Given, file_of, function_of
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import repeated
 
 __all__ = ["register"]
 
@@ -38,7 +39,7 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
     and the `verbs` all that the program has. `at` fixes inputs; the rest is as `f.arrow()` has it."""
     path, f = file_of(program), function_of(program)
     name = name or (path.stem if path else "")
-    if not re.fullmatch(r"\w+", name):
+    if not re.fullmatch(r"[^\W\d]\w*", name):
         raise AdError("the functions need a name of letters, digits and _", help="register(con, program, name='model')")
     if all(p.name in (at or {}) for p in f.program.params):
         raise AdError("no input of the program is left for SQL to give")
@@ -59,6 +60,10 @@ def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = 
 
 def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
     """One function, in place of one of this name: a macro, which can have defaults, of a function, which cannot."""
+    for names in (m.inputs, m.outputs):
+        if (twice := repeated(n.lower() for n in names)) is not None:
+            raise AdError(f"SQL takes {' and '.join(repr(n) for n in names if n.lower() == twice)} for the same name",
+                          help="give them names that differ in more than case")
     native, inputs = f"{name}__of_all", sorted(m.free, key=lambda p: p.default is not None)
     call: Any = partial(results, m, [p.name for p in inputs])
     call.__signature__ = inspect.Signature(   # DuckDB asks how many columns it takes

@@ -326,7 +326,9 @@ def batch_sums(results: BatchFunction, group_by: Sequence[str] | None, weights: 
     """See `Function.arrow_sum`."""
     if results.on_error not in ("stop", "skip"):
         raise AdError(f"on_error is stop or skip for a sum, not {results.on_error}")
-    made = BatchSums(results, tuple(group_by or ()), weights, gauss_newton, status)
+    if weights is not None and not isinstance(weights, str):
+        raise AdError(f"weights is the name of a column, not {type(weights).__name__}")
+    made = BatchSums(results, tuple(group_by or ()), weights and composed(weights), gauss_newton, status)
     if (twice := repeated(made.group_by)) is not None:
         raise AdError(f"group_by names '{twice}' twice")
     program = results.function.program

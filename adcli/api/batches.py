@@ -34,7 +34,7 @@ FUNCTIONS = 64
 """Functions that arrived in this process and are kept, since an engine sends the same again with every task."""
 
 
-class Fitted(NamedTuple):
+class FittedSchema(NamedTuple):
     """What follows from the schema of batches: where the column of each input is, and the schema of the result."""
 
     given: pa.Schema
@@ -104,11 +104,11 @@ class BatchFunction:
             raise AdError(f"a schema of pyarrow is expected, not {type(given).__name__}")
         return self._fitted(given).schema
 
-    def _fitted(self, given: pa.Schema) -> Fitted:
+    def _fitted(self, given: pa.Schema) -> FittedSchema:
         """What follows from a schema, which batch after batch has: the last one is kept."""
-        last: Fitted | None = self.__dict__.get("_last")
+        last: FittedSchema | None = self.__dict__.get("_last")
         if last is None or not last.given.equals(given, check_metadata=True):
-            last = self.__dict__["_last"] = Fitted(given, self._places(given), self._schema(given))
+            last = self.__dict__["_last"] = FittedSchema(given, self._places(given), self._schema(given))
         return last
 
     def _schema(self, given: pa.Schema) -> pa.Schema:

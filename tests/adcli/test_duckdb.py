@@ -82,7 +82,9 @@ def test_exact_sums_of_a_query(con):
     ({"program": "v = x"}, "need a name of letters"), ({"program": "v = x", "name": "a b"}, "need a name of letters"),
     ({"program": "v = x", "name": "m", "on_error": "skip"}, "leaves no row out"),
     ({"program": "v = x; w = x", "name": "m", "verbs": ["hessian"]}, "needs one output"),
-    ({"program": "v = 2", "name": "m"}, "no input"), ({"program": "v = tahn(x)", "name": "m"}, "tanh"),
+    ({"program": "v = 2", "name": "m"}, "no input"), ({"program": "v = x", "name": "1m"}, "need a name of letters"),
+    ({"program": "v = x*X", "name": "m"}, "SQL takes 'x' and 'X' for the same name"),
+    ({"program": "v = tahn(x)", "name": "m"}, "tanh"),
     ({"program": "v = x", "name": "m", "verbs": ["gard"]}, "did you mean 'grad'")])
 def test_what_cannot_be_registered(given, message, con):
     with pytest.raises(adcli.AdError, match=message):

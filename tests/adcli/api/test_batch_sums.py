@@ -167,6 +167,7 @@ def test_bad_rows_stop_or_are_left_out(pa):
 
 @pytest.mark.parametrize("options, message", [
     ({"on_error": "mark"}, "on_error is stop or skip"), ({"group_by": "g,g"}, "names 'g' twice"),
+    ({"weights": 3}, "weights is the name of a column, not int"),
     ({"gauss_newton": True}, "needs outputs and their first derivatives"), ({"z": 1.0}, "no input 'z'")])
 def test_sums_that_are_none(options, message, pa):
     with pytest.raises(adcli.AdError, match=message):
