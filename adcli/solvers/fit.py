@@ -36,6 +36,8 @@ SMALL = 1e-9
 """The same relative to the parameters."""
 ROUNDING = 1e-14
 """What rounding may move a residual by, relative to the largest value that is compared."""
+BLOCK = 1024
+"""Rows that are reduced at a time."""
 BEYOND = 1e100
 """What MINPACK is given for a residual that is not finite: it takes a shorter step then."""
 
@@ -65,6 +67,7 @@ class Residuals:
         self.compute, self.size = compute, size
         self.evaluations = 0
         self.last: tuple[bytes, tuple[Vector, Matrix]] | None = None
+        self.small: tuple[bytes, tuple[Vector, Matrix]] | None = None
 
     def __call__(self, b: Vector) -> tuple[Vector, Matrix]:
         key = b.tobytes()
@@ -73,9 +76,17 @@ class Residuals:
             self.last = key, self.compute(b)
         return self.last[1]
 
+    def triangular(self, b: Vector) -> tuple[Vector, Matrix]:
+        """The same of as many rows as there are parameters, and one."""
+        key = b.tobytes()
+        if self.small is None or self.small[0] != key:
+            self.small = key, triangular(*self(b))
+        return self.small[1]
+
     def checked(self, b: Vector) -> tuple[Vector, Matrix]:
+        """r and J. NotFinite where they are not."""
         r, j = self(b)
-        if not (np.isfinite(r).all() and np.isfinite(j).all()):
+        if not all(np.isfinite(x).all() for x in self.triangular(b)) and not (np.isfinite(r).all() and np.isfinite(j).all()):
             raise NotFinite(b.copy())
         return r, j
 
@@ -115,24 +126,24 @@ class Start(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a solver has ended: the point, r and J of the loss, which parameters are held by a bound, and the step that Gauss and
-    Newton would take from there."""
+    """Where a solver has ended: the point; how many residuals there are, and their length; R of J = QR; which parameters are held
+    by a bound; the step that Gauss and Newton would take from there, and how far it would move the residuals."""
 
     at: Vector
-    residuals: Vector
-    jacobian: Matrix
+    count: int
+    length: float
+    triangle: Matrix
     held: Vector
     step: Vector
+    moved: float
     cost: float
     solver: str
 
     def converged(self, size: float) -> bool:
         """Whether the step is none: next to the scatter of the residuals, next to the parameters, or next to rounding."""
-        n, free = len(self.residuals), int((~self.held).sum())
-        moved = float(np.linalg.norm(self.jacobian @ self.step))
-        scatter = float(np.linalg.norm(self.residuals)) / math.sqrt(max(n - free, 1))
+        scatter = self.length / math.sqrt(max(self.count - int((~self.held).sum()), 1))
         tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
-        return moved <= OFFSET * scatter or tiny or moved <= ROUNDING * math.sqrt(n) * size
+        return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.count) * size
 
 
 # ---------------------------------------------------------------- the way to the minimum
@@ -182,12 +193,20 @@ def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: in
     # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
     options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
         "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}
-    fun = (lambda b: np.nan_to_num(residuals(b)[0], nan=BEYOND, posinf=BEYOND, neginf=-BEYOND)) if method == "lm" else \
-        (lambda b: residuals(b)[0])
+    few = residuals.triangular if loss.name == "linear" else residuals
+
+    def fun(b: Vector) -> Vector:
+        r = few(b)[0]
+        return np.nan_to_num(r, nan=BEYOND, posinf=BEYOND, neginf=-BEYOND) if method == "lm" else r
+
+    def jac(b: Vector) -> Matrix:
+        residuals.checked(b)
+        return few(b)[1]
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            found: Vector = least_squares(fun, start.values, lambda b: residuals.checked(b)[1], method=method, x_scale="jac",
+            found: Vector = least_squares(fun, start.values, jac, method=method, x_scale="jac",
                                           ftol=TOLERANCE, xtol=TOLERANCE, max_nfev=most, **options).x
         except np.linalg.LinAlgError:   # numbers so large that products of them are not finite
             return start.values
@@ -198,8 +217,7 @@ def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver:
     """From near a minimum by full steps of Gauss and Newton, as long as these become shorter; parameters stay within bounds."""
     end, length = ended(residuals, start, at, loss, solver), math.inf
     for _ in range(MOST_STEPS):
-        moved = float(np.linalg.norm(end.jacobian @ end.step))
-        if not 0 < moved < length or not np.isfinite(end.step).all():
+        if not 0 < end.moved < length or not np.isfinite(end.step).all():
             break
         new = np.clip(end.at + end.step, start.low, start.high)
         if np.array_equal(new, end.at):
@@ -210,7 +228,7 @@ def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver:
             break
         if not following.cost <= end.cost * (1 + SMALL) + EPS**2 * residuals.size**2:
             break
-        end, length = following, moved
+        end, length = following, end.moved
     return end
 
 
@@ -219,13 +237,15 @@ def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: st
     near = SMALL * np.abs(at)
     at = np.where(at - start.low <= near, start.low, np.where(start.high - at <= near, start.high, at))
     plain, jacobian = residuals.checked(at)
-    r, j = loss.modified(plain, jacobian)
+    small = residuals.triangular(at)
+    r, j = small if loss.name == "linear" else triangular(*loss.modified(plain, jacobian))
     slope = j.T @ r
     held = ((at == start.low) & (slope > 0)) | ((at == start.high) & (slope < 0))
     step = np.zeros_like(at)
     if (~held).any():
         step[~held] = shortest_solution(j[:, ~held], -r)
-    return End(at, plain, j, held, step, cost(plain, loss), solver)
+    moved = float(np.linalg.norm(small[1] @ step))
+    return End(at, len(plain), float(np.linalg.norm(plain)), small[1], held, step, moved, cost(plain, loss), solver)
 
 
 def cost(r: Vector, loss: Loss) -> float:
@@ -242,6 +262,19 @@ def cost(r: Vector, loss: Loss) -> float:
             return c * float(np.sum(np.log1p(z)))
         case _:
             return c * float(np.sum(np.arctan(z)))
+
+
+def triangular(r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
+    """Qᵀr and QᵀJ for the Q of [J r] = QR: few rows, with the lengths and products of the many, which are all that the method of
+    least squares asks for. Many rows are taken a block at a time, as far as they lie in the cache."""
+    a = np.column_stack([j, r])
+    rows, columns = a.shape
+    whole = rows // BLOCK
+    if whole > 1 and columns < BLOCK // 4:
+        blocks = np.linalg.qr(a[:whole * BLOCK].reshape(whole, BLOCK, columns), mode="r")
+        a = np.concatenate([blocks.reshape(-1, columns), a[whole * BLOCK:]])
+    found: Matrix = np.linalg.qr(a, mode="r")
+    return found[:, -1], found[:, :-1]
 
 
 def shortest_solution(j: Matrix, r: Vector) -> Vector:
@@ -329,11 +362,11 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     end, stopped = minimised(residuals, start, loss, most)
     plain, jacobian = residuals.checked(end.at)
     free = ~end.held
-    covariance, lost = np.full((p, p), math.nan), null_space(jacobian[:, free])
+    covariance, lost = np.full((p, p), math.nan), null_space(end.triangle[:, free])
     dof = n - int(free.sum()) + len(lost)
     variance = 1.0 if absolute else variance_of(plain, loss, dof, p)
     if free.any():
-        covariance[np.ix_(free, free)] = variance * inverse(jacobian[:, free], lost)
+        covariance[np.ix_(free, free)] = variance * inverse(end.triangle[:, free], lost)
     u = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.clip(covariance / np.outer(u, u), -1.0, 1.0)
@@ -361,7 +394,7 @@ def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
 def independent(end: End) -> list[int]:
     """The parameters that are held, or have an influence of their own."""
     free = np.flatnonzero(~end.held)
-    lost = null_space(end.jacobian[:, free])
+    lost = null_space(end.triangle[:, free])
     return [i for i in range(len(end.at)) if end.held[i] or not any(d[np.searchsorted(free, i)] for d in lost)]
 
 

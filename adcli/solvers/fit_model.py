@@ -33,22 +33,25 @@ class RowModel:
     """Outputs of scalars for all rows: `columns` has an array or a number for each input that is no parameter."""
 
     def __init__(self, task: Task, begins: Mapping[str, Begin], columns: Mapping[str, Any], rows: int, jobs: int | None) -> None:
-        self.task, self.rows, self.jobs = task, rows, jobs
+        self.task, self.rows, self.jobs, self.kernel = task, rows, jobs, task.kernel
         self.names, self.outputs = list(begins), list(task.signature.outputs)
-        self.varying = frozenset(name for name, x in columns.items() if np.ndim(x))
-        self.columns = {name: np.ascontiguousarray(np.broadcast_to(x, rows), np.float64) for name, x in columns.items()}
         require_room(f"a Jacobian of {rows:,} rows", COPIES * 8 * rows * len(self.outputs) * len(self.names))
+        self.varying = frozenset(name for name, x in columns.items() if np.ndim(x))
+        self.whole = -(-rows // self.kernel.lanes) * self.kernel.lanes   # the last row again, to fill a block
+        self.columns = {name: np.pad(np.broadcast_to(x, rows).astype(np.float64), (0, self.whole - rows), "edge")
+                        for name, x in columns.items()}
+        self.parameters = {name: np.empty(self.whole) for name in self.names}
+        self.inputs = [(self.columns | self.parameters)[p.name] for p in task.signature.inputs]
+        self.places = [(1 + self.names.index(c.wrt[0]), self.outputs.index(c.of or "")) for c in task.signature.derived]
 
     def __call__(self, b: Array) -> Outputs:
-        n, m = self.rows, len(self.outputs)
-        given = {**self.columns, **{name: np.full(n, x) for name, x in zip(self.names, b, strict=True)}}
-        values, transposed, levels = np.empty(m * n), np.empty((len(b), m * n)), np.empty(n)
-        into = [values[i * n:(i + 1) * n] for i in range(m)]
-        for c in self.task.signature.derived:
-            i = self.outputs.index(c.of or "")
-            into.append(transposed[self.names.index(c.wrt[0]), i * n:(i + 1) * n])
-        run_arrays(self.task.kernel, [given[p.name] for p in self.task.signature.inputs], n, [*into, levels], self.jobs)
-        return Outputs(values, transposed.T, levels)
+        m, n = len(self.outputs), self.rows
+        for column, x in zip(self.parameters.values(), b, strict=True):
+            column.fill(x)
+        found, levels = np.empty((1 + len(b), m, self.whole)), np.empty(self.whole)
+        run_arrays(self.kernel, self.inputs, self.whole, [*found[0], *(found[at] for at in self.places), levels], self.jobs)
+        flat = found[:, :, :n].reshape(1 + len(b), m * n)
+        return Outputs(flat[0], flat[1:].T, levels[:n])
 
 
 class TensorModel:
@@ -87,6 +90,7 @@ class Fit(NamedTuple):
 
     def residuals(self) -> Residuals:
         """Outputs less observations, weighted; the size of the observations tells what is rounding."""
+        even = bool(np.all(self.factor == 1))
         size = float(np.max(np.abs(self.observed * self.factor), initial=0.0))
         if size == 0:
             size = float(np.max(np.abs(self.model(self.start.values).values * self.factor), initial=0.0))
@@ -94,7 +98,8 @@ class Fit(NamedTuple):
         def compute(b: Array) -> tuple[Array, Array]:
             found = self.model(b)
             with np.errstate(all="ignore"):
-                return (found.values - self.observed) * self.factor, found.jacobian * self.factor[:, None]
+                r = found.values - self.observed
+                return (r, found.jacobian) if even else (r * self.factor, found.jacobian * self.factor[:, None])
         return Residuals(compute, size)
 
     def made(self, loss: Loss, absolute: bool, most: int) -> Fitted:
