@@ -17,6 +17,7 @@ from adcli.lang.ir.extras import missing
 from adcli.solvers.fit import LOSSES, Loss, NotFinite
 from adcli.solvers.fit_data import Begin, Observations, Places, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_model import planned
+from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.task.derive import DerivedProgram, chosen, swept
 from adcli.task.request import Request
 from adcli.task.tasks import Task
@@ -57,17 +58,21 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
     key = tuple(observed), tuple(begins)
     if key not in kept:
         kept[key] = task_of(program, list(begins))
-    fit = planned(kept[key], begins, o, jobs)
+    task = kept[key]
+    fit = planned(task, begins, o, jobs)
     try:
         found = fit.made(Loss(loss, f_scale), absolute, evaluations)
     except NotFinite as fault:
-        where = packed(begins, fault.at)
-        raise AdError(f"the residuals or their derivatives are not finite at {where}") from None
+        error = AdError(not_finite_at(fit, fault.at))
+        for text in explained(fit, task, fault.at):
+            error.add_note(text)
+        raise error from None
+    said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     mask = [0 if n not in found.held else -1 if x == low else 1
             for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
     return OptimizeResult(
         x=found.values, fun=found.residuals, jac=found.jacobian, cost=0.5 * found.cost, success=found.converged,
-        status=int(found.converged), message="converged" if found.converged else "not converged", nfev=found.evaluations,
+        status=int(found.converged), message="\n".join(said) or "converged", nfev=found.evaluations,
         active_mask=np.array(mask), solver=found.solver, names=found.names, params=packed(begins, found.values),
         uncertainties=packed(begins, found.uncertainties), covariance=found.covariance, correlation=found.correlation,
         chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),

@@ -130,7 +130,7 @@ class End(NamedTuple):
     by a bound; the step that Gauss and Newton would take from there, and how far it would move the residuals."""
 
     at: Vector
-    count: int
+    rows: int
     length: float
     triangle: Matrix
     held: Vector
@@ -141,9 +141,9 @@ class End(NamedTuple):
 
     def converged(self, size: float) -> bool:
         """Whether the step is none: next to the scatter of the residuals, next to the parameters, or next to rounding."""
-        scatter = self.length / math.sqrt(max(self.count - int((~self.held).sum()), 1))
+        scatter = self.length / math.sqrt(max(self.rows - int((~self.held).sum()), 1))
         tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
-        return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.count) * size
+        return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.rows) * size
 
 
 # ---------------------------------------------------------------- the way to the minimum
@@ -271,9 +271,9 @@ def triangular(r: Vector, j: Matrix) -> tuple[Vector, Matrix]:
     rows, columns = a.shape
     whole = rows // BLOCK
     if whole > 1 and columns < BLOCK // 4:
-        blocks = np.linalg.qr(a[:whole * BLOCK].reshape(whole, BLOCK, columns), mode="r")
+        blocks: Matrix = np.linalg.qr(a[:whole * BLOCK].reshape(whole, BLOCK, columns), mode="r")   # type: ignore[assignment]
         a = np.concatenate([blocks.reshape(-1, columns), a[whole * BLOCK:]])
-    found: Matrix = np.linalg.qr(a, mode="r")
+    found: Matrix = np.linalg.qr(a, mode="r")   # type: ignore[assignment]
     return found[:, -1], found[:, :-1]
 
 

@@ -1,7 +1,7 @@
 """The verb fit: parameters of a program from the rows of a table, by least squares."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +25,11 @@ from adcli.lang.ir import Param, Program, Var
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source
-from adcli.output.layout import Row
 from adcli.output.streams import packed_destination, say, write_points
 from adcli.rows.sample_columns import whole_table
 from adcli.rows.sources import Location
 from adcli.rows.stream import given_tables
 from adcli.rows.tables import BadTable
-from adcli.solvers import because
 from adcli.solvers.fit import LOSSES, Fitted, Loss, NotFinite
 from adcli.solvers.fit_data import (
     Begin,
@@ -39,21 +37,19 @@ from adcli.solvers.fit_data import (
     Observations,
     Places,
     Wanted,
-    packed,
     parameters,
     starts,
     targets,
     wrong,
 )
 from adcli.solvers.fit_model import Fit, planned
+from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.solvers.fit_report import FORMATS, Answered, written
 from adcli.task.derive import chosen
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 
 EVALUATIONS = 1000
-ROUGH_ROWS = 20
-"""Rows that are asked for what is not smooth there."""
 WITHOUT = ("emit", *EMIT_OPTIONS, "digits", "enclose", "status", "only")
 TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
 
@@ -272,90 +268,16 @@ def without_bad(o: Observations, faults: Mapping[int, BadTable], options: FitOpt
     return o.only(good)
 
 
-# ---------------------------------------------------------------- what is said of an answer
-
-def point(fit: Fit, b: np.ndarray, row: int) -> dict[str, Any]:
-    """All inputs of the program in a row, or the whole tensors."""
-    inputs = fit.model.inputs if fit.places is None else {n: float(c[row]) for n, c in fit.model.columns.items()}
-    return {**inputs, **packed(fit.begins, b)}
-
-
-def worst_row(fit: Fit, b: np.ndarray) -> int:
-    """The first row of which something is not finite; 0 where there are none."""
-    found = fit.model(b)
-    bad = np.flatnonzero(~(np.isfinite(found.values) & np.isfinite(found.jacobian).all(axis=1)))
-    return int(bad[0]) % len(fit.places.rows) if len(bad) and fit.places is not None else 0
-
-
-def not_finite_at(fit: Fit, b: np.ndarray) -> str:
-    """That something is not finite at these parameters."""
-    at = ", ".join(f"{n} = {x:.6g}" for n, x in zip(fit.start.names, b[:6], strict=False))
-    where = "the start" if np.array_equal(b, fit.start.values) else "a point on the way"
-    what = "derivatives of the output are" if np.isfinite(fit.model(b).values).all() else "the output is"
-    row = "" if fit.places is None else f"{fit.places.named(worst_row(fit, b))}: "
-    return f"{row}{what} not finite at {where}, {at}{', …' if len(b) > 6 else ''}"
-
-
-def explained(fit: Fit, task: Task, b: np.ndarray) -> list[str]:
-    """What made numbers that are not finite."""
-    at = point(fit, b, worst_row(fit, b))
-    if fit.places is not None:
-        return because.not_finite(task.primal, list(fit.begins), at)
-    from adcli.answers.diagnose import note
-    level = int(fit.model(b).levels[0])
-    return [str(note(task, Row(at, [], level)))] if level > 0 else []
-
-
 def concluded(fit: Fit, task: Task, found: Fitted, watch: Watch, options: FitOptions) -> int:
     """Say what a reader of the answer must know; returns the exit code."""
-    for name, bound in found.held.items():
-        watch.say(f"note: {name} is held by its bound {bound!r}: it has no uncertainty, and the others are those with it fixed")
-    for direction in found.undetermined:
-        watch.say(f"note: {direction.text}")
-        if len(direction.moves) == 1:
-            for paragraph in because.no_influence(task.primal, list(fit.begins), point(fit, found.values, 0), direction.moves):
-                watch.say(paragraph)
-    if found.undetermined and fit.places is not None:
-        for name in constant_columns(fit):
-            watch.say(f"note: column '{name}' has the same number in every row")
-    if found.dof == 0 and not found.absolute:
-        watch.say("note: as many parameters as residuals: there are no degrees of freedom, and no uncertainties")
+    for note in notes(fit, task, found):
+        watch.say(note)
     if not found.converged:
-        watch.say(f"note: not converged after {plural(found.evaluations, 'evaluation')}: the best numbers on the way")
-        if found.stopped_at is not None:
-            for paragraph in [f"note: {not_finite_at(fit, found.stopped_at)}", *explained(fit, task, found.stopped_at)]:
-                watch.say(paragraph)
         more = f", or allow more: --evaluations {10 * options.evaluations}" if found.evaluations > options.evaluations else ""
         watch.say(f"help: start nearer to the solution (--params), or set bounds ('b=1 in [0, 10]'){more}")
-    not_smooth(fit, task, found, watch)
+    rough = list(not_smooth(fit, task, found))
+    for note in rough:
+        watch.say(note)
+    watch.failed |= bool(rough)
     code = watch.conclude(options.strict)
     return code or int(not found.converged or bool(found.undetermined))
-
-
-def not_smooth(fit: Fit, task: Task, found: Fitted, watch: Watch) -> None:
-    """Say where the outputs are not smooth in the parameters, so that there may be no minimum, and uncertainties mean little."""
-    levels = fit.model(found.values).levels
-    rough = np.flatnonzero(levels).tolist()
-    if fit.places is not None:
-        rough = [i for i in rough[:ROUGH_ROWS] if depends(task, fit.begins, point(fit, found.values, i))]
-    if not rough:
-        return
-    from adcli.answers.diagnose import note
-    watch.failed = True
-    where = "" if fit.places is None else f": {fit.places.named(rough[0])}"
-    watch.say(f"note: the output is not smooth in the parameters at the solution{where}")
-    watch.say(note(task, Row(point(fit, found.values, rough[0]), [], int(levels[rough[0]]))))
-
-
-def depends(task: Task, names: Collection[str], at: Mapping[str, float]) -> bool:
-    """Whether an operation that is not smooth at a point has an operand that depends on these inputs."""
-    from adcli.answers.diagnose import level_of, taken
-    from adcli.lang.evaluate import FLOAT, every_value
-    from adcli.lang.ir.activity import active_values
-    active, values = active_values(task.primal, names), every_value(task.primal, at, FLOAT)
-    return any(not active.isdisjoint(e.args) and level_of(e, values) > 0 for e in taken(task.primal, values))
-
-
-def constant_columns(fit: Fit) -> list[str]:
-    """Inputs that come from the table and are the same in every row."""
-    return [name for name, c in fit.model.columns.items() if name in fit.model.varying and np.ptp(c) == 0]

@@ -79,9 +79,11 @@ def test_a_fault_is_named(given: dict[str, Any], said: str) -> None:
 
 
 def test_what_is_not_finite_and_what_is_not_determined() -> None:
-    with pytest.raises(adcli.AdError, match="not finite at"):
+    with pytest.raises(adcli.AdError, match="row 0: the output is not finite at the start, a = -1") as fault:
         adcli.compile("v = log(a)*t").fit(DATA, "n", params={"a": -1})
+    assert "log(u) at u = a = -1.0 is nan: outside its domain" in fault.value.__notes__[0]
     found = adcli.compile("v = (a + c)*exp(-k*t)").fit(DATA, "n", params={"a": 5, "c": 0, "k": 0.1})
+    assert "a and c can only be had together: here the data determine a + c" in found.message
     assert found.undetermined == [{"a": 1.0, "c": pytest.approx(-1.0)}] and np.isfinite(found.uncertainties["k"])
     held = DECAY.fit(DATA, "n", params={"a": (5, 0, 6), "k": 0.1})
     assert held.held == ["a"] and held.active_mask.tolist() == [1, 0] and held.params["a"] == 6
