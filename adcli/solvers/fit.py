@@ -60,11 +60,11 @@ class NotFinite(Exception):
 
 
 class Residuals:
-    """r and J as functions of the parameters, computed together; `size` is that of the values compared, to which rounding is
-    relative. The last point is remembered, and calls are counted."""
+    """r and J as functions of the parameters, computed together, in a `unit` in which squares are doubles; `size` is that of the
+    values compared, to which rounding is relative. The last point is remembered, and calls are counted."""
 
-    def __init__(self, compute: Callable[[Vector], tuple[Vector, Matrix]], size: float) -> None:
-        self.compute, self.size = compute, size
+    def __init__(self, compute: Callable[[Vector], tuple[Vector, Matrix]], size: float, unit: float = 1.0) -> None:
+        self.compute, self.size, self.unit = compute, size, unit
         self.evaluations = 0
         self.last: tuple[bytes, tuple[Vector, Matrix]] | None = None
         self.small: tuple[bytes, tuple[Vector, Matrix]] | None = None
@@ -99,6 +99,8 @@ class Loss(NamedTuple):
 
     def influence(self, r: Vector) -> tuple[Vector, Vector]:
         """ψ and ψ'."""
+        if self.name == "linear":
+            return r, np.ones_like(r)
         z = (r / self.scale) ** 2
         first, second = LOSSES[self.name](z)
         return r * first, first + 2 * z * second
@@ -226,7 +228,7 @@ def polished(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver:
             following = ended(residuals, start, new, loss, solver)
         except NotFinite:
             break
-        if not following.cost <= end.cost * (1 + SMALL) + EPS**2 * residuals.size**2:
+        if not following.cost <= end.cost * (1 + SMALL) + (EPS * residuals.size) * (EPS * residuals.size):
             break
         end, length = following, end.moved
     return end
@@ -250,7 +252,7 @@ def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: st
 
 def cost(r: Vector, loss: Loss) -> float:
     """Twice the cost: Σr² of least squares."""
-    z, c = (r / loss.scale) ** 2, loss.scale**2
+    z, c = (r / loss.scale) ** 2, loss.scale * loss.scale
     match loss.name:
         case "linear":
             return float(r @ r)
@@ -336,6 +338,7 @@ class Fitted:
     jacobian: Matrix
     cost: float
     chi2: float
+    residual_sd: float
     dof: int
     converged: bool
     evaluations: int
@@ -350,32 +353,29 @@ class Fitted:
     def names(self) -> tuple[str, ...]:
         return self.start.names
 
-    @property
-    def residual_sd(self) -> float:
-        return math.sqrt(self.chi2 / self.dof) if self.dof > 0 else math.nan
-
 
 @np.errstate(all="ignore")
 def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most: int) -> Fitted:
     """The fit from a start. AdError where there are fewer residuals than parameters, NotFinite where they are not numbers."""
-    n, p = len(residuals.checked(start.values)[0]), len(start.names)
+    n, p, unit = len(residuals.checked(start.values)[0]), len(start.names), residuals.unit
+    loss = loss._replace(scale=loss.scale / unit)
     end, stopped = minimised(residuals, start, loss, most)
     plain, jacobian = residuals.checked(end.at)
-    free = ~end.held
-    covariance, lost = np.full((p, p), math.nan), null_space(end.triangle[:, free])
+    free, lost = ~end.held, null_space(end.triangle[:, ~end.held])
     dof = n - int(free.sum()) + len(lost)
-    variance = 1.0 if absolute else variance_of(plain, loss, dof, p)
+    scatter = 1 / unit if absolute else math.sqrt(variance_of(plain, loss, dof, p))
+    u, correlation = np.full(p, math.nan), np.full((p, p), math.nan)
     if free.any():
-        covariance[np.ix_(free, free)] = variance * inverse(end.triangle[:, free], lost)
-    u = np.sqrt(np.diag(covariance))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.clip(covariance / np.outer(u, u), -1.0, 1.0)
-    np.fill_diagonal(correlation, np.where(np.isnan(u), math.nan, 1.0))
+        u[free], correlation[np.ix_(free, free)] = spread(end.triangle[:, free], lost)
+    u *= scatter
     names = [name for name, x in zip(start.names, free, strict=True) if x]
     directions = [NullDirection({names[i]: float(d[i]) for i in np.flatnonzero(d)}) for d in lost]
     held = {name: float(x) for name, x, h in zip(start.names, end.at, end.held, strict=True) if h}
-    return Fitted(start, end.at, u, covariance, correlation, plain, jacobian, end.cost, float(plain @ plain), dof,
-                  end.converged(residuals.size), residuals.evaluations, end.solver, loss, absolute, held, directions, stopped)
+    chi2 = float(plain @ plain)
+    sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
+    return Fitted(start, end.at, u, correlation * np.outer(u, u), correlation, plain * unit, jacobian * unit,
+                  end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
+                  end.solver, loss, absolute, held, directions, stopped)
 
 
 def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:
@@ -428,16 +428,19 @@ def reduced(rows: Matrix) -> Matrix:
     return rows
 
 
-def inverse(j: Matrix, lost: Matrix) -> Matrix:
-    """(JᵀJ)⁻¹ by the singular values of J with columns of length 1; NaN for parameters that are not determined."""
+def spread(j: Matrix, lost: Matrix) -> tuple[Vector, Matrix]:
+    """The roots of the diagonal of (JᵀJ)⁻¹, and that matrix with ones on its diagonal, by the singular values of J with columns
+    of length 1; NaN for parameters that are not determined."""
     lengths = column_lengths(j)
     _, s, vt = np.linalg.svd(j / lengths, full_matrices=False)
     kept = s > RANK * s[0] if s[0] > 0 else s > 0
-    root = vt[kept].T / s[kept] / lengths[:, None]
-    found: Matrix = root @ root.T
-    wrong = np.any(lost != 0, axis=0) if len(lost) else np.zeros(j.shape[1], bool)
-    found[wrong, :] = found[:, wrong] = math.nan
-    return found
+    root = vt[kept].T / s[kept]
+    inner = column_lengths(root.T)
+    found, together = inner / lengths, np.clip(root @ root.T / np.outer(inner, inner), -1.0, 1.0)
+    np.fill_diagonal(together, 1.0)
+    unknown = np.any(lost != 0, axis=0) if len(lost) else np.zeros(j.shape[1], bool)
+    found[unknown] = together[unknown, :] = together[:, unknown] = math.nan
+    return found, together
 
 
 def require_rows(rows: int, names: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from adcli.command.usage import Unfit
 from adcli.input.points import axis, parts, unknown_name
 from adcli.lang.ir import Param, Program
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.names import composed, repeated
 from adcli.solvers.fit import Start
 
@@ -87,6 +87,10 @@ def parameters(program: Program, given: Mapping[str, Begin | None] | None) -> di
             raise unknown_name("input", name, list(known))
         own = begin_of(known[name])
         begin = own if begin is None else begin
+        rank = len(known[name].var.shape)
+        if begin is not own and np.ndim(begin.value) != rank:
+            needed = f"an array of {plural(rank, 'dimension')}" if rank else "one number"
+            raise AdError(f"the start of parameter '{name}' is {needed}")
         if not known[name].var.shape and math.isinf(begin.low) and math.isinf(begin.high):
             begin = begin._replace(low=own.low, high=own.high)
         if np.ndim(begin.value) == 0 and math.isnan(begin.value):

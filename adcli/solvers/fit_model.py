@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from adcli.task.tasks import Task
 
 Array = np.ndarray
+PASSES = 4
+"""Units that residuals are taken in, one after another."""
+VANISHING = 1e-100
+"""Residuals in their unit whose squares may be no doubles."""
 COPIES = 6
 """Jacobians that a solver holds at a time, with their decompositions."""
 
@@ -88,24 +93,40 @@ class Fit(NamedTuple):
     observed: Array
     factor: Array
 
-    def residuals(self) -> Residuals:
-        """Outputs less observations, weighted; the size of the observations tells what is rounding."""
-        even = bool(np.all(self.factor == 1))
-        size = float(np.max(np.abs(self.observed * self.factor), initial=0.0))
-        if size == 0:
-            size = float(np.max(np.abs(self.model(self.start.values).values * self.factor), initial=0.0))
+    def residuals(self, at: Array) -> Residuals:
+        """Outputs less observations, weighted, in a power of 2 near the largest of them `at` some parameters; the size of the
+        observations, or of the outputs where these are zero, tells what is rounding."""
+        with np.errstate(all="ignore"):
+            begun = self.model(at).values
+            compared = self.observed if np.any(self.observed) else begun
+            unit = power(largest((begun - self.observed) * self.factor))
+            factor = self.factor / unit
 
         def compute(b: Array) -> tuple[Array, Array]:
             found = self.model(b)
             with np.errstate(all="ignore"):
-                r = found.values - self.observed
-                return (r, found.jacobian) if even else (r * self.factor, found.jacobian * self.factor[:, None])
-        return Residuals(compute, size)
+                return (found.values - self.observed) * factor, found.jacobian * factor[:, None]
+        return Residuals(compute, largest(compared * factor), unit)
 
     def made(self, loss: Loss, absolute: bool, most: int) -> Fitted:
         """The fit. AdError where there are fewer residuals than parameters, NotFinite where the start has none."""
         require_rows(len(self.observed), self.start.names)
-        return fitted(self.residuals(), self.start, loss, absolute, most)
+        start, again = self.start, PASSES
+        while True:
+            residuals = self.residuals(start.values)
+            found, again = fitted(residuals, start, loss, absolute, most), again - 1
+            if not again or not 0 < largest(found.residuals) < VANISHING * residuals.unit:
+                return replace(found, start=self.start)
+            start = start._replace(values=found.values)   # squares have underflowed in the unit of the start
+
+
+def largest(x: Array) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def power(x: float) -> float:
+    """A power of 2 near a number, 1 where there is none."""
+    return 2.0 ** min(max(math.frexp(x)[1], -1000), 1000) if 0 < x < math.inf else 1.0
 
 
 def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:

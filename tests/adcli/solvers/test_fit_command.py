@@ -231,3 +231,15 @@ def test_what_is_not_smooth_at_the_answer_is_told_and_strict_fails() -> None:
     rough = adcli("fit", "-e", "v = abs(a) + t", "--params", "a=0", "--y", "y", "--strict", stdin=table(COLUMNS))
     assert rough.code == 4 and "not smooth in the parameters at the solution: <stdin>: row 1\n" in rough.err
     assert "abs'(u) at u = 0.0: kink" in rough.err
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-300, 1e150, 1e-170])
+@pytest.mark.parametrize("start", [1.0, 1e-200])
+def test_units_of_the_observations_do_not_matter(unit: float, start: float) -> None:
+    rows = {"t": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.0, 6.5, 8.0]}
+    begin = f"a={start!r},b={start!r}"
+    known = fit(*LINE, "--params", begin, "--y", "y", stdin=table(rows))
+    found = fit(*LINE, "--params", begin, "--y", "y", stdin=table({**rows, "y": [x * unit for x in rows["y"]]}))
+    for what in ("value", "uncertainty"):
+        np.testing.assert_allclose(np.array(values(found, what)) / unit, values(known, what), rtol=1e-9, atol=1e-12)
+    assert found["residual_sd"] / unit == pytest.approx(known["residual_sd"], rel=1e-9)
