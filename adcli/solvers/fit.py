@@ -36,6 +36,13 @@ SMALL = 1e-9
 """The same relative to the parameters."""
 ROUNDING = 1e-14
 """What rounding may move a residual by, relative to the largest value that is compared."""
+CURVED = 1e-3
+"""How far residuals are moved for second derivatives of the cost, relative to their scatter; and how negative the least is,
+relative to that of Gauss and Newton, where a point is a saddle."""
+SADDLE_STEP = 0.1
+"""How far residuals are moved from a saddle, relative to their length."""
+MOST_SADDLES, MOST_CURVED = 5, 100
+"""Saddles that are left one after another; parameters of which second derivatives are asked for."""
 BLOCK = 1024
 """Rows that are reduced at a time."""
 BEYOND = 1e100
@@ -140,9 +147,13 @@ class End(NamedTuple):
     moved: float
     cost: float
     solver: str
+    saddle: bool = False
 
     def converged(self, size: float) -> bool:
-        """Whether the step is none: next to the scatter of the residuals, next to the parameters, or next to rounding."""
+        """Whether this is no saddle, and the step is none: next to the scatter of the residuals, next to the parameters, or next
+        to rounding."""
+        if self.saddle:
+            return False
         scatter = self.length / math.sqrt(max(self.rows - int((~self.held).sum()), 1))
         tiny = bool(np.all(np.abs(self.step) <= SMALL * np.abs(self.at)))
         return self.moved <= OFFSET * scatter or tiny or self.moved <= ROUNDING * math.sqrt(self.rows) * size
@@ -155,7 +166,7 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
     no cost to begin with.
 
     The trust region method of SciPy is tried first; where its end is no minimum, or some parameter has no influence there, others
-    follow, from its end and from the start, and the best end counts.
+    follow, from its end and from the start, and the best end counts. From a saddle the way goes on downhill.
     """
     residuals.checked(start.values)
     ends: list[End] = []
@@ -163,8 +174,8 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
     for method, again in attempts(start, loss):
         begin = ends[-1].at if again and ends else start.values
         try:
-            ends.append(polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss,
-                                 method))
+            end = polished(residuals, start, solved(residuals, start._replace(values=begin), loss, method, most), loss, method)
+            ends.append(off_saddles(residuals, start, end, loss, most))
         except NotFinite as error:
             fault = fault or error
             continue
@@ -175,6 +186,54 @@ def minimised(residuals: Residuals, start: Start, loss: Loss, most: int) -> tupl
         assert fault is not None
         raise fault
     return min(ends, key=lambda e: e.cost), fault.at if fault else None
+
+
+def off_saddles(residuals: Residuals, start: Start, end: End, loss: Loss, most: int) -> End:
+    """The end, if it is a minimum; where the cost is curved downwards along some direction, an end further down."""
+    for _ in range(MOST_SADDLES):
+        if not end.converged(residuals.size) or (down := downwards(residuals, start, end, loss)) is None:
+            return end
+        below = solved(residuals, start._replace(values=np.clip(end.at + down, start.low, start.high)), loss, "trf", most)
+        following = polished(residuals, start, below, loss, end.solver)
+        if not following.cost < end.cost:
+            return end._replace(saddle=True)
+        end = following
+    return end._replace(saddle=downwards(residuals, start, end, loss) is not None)
+
+
+def downwards(residuals: Residuals, start: Start, end: End, loss: Loss) -> Vector | None:
+    """A step from a stationary point along which the cost has a negative second derivative, None where there is none.
+
+    The second derivatives are differences of the gradient along the columns of D, in which JᵀJ is the unit matrix. The Hessian of
+    least squares is that plus Σ r ∂²r, so its eigenvalues are 1 where residuals are small.
+    """
+    free = np.flatnonzero(~end.held)
+    if not 0 < len(free) <= MOST_CURVED:
+        return None
+    lengths = column_lengths(end.triangle[:, free])
+    _, s, vt = np.linalg.svd(end.triangle[:, free] / lengths, full_matrices=False)
+    kept = s > RANK * s[0]
+    d = np.zeros((len(end.at), int(kept.sum())))
+    d[free] = vt[kept].T / s[kept] / lengths[:, None]
+    step = max(CURVED * end.length / math.sqrt(end.rows), SMALL * residuals.size)
+
+    def slope(b: Vector) -> Vector:
+        r, j = residuals(b)
+        found: Vector = d.T @ (j.T @ loss.influence(r)[0])
+        return found
+
+    here, curvature = slope(end.at), np.eye(d.shape[1])
+    for k, along in enumerate(d.T):
+        for sign in (step, -step):
+            b = end.at + sign * along
+            if np.all((start.low <= b) & (b <= start.high)) and np.isfinite(there := slope(b)).all():
+                curvature[k] = (there - here) / sign
+                break
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    if not len(values) or values[0] > -CURVED:
+        return None
+    found: Vector = d @ vectors[:, 0] * SADDLE_STEP * end.length
+    return found
 
 
 def attempts(start: Start, loss: Loss) -> list[tuple[str, bool]]:
@@ -189,9 +248,6 @@ def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: in
         from scipy.optimize import least_squares
     except ImportError:
         raise missing("a fit", "scipy") from None
-    n, p = len(residuals(start.values)[0]), len(start.values)
-    if method == "lm" and n < p:
-        return start.values
     # The tolerance of the gradient is absolute in trf and dogbox, which a fit of small numbers would meet at once.
     options: dict[str, Any] = {"gtol": EPS} if method == "lm" else {
         "gtol": None, "bounds": (start.low, start.high), "loss": loss.name, "f_scale": loss.scale}

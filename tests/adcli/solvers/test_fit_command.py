@@ -224,6 +224,15 @@ def test_a_suspicious_answer_ends_with_what_why_says() -> None:
     assert "Warning" not in endless.err
 
 
+def test_a_saddle_is_no_answer() -> None:
+    """a² + (a² - 5)² has a maximum at 0, where the gradient is 0 and the Jacobian is not, and minima at ±√4.5; the second is in two
+    parameters, with a saddle at (0, 0) that has a minimum along one axis."""
+    one = fit("-e", "v = a; w = a**2", "--y", "v=0,w=5", "--params", "a=0", stdin=b"")
+    assert [abs(x) for x in values(one)] == pytest.approx([4.5**0.5], rel=1e-12) and one["converged"]
+    two = fit("-e", "u = a; v = b; w = a**2 - b**2", "--y", "u=0,v=0,w=5", "--params", "a=0,b=0", stdin=b"")
+    assert [abs(x) for x in values(two)] == pytest.approx([4.5**0.5, 0], abs=1e-7) and two["chi2"] == pytest.approx(4.75)
+
+
 def test_what_is_not_smooth_at_the_answer_is_told_and_strict_fails() -> None:
     args = ("fit", "-e", "v = abs(t - 1) + a", "--params", "a=0", "--y", "y")
     plain, strict = adcli(*args, stdin=table(COLUMNS)), adcli(*args, "--strict", stdin=table(COLUMNS))
