@@ -225,7 +225,7 @@ def test_a_suspicious_answer_ends_with_what_why_says() -> None:
 
 
 def test_a_saddle_is_no_answer() -> None:
-    """a² + (a² - 5)² has a maximum at 0, where the gradient is 0 and the Jacobian is not, and minima at ±√4.5; the second is in two
+    """a² + (a² - 5)² has a maximum at 0, where the gradient is 0 and the Jacobian is not, and minima at ±√4.5; the second has two
     parameters, with a saddle at (0, 0) that has a minimum along one axis."""
     one = fit("-e", "v = a; w = a**2", "--y", "v=0,w=5", "--params", "a=0", stdin=b"")
     assert [abs(x) for x in values(one)] == pytest.approx([4.5**0.5], rel=1e-12) and one["converged"]
