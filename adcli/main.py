@@ -34,7 +34,7 @@ OTHER_VERBS = {
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "minimize": ("solvers.minimize_command", "Where an output is least, with a verdict."),
-    "solve": ("solvers.solve_command", "Where all outputs are zero, and how that depends on the other inputs."),
+    "solve": ("solvers.solve_command", "Where equations hold, and how that place depends on the other inputs."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),
     "fit": ("solvers.fit_command", "Parameters from the rows of a table, by least squares."),
     "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),

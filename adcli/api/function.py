@@ -217,23 +217,23 @@ class Function:
         (or with more than 1000 inputs to be stationary), and message what was found; `at` is the point by name, `multipliers`
         belong to the `conditions`, `held` has the inputs at bounds with theirs, and `why` what would explain a failure.
         """
-        from adcli.api.scientific import minimized
-        conditions = [subject_to] if isinstance(subject_to, str) else list(subject_to)
+        from adcli.api.scientific import minimized, texts
         _word("solver", solver)
-        return minimized(self._program, _together(at, values), _names(wrt), _names(of), conditions,
+        return minimized(self._program, _together(at, values), _names(wrt), _names(of), texts(subject_to),
                          _truth("maximize", maximize), solver)
 
-    def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None, **values: Any) -> Any:
-        """Where the outputs in `of` (default: all) are zero, from this point: the unknowns are the inputs in `wrt` (default: all
-        but params). More equations than unknowns are solved by least squares.
+    def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
+              equations: str | Sequence[str] = (), **values: Any) -> Any:
+        """Where equations such as 'g == 1' hold, or the outputs in `of` (default: all) are zero, from this point: the unknowns
+        are the inputs in `wrt` (default: all but params). More equations than unknowns are solved by least squares.
 
         A scipy.optimize.OptimizeResult: x, fun and jac are the unknowns, the residuals and the Jacobian there, `at` is the point
         by name, `sensitivity` has dx_da for each unknown and each other input, by the implicit function theorem, `condition` is
         the condition number, and success says whether there is a solution (or a least sum of squares) at which the Jacobian is
         regular; `why` is what would explain a failure.
         """
-        from adcli.api.scientific import solved
-        return solved(self._program, _together(at, values), _names(wrt), _names(of))
+        from adcli.api.scientific import solved, texts
+        return solved(self._program, _together(at, values), _names(wrt), _names(of), texts(equations))
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",

@@ -1,7 +1,7 @@
 """Functions for SciPy: what scipy.optimize asks for, functions of one vector, and its solvers called with them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,11 +132,21 @@ def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None
         held=[(n, m) for n, _, m in told.held()], solver=optimum.solver, why=[str(line) for line in told.reasons()])
 
 
-def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None) -> Any:
+def texts(given: object) -> list[str]:
+    """One condition, or several."""
+    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    for text in found:
+        if not isinstance(text, str):
+            raise AdError(f"a condition is a text, not {type(text).__name__}", help="write 'g <= 0'")
+    return found
+
+
+def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, of: Sequence[str] | None,
+           equations: Sequence[str]) -> Any:
     """See `Function.solve`."""
     from adcli.solvers import solve as solvers
     from adcli.solvers.solve_report import SolveReport
-    found = solvers.solve(solvers.stated(program, wrt, of, whole_point(program, at)))
+    found = solvers.solve(solvers.stated(program, wrt, of, whole_point(program, at), equations))
     from scipy.optimize import OptimizeResult
     told = SolveReport(found)
     return OptimizeResult(

@@ -23,7 +23,7 @@ from adcli.output.streams import packed_destination, require_parquet, say
 from adcli.rows.manifest import DoneParts, Manifest
 from adcli.rows.parts import Job, Outcome, Part, asked, done, job, parts
 from adcli.rows.stream import tables
-from adcli.rows.summing import SumReport, sum_names
+from adcli.rows.sum_report import SumReport, sum_names
 from adcli.rows.sums import Sums
 from adcli.rows.tables import BadTable
 from adcli.task.tasks import Task

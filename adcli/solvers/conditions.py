@@ -54,6 +54,21 @@ def with_conditions(program: Program, of: Sequence[str] | None, texts: Iterable[
     return with_outputs(whole, [objective[0], *(c.name for c in conditions)]), conditions, bounds
 
 
+def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[str]) -> Program:
+    """The program with an output for each equation, which is zero where it holds, and the outputs in `of` (default: all, where
+    there are no equations)."""
+    whole, made = program, list[str]()
+    for text in texts:
+        found = parsed(text)
+        if any(low != high for _, low, high in found):
+            raise AdError(f"'{text}' is not an equation", help="write 'g == 1'")
+        for part, number, _ in found:
+            whole, name = with_expression(whole, f"({part}) - ({number!r})" if number else part, text)
+            made.append(name)
+    kept = [] if texts and of is None else outputs_to_differentiate(program, of)
+    return with_outputs(whole, [*kept, *made])
+
+
 def parsed(text: str) -> list[tuple[str, float, float]]:
     """A condition as expressions with the numbers that they lie between."""
     parts, signs = pieces(text)
@@ -63,7 +78,7 @@ def parsed(text: str) -> list[tuple[str, float, float]]:
         raise AdError(f"'{text}': = assigns", help=f"write '{text.replace('=', '==')}'")
     directions = {sign[0] for sign in signs}
     if len(signs) > 2 or len(directions) > 1 or (len(signs) == 2 and "==" in signs):
-        raise AdError(f"'{text}' is more than one condition", help="give --subject-to once for each")
+        raise AdError(f"'{text}' is more than one condition", help="give each by itself")
     if directions == {">"}:
         parts = parts[::-1]
     if signs == ["=="]:
@@ -114,7 +129,7 @@ def constant(text: str) -> float | None:
 
 def expression(text: str, whole: str) -> Program:
     from adcli.lang.lower.frontend import parse
-    return parse(f"subject_to = {text.strip()}\n", f"--subject-to '{whole.strip()}'")
+    return parse(f"subject_to = {text.strip()}\n", f"'{whole.strip()}'")
 
 
 def with_expression(program: Program, text: str, whole: str) -> tuple[Program, str]:
@@ -127,11 +142,10 @@ def with_expression(program: Program, text: str, whole: str) -> tuple[Program, s
     env: dict[Atom, Atom] = {}
     for p in made.params:
         if p.name not in values:
-            raise AdError(f"--subject-to '{whole.strip()}': no value '{p.name}' in the program",
+            raise AdError(f"'{whole.strip()}': no value '{p.name}' in the program",
                           help=nearest(p.name, list(values)) or f"the values are {', '.join(values)}")
         if shape_of(values[p.name]):
-            raise AdError(f"--subject-to '{whole.strip()}': '{p.name}' is a tensor",
-                          help=f"compute the condition in the program: an output c, and --subject-to 'c {HELP[9:14]}'")
+            raise AdError(f"'{whole.strip()}': '{p.name}' is a tensor", help="make it an output of the program, and name that")
         env[p.var] = values[p.name]
     equations = [Equation(e.outs, e.op, tuple(env.get(a, a) for a in e.args), None, e.group) for e in made.equations]
     atom = env.get(made.results[0].atom, made.results[0].atom)

@@ -49,8 +49,8 @@ class MinimizeOptions(Options):
         help="'g <= 0', 'g == 1' or '0 <= g <= 2', where g is an output or an expression; repeatable. Declared ranges hold too.")
 @option(WHAT, "--maximize", is_flag=True, help="Find the greatest value instead.")
 @points_option
-@option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True,
-        help="The solver of SciPy, or ipopt; auto tries those that fit until one ends at a minimum.")
+@option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",
+        help=f"{', '.join(SOLVER_NAMES[1:-1])} of SciPy, or ipopt; auto tries those that fit until one ends at a minimum.")
 @format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
 @number_options
 @output_option

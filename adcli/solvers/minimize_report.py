@@ -176,7 +176,8 @@ class Report:
             if said:
                 yield f"note: at {point_text(function.components, bad)}" + (" on the way" if found.verdict != NOT_FINITE else "")
                 yield from said
-        flat = [name for name, x in zip(function.components, found.residual, strict=True) if x == 0]
+        moved = np.zeros(len(found.x)) if found.direction is None else found.direction
+        flat = [name for name, x, d in zip(function.names, found.residual, moved, strict=False) if x == 0 and abs(d) > 1e-6]
         if found.verdict == FLAT and flat and scalars:
             yield from because.no_influence(function.program, function.names, self.at, flat)
         start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))

@@ -19,9 +19,9 @@ import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.errors import AdError, plural
+from adcli.solvers.conditions import with_equations
 from adcli.solvers.functions import Vector, VectorFunction, vector_function
 from adcli.solvers.optimality import beyond_rounding
-from adcli.task.derive import chosen
 
 ZERO = 1e-8
 """A residual below this part of what the unknowns make of it is zero: |rᵢ| ≤ ZERO Σ |Jᵢⱼ| size of xⱼ."""
@@ -98,9 +98,11 @@ class Solution:
         return np.asarray(-np.linalg.solve(left, self.jacobian.T @ by_others + curved[:n, n:]))
 
 
-def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, point: Mapping[str, Any]) -> System:
-    """The system: the outputs in `of` (default: all) are zero, the unknowns are in `wrt` (default: all inputs but params)."""
-    program = chosen(program, of)
+def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, point: Mapping[str, Any],
+           equations: Sequence[str] = ()) -> System:
+    """The system: the outputs in `of` are zero (default: all, where there are no `equations` such as 'g == 1'), the unknowns are
+    in `wrt` (default: all inputs but params)."""
+    program = with_equations(program, of, equations)
     unknowns = inputs_to_differentiate(program, wrt)
     if not unknowns:
         raise AdError("no unknowns", help="name them: --wrt x")
@@ -109,11 +111,11 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     f = vector_function(program, unknowns, fixed, point)
     both = vector_function(program, [*unknowns, *others], {k: v for k, v in fixed.items() if k not in others}, point)
     start = f.pack(point)
-    equations = sum(f.output_sizes(start))
-    if equations < f.n:
+    count = sum(f.output_sizes(start))
+    if count < f.n:
         few = ", ".join(unknowns[:6]) + (", …" if len(unknowns) > 6 else "")
-        raise AdError(f"{plural(equations, 'equation')} for {plural(f.n, 'unknown')}, {few}",
-                      help=f"name the unknowns: --wrt {','.join(unknowns[:equations])}; the others are then given by --at")
+        raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few}",
+                      help=f"name the unknowns: --wrt {','.join(unknowns[:count])}; the others are then given by --at")
     return System(f, both, start)
 
 

@@ -34,16 +34,19 @@ if TYPE_CHECKING:
 class SolveOptions(Options):
     """What solve is told."""
 
+    equations: tuple[str, ...] = ()
     fmt: str | None = None
     hexadecimal: bool = False
 
 
 @click.command("solve", cls=Command,
                examples=("adcli solve -e 'x**2 + y**2 - a' -e 'x*y - 1' --wrt x,y --at x=2,y=0,a=4",
-                         "adcli solve -e 'x - e*sin(x) - m' --wrt x --at x=1,e=0.3,m=0:3:7 --format csv"))
+                         "adcli solve samples/two_link_arm.ad --equation 'px == 0.5' --equation 'py == 0.3' --at q1=0.3,q2=0.8"))
 @program_options
 @option(WHAT, "--wrt", metavar="x,…", help="The unknowns (default: all inputs but params); --at has their start, and the others.")
-@of_option("The equations: outputs that are to be zero (default: all).")
+@option(WHAT, "--equation", "equations", multiple=True, metavar="EQUATION",
+        help="'px == 0.5', of outputs or expressions; repeatable (default: every output is zero).")
+@of_option("Outputs that are zero (default: all where there is no --equation).")
 @points_option
 @format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
 @number_options
@@ -51,7 +54,7 @@ class SolveOptions(Options):
 @quiet_option
 @takes(SolveOptions)
 def command(options: SolveOptions) -> int:
-    """Find where all outputs are zero, from the start that --at gives.
+    """Find where equations hold, or all outputs are zero, from the start that --at gives.
 
     The solvers are SciPy's, with the exact Jacobian; Newton steps go on to the last digits. Behind the unknowns are their
     derivatives by every other input, dx_da, by the implicit function theorem. More equations than unknowns are solved by least
@@ -96,7 +99,7 @@ def reports(program: Program, options: SolveOptions, remark: Callable[[object], 
     from adcli.solvers.solve_report import SolveReport
     last = None
     for point in located(program.params, options.at, remark, program.source):
-        system = stated(program, options.inputs, options.outputs, point)
+        system = stated(program, options.inputs, options.outputs, point, options.equations)
         found = solve(system)
         if not found.found and last is not None:
             again = solve(replace(system, start=last.x))
