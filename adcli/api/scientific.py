@@ -150,7 +150,7 @@ def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, o
     from scipy.optimize import OptimizeResult
     told = SolveReport(found)
     return OptimizeResult(
-        x=found.x, fun=found.residual, jac=found.jacobian, success=found.found, status=0 if found.found else 1,
+        x=found.x, fun=found.residual, jac=found.jacobian, success=told.shown, status=0 if told.shown else 1,
         message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=found.verdict,
         names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
         solver=found.solver, why=list(told.reasons()))

@@ -83,11 +83,15 @@ def parsed(text: str) -> list[tuple[str, float, float]]:
         parts = parts[::-1]
     if signs == ["=="]:
         left, right = parts
-        number = constant(right)
-        if number is None and (number := constant(left)) is not None:
-            left = right
+        number, other = constant(right), constant(left)
+        if number is not None and other is not None:
+            raise AdError(f"'{text}' is of numbers alone", help=HELP)
+        if other is not None:
+            left, number = right, other
         return [(left, number, number)] if number is not None else [(f"({left}) - ({right})", 0.0, 0.0)]
     numbers = [constant(part) for part in parts]
+    if None not in numbers:
+        raise AdError(f"'{text}' is of numbers alone", help=HELP)
     if len(parts) == 3 and numbers[0] is not None and numbers[2] is not None:
         if numbers[0] > numbers[2]:
             raise AdError(f"'{text}' holds nowhere: {numbers[0]!r} is more than {numbers[2]!r}")

@@ -57,6 +57,14 @@ class VectorFunction(ABC):
             parts.append(part.ravel())
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def start(self, point: Mapping[str, Any]) -> Vector:
+        """The vector of a point where a solver can begin. AdError where it is not finite."""
+        x = self.pack(point)
+        if not np.isfinite(x).all():
+            i = int(np.flatnonzero(~np.isfinite(x))[0])
+            raise AdError(f"the start of {self.components[i]} is {float(x[i])!r}, which is not finite")
+        return x
+
     def unpack(self, x: Vector) -> dict[str, Any]:
         """The inputs in `names` of a vector: floats, and arrays where they are tensors."""
         found, at = {}, 0

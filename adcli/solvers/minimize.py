@@ -96,7 +96,7 @@ class Evaluations:
     def values(self, y: Vector) -> Vector:
         """f and c."""
         found = np.array(self.once("values", y, b"", self.function.fun))
-        if self.bad is None and not np.isfinite(found).all():
+        if self.bad is None and not np.isfinite(found).all() and np.isfinite(y * self.scale).all():
             self.bad = y * self.scale
         found[0] *= self.sign
         return found
@@ -164,7 +164,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
         raise AdError("no input to move", help="name one: --wrt x")
     whole, conditions, bounds = with_conditions(program, of, subject_to, names)
     f = vector_function(whole, names, {k: v for k, v in point.items() if k not in names}, point)
-    start = f.pack(point)
+    start = f.start(point)
     moved = [program.param(x) for x in names]
     low = np.repeat([-np.inf if p.low is None else p.low for p in moved], f.sizes)
     high = np.repeat([np.inf if p.high is None else p.high for p in moved], f.sizes)
@@ -310,6 +310,13 @@ def minimize(problem: Problem, solver: str = "auto") -> Optimum:
     if find_spec("scipy") is None:
         from adcli.lang.ir.extras import missing
         raise missing("minimize", "scipy")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return minimized(problem, solver)
+
+
+def minimized(problem: Problem, solver: str) -> Optimum:
+    """The same, with the warnings of NumPy and SciPy off."""
     x0 = np.clip(problem.start, problem.bounds.low, problem.bounds.high)
     e = Evaluations(problem, x0)
     y0 = x0 / e.scale
@@ -333,14 +340,12 @@ def minimize(problem: Problem, solver: str = "auto") -> Optimum:
 def ended(e: Evaluations, name: str, y0: Vector) -> tuple[Assessment, str, int, str]:
     """What a solver ends at, its name, its iterations, and what it says."""
     e.kept.clear()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            y, iterations, message = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
-        except GIVEN_UP as error:
-            y, iterations, message = y0, 0, str(error)
-        y = np.clip(y if np.isfinite(y).all() else y0, e.bounds.low, e.bounds.high)
-        return polished(e.derivatives, y, e.bounds, np.maximum(np.abs(y), 1.0)), name, iterations, message
+    try:
+        y, iterations, message = SOLVERS[name](e, np.clip(y0, e.bounds.low, e.bounds.high))
+    except GIVEN_UP as error:
+        y, iterations, message = y0, 0, str(error)
+    y = np.clip(y if np.isfinite(y).all() else y0, e.bounds.low, e.bounds.high)
+    return polished(e.derivatives, y, e.bounds, np.maximum(np.abs(y), 1.0)), name, iterations, message
 
 
 def finished(e: Evaluations, found: Assessment, solver: str, iterations: int, message: str, bad: Vector | None) -> Optimum:

@@ -18,6 +18,7 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
 from adcli.solvers import because
+from adcli.solvers.functions import VectorFunction
 from adcli.solvers.minimize import Optimum, Problem
 from adcli.solvers.optimality import FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
 from adcli.task.derive import DerivedProgram
@@ -61,7 +62,7 @@ class Report:
     @cached_property
     def smoothness(self) -> tuple[int, Note | None]:
         """The level of the status of the objective, the conditions and their gradients at the point, and the note on it."""
-        return status(self.problem, self.at)
+        return status(self.problem.function, self.at)
 
     @property
     def shown(self) -> bool:
@@ -89,6 +90,8 @@ class Report:
             return f"no {self.word}: not stationary, {gradient}"
         if found.verdict == SADDLE:
             return f"no {self.word}: a saddle point, {gradient}; {self.objective} {self.verb} {self.along()}"
+        if found.verdict == FLAT and found.step is not None:
+            return f"not shown to be a {self.word}: {gradient}, but the Hessian is another where a Newton step leads"
         if found.verdict == FLAT:
             return f"not shown to be a {self.word}: {gradient}, but the Hessian is singular to rounding {self.along()}".rstrip()
         if found.verdict == STATIONARY:
@@ -193,9 +196,9 @@ def point_text(names: Sequence[str], x: np.ndarray) -> str:
 
 # ---------------------------------------------------------------- whether derivatives mean something there
 
-def status(problem: Problem, at: Mapping[str, Any]) -> tuple[int, Note | None]:
+def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
     """The level of status at a point, and the note on the operation that is not smooth."""
-    primal, names = problem.function.program, problem.function.names
+    primal, names = function.program, function.names
     scalars = [r.name for r in primal.results if not shape_of(r.atom)]
     primal = replace(primal, results=tuple(r for r in primal.results if r.name in scalars))
     worked = DerivedProgram(primal, derivatives.gradient(primal, names, None, "reverse"), list(names))
@@ -226,10 +229,14 @@ def near_kink(problem: Problem, x: np.ndarray) -> object:
             low, below = middle, between
     names = problem.function.components
     for at in (low, high):
-        level, note = status(problem, problem.function.point(at))
+        level, note = status(problem.function, problem.function.point(at))
         if level > 0 and note is not None:
             return Note(f"near {point_text(names, at)}: {note.message}", note.span, note.source)
-    i = int(np.argmax(np.abs(above - below)))
+    i, weights = int(np.argmax(np.abs(above - below))), np.zeros(1 + len(problem.conditions))
+    weights[0] = 1.0
+    bent = sum(abs(problem.function.hessp(at, weights, high - low)[i]) for at in (low, high))
+    if not bent < 0.1 * abs(above[i] - below[i]):   # it is no more than curved
+        return None
     return f"note: near {point_text(names, low)} the derivative by {names[i]} jumps from {below[i]:.6g} to {above[i]:.6g}"
 
 

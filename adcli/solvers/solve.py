@@ -30,7 +30,8 @@ STEP = 1e-8
 STEADY = 0.25
 """How much the Jacobian may change over the Newton step relative to itself, so that the step leads to a zero (Kantorovich)."""
 SINGULAR = 1e-12
-"""The least singular value of the Jacobian with rows and columns of length 1, relative to the largest, that counts as 0."""
+"""The least singular value of the Jacobian, scaled to a largest entry of 1 in each row and column, relative to its largest, that
+counts as 0."""
 POLISHING = 30
 SMALLEST_SCALE = 1e-3
 """An unknown that starts at 0, or nearer, is scaled as if it started here."""
@@ -70,14 +71,15 @@ class Solution:
 
     @property
     def norm(self) -> float:
-        return float(np.linalg.norm(self.residual))
+        largest = float(np.max(np.abs(self.residual), initial=0.0))
+        return largest * float(np.linalg.norm(self.residual / largest)) if 0 < largest < np.inf else largest
 
     @property
     def condition(self) -> float:
         if not np.isfinite(self.jacobian).all():
             return np.nan
-        values = np.linalg.svd(self.jacobian, compute_uv=False)
-        return float(values[0] / values[-1]) if len(values) and values[-1] > 0 else np.inf
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return float(np.linalg.cond(self.jacobian))
 
     @property
     def found(self) -> bool:
@@ -110,7 +112,7 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     others = [p.name for p in program.params if p.name not in unknowns and not p.var.integer]
     f = vector_function(program, unknowns, fixed, point)
     both = vector_function(program, [*unknowns, *others], {k: v for k, v in fixed.items() if k not in others}, point)
-    start = f.pack(point)
+    start = f.start(point)
     count = sum(f.output_sizes(start))
     if count < f.n:
         few = ", ".join(unknowns[:6]) + (", …" if len(unknowns) > 6 else "")
@@ -141,6 +143,13 @@ def solve(system: System) -> Solution:
     if find_spec("scipy") is None:
         from adcli.lang.ir.extras import missing
         raise missing("solve", "scipy")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return solved(system)
+
+
+def solved(system: System) -> Solution:
+    """The same, with the warnings of NumPy and SciPy off."""
     begun = judged(system, system.start, "the start", 0)
     if begun.verdict == NOT_FINITE:
         return replace(begun, bad=system.start)
@@ -148,11 +157,8 @@ def solve(system: System) -> Solution:
     count, bad = 0, None
     square = len(begun.residual) == system.function.n
     for method in ATTEMPTS if square else ATTEMPTS[1:]:
-        attempt = Attempt(system)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            x = attempt.run(method)
-            found = polished(system, x, method, attempt.count)
+        attempt = Attempt(system, begun.jacobian)
+        found = polished(system, attempt.run(method), method, attempt.count)
         count += found.evaluations
         bad = attempt.bad if bad is None else bad
         if (VERDICTS.index(found.verdict), found.norm) < (VERDICTS.index(best.verdict), best.norm) or best is begun:
@@ -163,23 +169,27 @@ def solve(system: System) -> Solution:
 
 
 class Attempt:
-    """One run of a solver in scaled unknowns, counted."""
+    """One run of a solver in scaled unknowns and equations, those by the Jacobian at the start; counted."""
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, jacobian: Vector) -> None:
         self.system, self.count = system, 0
         self.bad: Vector | None = None
         self.scale = np.maximum(np.abs(system.start), SMALLEST_SCALE)
+        largest = np.max(np.abs(jacobian * self.scale), axis=1)
+        self.rows = np.where(largest > 0, largest, 1.0)
+        if jacobian.shape[0] > jacobian.shape[1]:   # a sum of squares has its own weights
+            self.rows[:] = 1.0
 
     def residual(self, y: Vector) -> Vector:
         self.count += 1
         found = np.array(self.system.function.fun(y * self.scale))
         if not np.isfinite(found).all():
-            self.bad = y * self.scale if self.bad is None else self.bad
+            self.bad = y * self.scale if self.bad is None and np.isfinite(y).all() else self.bad
             found[~np.isfinite(found)] = 1e100   # solvers take a shorter step
-        return found
+        return found / self.rows
 
     def jacobian(self, y: Vector) -> Vector:
-        return np.nan_to_num(dense(self.system.function.jac(y * self.scale)) * self.scale)
+        return np.nan_to_num(dense(self.system.function.jac(y * self.scale)) * self.scale / self.rows[:, None])
 
     def run(self, method: str) -> Vector:
         from scipy import optimize
@@ -231,8 +241,8 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
         return here
     size = sizes(x)
     small = bool(np.all(np.abs(r) <= ZERO * np.maximum(np.abs(j) @ size, 1e-300)))
-    rows = np.maximum(np.linalg.norm(j * size, axis=1), 1e-300)
-    columns = np.linalg.norm(j * size / rows[:, None], axis=0)
+    rows = np.maximum(np.max(np.abs(j * size), axis=1), 1e-300)
+    columns = np.max(np.abs(j * size / rows[:, None]), axis=0)
     if not columns.all() or (values := np.linalg.svd(j * size / rows[:, None] / columns)[1])[-1] <= SINGULAR * values[0]:
         _, _, basis = np.linalg.svd(j * size / rows[:, None])
         lost = basis[-1] * size

@@ -88,7 +88,7 @@ class Watched:
     def __iter__(self) -> Iterator[SolveReport]:
         for one in self.told:
             yield one
-            self.failed |= not one.solution.found
+            self.failed |= not one.shown
             for line in one.reasons():
                 self.remark(line)
 

@@ -3,18 +3,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from adcli.lang.derive.derivatives import partial_name
+from adcli.lang.ir import LEVELS
 from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.ir.errors import plural
+from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
 from adcli.solvers import because
-from adcli.solvers.minimize_report import point_text
+from adcli.solvers.minimize_report import point_text, status
 from adcli.solvers.solve import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 MOST_NAMED = 4
@@ -31,9 +33,24 @@ class SolveReport:
     def at(self) -> dict[str, Any]:
         return self.solution.system.function.point(self.solution.x)
 
+    @cached_property
+    def smoothness(self) -> tuple[int, Note | None]:
+        """The level of the status of the equations there, and the note on it."""
+        return status(self.solution.system.function, self.at)
+
+    @property
+    def shown(self) -> bool:
+        """Whether this is a solution, or a least sum of squares, at which derivatives mean something."""
+        return self.solution.found and self.smoothness[0] <= 0
+
+    @cached_property
+    def rates(self) -> np.ndarray | None:
+        """dx/dp, a column for each component of the other inputs."""
+        return self.solution.sensitivity if self.shown else None
+
     def sensitivities(self) -> dict[str, Any]:
         """dx_da by name: numbers, and arrays where one of the two is a tensor."""
-        s, found = self.solution, self.solution.sensitivity
+        s, found = self.solution, self.rates
         f, others = s.system.function, s.system.others
         if found is None:
             return {}
@@ -50,6 +67,8 @@ class SolveReport:
     def sentence(self) -> str:
         s = self.solution
         residual = f"residual {s.norm:.2g}"
+        if s.found and self.smoothness[0] > 0:
+            return f"{residual}, but not smooth there ({LEVELS[self.smoothness[0]]}): no sensitivities"
         match s.verdict:
             case "solution":
                 extra = f", {self.counts()}" if len(s.residual) > len(s.x) else ""
@@ -82,6 +101,8 @@ class SolveReport:
     def reasons(self) -> Iterator[str]:
         """Where there is no solution, what `why` says there."""
         s, f = self.solution, self.solution.system.function
+        if s.found and not self.shown:
+            yield str(self.smoothness[1])
         if s.found or has_tensors(f.program):
             return
         bad = s.x if s.verdict == NOT_FINITE else s.bad
@@ -128,7 +149,7 @@ def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
     """A header and a row a point: the known inputs, the unknowns, the sensitivities, the residual and the verdict."""
     for i, one in enumerate(told):
         f, others = one.solution.system.function, one.solution.system.others
-        n, found = f.n, one.solution.sensitivity
+        n, found = f.n, one.rates
         known = np.asarray(others.pack(one.at))[n:]
         if i == 0:
             rate_names = partials(f.components, others.components[n:])

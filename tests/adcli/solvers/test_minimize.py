@@ -130,7 +130,7 @@ def test_ipopt():
     ("x*y <= 1", {"solver": "BFGS"}, "takes no conditions"),
     ("x <= 1", {"solver": "BFGS"}, "no bounds"), ("x <= nan", {}, "nan"), ((), {"of": "u,v"}, "one output"),
     ((), {"wrt": "q"}, "no input 'q'"), ((), {"solver": "Newton"}, "no solver"),
-    ("x <= <= 1", {}, "not a condition"), (["x <= 1", "x >= 2"], {}, "leaves nothing")]))
+    ("3 <= 4", {}, "numbers alone"), ("x <= <= 1", {}, "not a condition"), (["x <= 1", "x >= 2"], {}, "leaves nothing")]))
 def test_what_is_wrong_is_said(conditions, options, message):
     with pytest.raises(AdError, match=message):
         adcli.compile("u = x*y\nv = x**2 + y**2").minimize(x=1.0, y=2.0, subject_to=conditions, **{"of": "v", **options})

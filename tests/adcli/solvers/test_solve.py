@@ -66,6 +66,7 @@ def test_tensors_are_unknowns_and_known():
     ("x**2 + a", "x=1,a=1", "no solution", "x = 0.0 is a factor of the derivative of x**2"),
     ("x**2", "x=1", "singular", "residual 0, but the Jacobian is singular"),
     ("log(x) + a", "x=-1,a=1", "not finite", "outside its domain"),
+    ("max(x - a, 3*(x - a))", "x=1,a=2", "solution", "max'(u, v) at u = 0.0, v = 0.0: kink"),
     ("(x - 1)**3", "x=3", "singular", "the Jacobian is singular")]))
 def test_where_there_is_no_regular_solution(program, at, verdict, said):
     import re
@@ -77,6 +78,20 @@ def test_where_there_is_no_regular_solution(program, at, verdict, said):
     assert record["sensitivity"] == {}
 
 
+def test_equations_of_any_scale():
+    found = adcli.compile("f = 1e-200*(x - 1)\ng = 1e200*(y*x - 2)").solve(x=0.5, y=1.0)
+    assert found.success and found.x.tolist() == [1.0, 2.0]
+
+
+def test_equations_as_they_are_written():
+    f = adcli.compile("px = cos(q) + cos(q + p)\npy = sin(q) + sin(q + p)")
+    found = f.solve(q=0.3, p=0.8, equations=["px == 1", "py == 2*q + 0.5"])
+    assert found.success, found.message
+    assert f(found.at) == pytest.approx({"px": 1.0, "py": 2 * found.at["q"] + 0.5}, abs=1e-14)
+    with pytest.raises(AdError, match="is not an equation"):
+        f.solve(q=0.3, p=0.8, equations="px <= 1")
+
+
 def test_unknowns_that_only_go_together():
     found = adcli.compile("f = x + y - 1\ng = 2*x + 2*y - 2").solve(x=1.0, y=2.0)
     assert not found.success
@@ -85,10 +100,10 @@ def test_unknowns_that_only_go_together():
 
 @pytest.mark.parametrize("options, message", [
     ({}, "1 equation for 2 unknowns"), ({"wrt": "q"}, "no input 'q'"), ({"wrt": []}, "no unknowns"),
-    ({"of": "q"}, "no output 'q'")])
+    ({"of": "q"}, "no output 'q'"), ({"x": float("nan"), "wrt": "x"}, "the start of x is nan")])
 def test_what_is_wrong_is_said(options, message):
     with pytest.raises(AdError, match=message):
-        adcli.compile("f = x*y - 1").solve(x=1.0, y=1.0, **options)
+        adcli.compile("f = x*y - 1").solve(**{"x": 1.0, "y": 1.0, **options})
 
 
 # ---------------------------------------------------------------- the command
