@@ -94,10 +94,10 @@ class Solution:
         whole = joined(self.system, self.x)
         by_others = dense(f.jac(whole))[:, n:]
         if self.verdict == SOLUTION and len(self.residual) == n:
-            return np.asarray(-np.linalg.solve(self.jacobian, by_others))
+            return -divided(self.jacobian, by_others)
         curved = full(f, whole, self.residual)
         left = self.jacobian.T @ self.jacobian + curved[:n, :n]
-        return np.asarray(-np.linalg.solve(left, self.jacobian.T @ by_others + curved[:n, n:]))
+        return -divided(left, self.jacobian.T @ by_others + curved[:n, n:])
 
 
 def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, point: Mapping[str, Any],
@@ -134,6 +134,14 @@ def full(f: VectorFunction, x: Vector, weights: Vector) -> Vector:
     """The Hessian of the weighted sum of the outputs as a matrix."""
     made = f.hess(x, weights)
     return np.asarray(made @ np.eye(f.n)) if hasattr(made, "matvec") else dense(made)
+
+
+def divided(matrix: Vector, right: Vector) -> Vector:
+    """The solution of a linear system, whose rows and columns are scaled first."""
+    rows = np.max(np.abs(matrix), axis=1)
+    columns = np.max(np.abs(matrix / rows[:, None]), axis=0)
+    found = np.linalg.solve(matrix / rows[:, None] / columns, (right.T / rows).T)
+    return np.asarray((found.T / columns).T)
 
 
 # ---------------------------------------------------------------- the way there
@@ -248,7 +256,7 @@ def judged(system: System, x: Vector, solver: str, count: int) -> Solution:
         lost = basis[-1] * size
         return replace(here, verdict=SINGULAR_SOLUTION if small else NOT_CONVERGED, lost=lost / np.max(np.abs(lost)))
     if len(r) == f.n:
-        step = -np.linalg.solve(j, r)
+        step = -divided(j, r)
         near = small and length(replace(here, step=step), size) <= STEP
         return replace(here, verdict=SOLUTION if near else NOT_CONVERGED, step=step)
     return least(here, small, size)
