@@ -134,7 +134,7 @@ def minimized(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None
 
 def texts(given: object) -> list[str]:
     """One condition, or several."""
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    found: list[Any] = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     for text in found:
         if not isinstance(text, str):
             raise AdError(f"a condition is a text, not {type(text).__name__}", help="write 'g <= 0'")

@@ -232,22 +232,37 @@ def as_dictionaries(e: Evaluations) -> list[dict[str, Any]]:
             for kind, which, sign, bound in parts if which.any()]
 
 
+def pattern(matrix: Any) -> tuple[Vector, ...]:
+    """Rows and columns of the entries of a matrix that are not zero by construction."""
+    if isinstance(matrix, np.ndarray):
+        return tuple(np.indices(matrix.shape).reshape(2, -1))
+    kept = matrix.tocoo()
+    return kept.row, kept.col
+
+
 def ipopt(e: Evaluations, y0: Vector) -> Found:
-    """IPOPT by cyipopt, with the sparse Jacobian as a dense one and the exact Hessian of the Lagrangian."""
+    """IPOPT by cyipopt, with the exact Jacobian and Hessian of the Lagrangian, sparse where they are."""
     import cyipopt
+    x0 = y0 * e.scale
+    of_c = pattern(e.function.jac(x0)[1:])
+    of_l = pattern(e.function.hess(x0, np.ones(len(e.values(y0)))))
+    of_l = tuple(each[of_l[0] >= of_l[1]] for each in of_l)   # the lower triangle
 
     class Callbacks:
         objective, gradient, constraints = staticmethod(e.f), staticmethod(e.g), staticmethod(e.c)
         iterations = 0
 
+        def jacobianstructure(self) -> Any:
+            return of_c
+
         def jacobian(self, y: Vector) -> Vector:
-            return dense(e.jac(y)).ravel()
+            return np.asarray(e.jac(y)[of_c]).ravel()
 
         def hessianstructure(self) -> Any:
-            return np.tril_indices(len(y0))
+            return of_l
 
         def hessian(self, y: Vector, lagrange: Vector, factor: float) -> Vector:
-            return dense(e.hess(y, lagrange, factor))[np.tril_indices(len(y0))]
+            return np.asarray(e.hess(y, lagrange, factor)[of_l]).ravel()
 
         def intermediate(self, mode: int, iteration: int, *rest: Any) -> None:
             self.iterations = iteration
@@ -292,7 +307,7 @@ def candidates(problem: Problem, solver: str) -> Sequence[str]:
         if bounded and solver not in BOUNDED:
             raise AdError(f"{solver} takes no bounds", help=f"write --solver auto, or one of {', '.join(BOUNDED)}")
         return [solver]
-    own = ["ipopt"] if find_spec("cyipopt") is not None else []
+    own = ["ipopt"] if find_spec("cyipopt") is not None and small(problem) else []   # it takes matrices, no products
     if len(b.c_low):
         return [*own, "trust-constr"] if many else ["SLSQP", *own, "trust-constr"]
     if bounded:
