@@ -45,6 +45,9 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
         raise AdError(f"no loss '{loss}'", help=nearest(str(loss), LOSSES) or f"the losses are {', '.join(LOSSES)}")
     if not 0 < f_scale < float("inf"):
         raise AdError(f"f_scale must be greater than 0 and finite, not {f_scale!r}")
+    for name, count in (("evaluations", evaluations), ("jobs", jobs)):
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise AdError(f"{name} must be a whole number from 1, not {count!r}")
     program = chosen(program, of)
     outputs = [r.name for r in program.results]
     observed, sigmas = by_output("y", y, outputs), by_output("sigma", sigma, outputs)
@@ -107,6 +110,8 @@ def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
     if isinstance(params, str):
         return starts(params, ranks(program.params)) if "=" in params else dict.fromkeys(listed(params))
     if not isinstance(params, Mapping):
+        if not isinstance(params, list | tuple) or not all(isinstance(name, str) for name in params):
+            raise AdError("params are names, or starts by name", help="write params={'a': 1.0, 'b': (2.0, 0, 10)} or 'a=1,b=2'")
         return dict.fromkeys(params)
     found: dict[str, Begin | None] = {}
     shapes = {p.name: p.var.shape for p in program.params}
@@ -125,7 +130,9 @@ def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
 def observations(program: Program, begins: Mapping[str, Begin], data: Data, observed: Mapping[str, Any],
                  sigmas: Mapping[str, Any], at: Mapping[str, Any], weights: Any) -> Observations:
     """Everything that is fitted to, as arrays; all columns of the same length where there are no tensors."""
-    names = list(getattr(data, "columns", data.keys() if isinstance(data, Mapping) else ())) if data is not None else []
+    if data is not None and not isinstance(data, Mapping) and not hasattr(data, "columns"):
+        raise AdError("data has columns by name: a mapping of arrays, or a frame of pandas or polars")
+    names = list(data if isinstance(data, Mapping) else getattr(data, "columns", ()))
     others = [p for p in program.params if p.name not in begins]
     for name in at:
         if name in begins:

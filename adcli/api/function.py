@@ -248,8 +248,8 @@ class Function:
         residual_sd, undetermined, held.
         """
         from adcli.api.fitting import fit
-        return fit(self._program, self._fits, data, y, sigma, params, _names(of), at or {}, weights, absolute_sigma, loss,
-                   f_scale, evaluations, jobs)
+        return fit(self._program, self._fits, data, y, sigma, params, _names(of), _together(at, {}), weights, absolute_sigma,
+                   loss, f_scale, evaluations, jobs)
 
     # -- Arrow
 

@@ -1,7 +1,7 @@
 """Columns of a table as numbers: values that are given by a file, as samples of inputs."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from adcli.command.options import ResultOptions
@@ -31,10 +31,10 @@ class SampleTable(NamedTuple):
             raise AdError(fault.message, help=fault.help) from None
         return found
 
-    def read(self, inputs: Sequence[Param]) -> tuple[list[Sequence[float]], dict[int, BadTable]]:
+    def read(self, inputs: Sequence[Param], fixed: Collection[str] = ()) -> tuple[list[Sequence[float]], dict[int, BadTable]]:
         """The columns of these inputs, NaN in bad rows, and what is wrong with each of those. BadTable where a column is
-        missing."""
-        table, text, line = Table(self.dialect, inputs), self.text, 1
+        missing, or there although it is `fixed`."""
+        table, text, line = Table(self.dialect, inputs, fixed), self.text, 1
         try:
             if not text.strip():
                 raise Fault("the table is empty")

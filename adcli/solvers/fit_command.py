@@ -1,7 +1,7 @@
 """The verb fit: parameters of a program from the rows of a table, by least squares."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     EMIT_OPTIONS,
+    PART_OPTIONS,
     ROW_OPTIONS,
     ResultOptions,
+    format_option,
     of_option,
     option,
     program_options,
@@ -50,7 +52,7 @@ from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
 
 EVALUATIONS = 1000
-WITHOUT = ("emit", *EMIT_OPTIONS, "digits", "enclose", "status", "only")
+WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "digits", "enclose", "status", "only", "form")
 TABLE_ALONE = tuple(name for name in ROW_OPTIONS if name != "jobs")
 
 
@@ -86,6 +88,7 @@ class FitOptions(ResultOptions):
         help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
 @option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
         help="Evaluations of the model that one attempt of a solver may take.")
+@format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines).")
 @result_options(FORMATS, without=WITHOUT, helps={
     "at": "Inputs with one value for all rows: k=3; tensors: A=@matrix.npy.",
     "data": "A table, or - for standard input: CSV, TSV, JSON, Parquet. Piped rows need no --data."})
@@ -158,7 +161,7 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     faults: dict[int, BadTable] = {}
     places = Places(np.arange(1))
     if there := given_tables(options):
-        columns, faults, places = table_columns(there, free, names, options)
+        columns, faults, places = table_columns(there, free, names, fixed, options)
     elif names or any(p.default is None for p in free):
         raise AdError("no table", help="give one: --data FILE, or a pipe")
     else:
@@ -227,7 +230,7 @@ def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequen
     return o
 
 
-def table_columns(there: Sequence[Location], free: Sequence[Param], names: Sequence[str],
+def table_columns(there: Sequence[Location], free: Sequence[Param], names: Sequence[str], fixed: Collection[str],
                   options: FitOptions) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
     """The columns of inputs, and those that are compared with by `column`; the bad rows; where rows come from."""
     if options.on_error == "mark":
@@ -237,7 +240,7 @@ def table_columns(there: Sequence[Location], free: Sequence[Param], names: Seque
     faults: dict[int, BadTable] = {}
     sizes: list[tuple[str, int]] = []
     for location in there:
-        found, bad = whole_table(location.opened(), options).read(params)
+        found, bad = whole_table(location.opened(), options).read(params, fixed)
         before = sum(size for _, size in sizes)
         faults |= {before + row: fault for row, fault in bad.items()}
         sizes.append((location.name, len(found[0]) if found else 0))

@@ -71,6 +71,13 @@ def test_tensors_are_fitted_by_their_elements() -> None:
     ({"params": {"a": np.inf, "k": 1}}, "the start of parameter 'a' is not finite"),
     ({"params": START, "f_scale": 0.0}, "f_scale must be greater than 0"),
     ({}, "nothing is to be fitted"),
+    ({"params": 5}, "params are names, or starts by name"),
+    ({"params": {"a": "x", "k": 1}}, "must be real numbers, not str"),
+    ({"params": START, "at": 3}, "give inputs by name"),
+    ({"params": START, "data": [1, 2]}, "data has columns by name"),
+    ({"params": START, "jobs": 0}, "jobs must be a whole number from 1"),
+    ({"params": START, "evaluations": 0.5}, "evaluations must be a whole number from 1"),
+    ({"params": START, "data": {"t": [], "n": []}}, "0 residuals for 2 parameters"),
 ])
 def test_a_fault_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(adcli.AdError) as fault:

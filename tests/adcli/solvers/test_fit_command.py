@@ -171,6 +171,7 @@ FAULTS = [
     ((*LINE, *AB, "--y", "y", "--f-scale", "2"), 2, "--f-scale needs a robust loss"),
     ((*LINE, *AB, "--y", "y", "--loss", "huber", "--f-scale", "0"), 2, "must be greater than 0"),
     ((*LINE, *AB, "--y", "y", "--at", "a=3"), 2, "'a' is a parameter, which --at fixes"),
+    ((*LINE, *AB, "--y", "y", "--at", "t=3"), 5, "the table has 't', which --at fixes"),
     ((*LINE, *AB, "--y", "y", "--on-error", "mark"), 2, "write --on-error skip"),
     ((*LINE, *AB, "--y", "y:0"), 5, "the standard uncertainty of column 'y' must be finite and greater than 0"),
     ((*LINE, *AB, "--y", "y", "--data", "no.csv"), 2, "no.csv: No such file"),
