@@ -40,6 +40,15 @@ def sum_names(signature: Signature, options: ResultOptions) -> SumNames:
                     tuple(free.fresh(f"rows_{level}") for level in LEVELS) if options.status else ())
 
 
+def weighted_by(options: ResultOptions) -> str | None:
+    """The column that --weights names."""
+    if options.weights is None:
+        return None
+    if not options.weights.strip():
+        raise AdError("--weights names nothing", help="write --weights w")
+    return composed(options.weights.strip())
+
+
 def groups_by(options: ResultOptions) -> tuple[str, ...]:
     """The columns that --group-by names."""
     found = [] if options.group_by is None else [name.strip() for name in composed(options.group_by).split(",")]

@@ -22,7 +22,7 @@ from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows, Table
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
-from adcli.rows.sum_report import SumReport, sum_names
+from adcli.rows.sum_report import SumReport, sum_names, weighted_by
 from adcli.rows.sums import Sums, SumWork, quantities
 from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task
@@ -58,7 +58,7 @@ class SumBlocks(Work):
     """From the bytes of rows to their sums."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
-        self.weights, names = options.weights, sum_names(task.signature, options)
+        self.weights, names = weighted_by(options), sum_names(task.signature, options)
         if self.weights in fixed:
             raise AdError(f"--weights {self.weights}: --at gives it one value in every row",
                           help=f"leave out --at {self.weights}=…")
@@ -75,9 +75,10 @@ class SumBlocks(Work):
 
     @staticmethod
     def inputs(known: Sequence[Param], options: ResultOptions) -> list[Param]:
-        if options.weights is None or options.weights in (p.name for p in known):
+        weights = weighted_by(options)
+        if weights is None or weights in (p.name for p in known):
             return list(known)
-        return [*known, Param(Var(options.weights), options.weights)]
+        return [*known, Param(Var(weights), weights)]
 
     def key(self, row: bytes) -> bytes:
         """The group of a row."""

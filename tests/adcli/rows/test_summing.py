@@ -210,6 +210,7 @@ def test_what_is_said(data, options, said, out, code):
     ("eval -e x --sum --emit c", "--sum cannot be used with --emit, which writes a program"),
     ("eval -e x --sum --group-by a,,b", "--group-by names nothing\nhelp: write --group-by site,year"),
     ("eval -e x --sum --group-by a,a", "--group-by names 'a' twice"),
+    ("eval -e x --sum --weights=", "--weights names nothing\nhelp: write --weights w"),
     ("eval -e x*k --sum --weights k --data - --at k=1",
      "--weights k: --at gives it one value in every row\nhelp: leave out --at k=…"),
     ("grad -e x*k --of f:x,x --sum --gauss-newton", "--gauss-newton needs the outputs and their first derivatives\n"
