@@ -146,7 +146,7 @@ class Work:
         for i in rows.faults:
             for column in results:
                 column[i] = math.nan
-        return self._done(rows, faults, columns, results, levels, block, kept)
+        return self._written(rows, faults, columns, results, levels, block, kept)
 
     def _kept(self, rows: Rows) -> tuple[Sequence[int], list[tuple[int, Fault]]]:
         """The rows that are written, and the faults that are told, with their lines in the block."""
@@ -156,7 +156,7 @@ class Work:
             return range(min(rows.faults)), faults[:1]
         return [i for i in kept if i not in rows.faults] if faults and self.policy == "skip" else kept, faults
 
-    def _done(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
+    def _written(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
               results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
         """Rows with their results, which are those at `places` of the block."""
         words = self._words(levels, rows.faults) if self.words else None

@@ -41,7 +41,8 @@ class Rows:
 
     def only(self, kept: Sequence[int]) -> Rows:
         """These rows, none of which is bad."""
-        return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, {}, self.lines)
+        places = {k: self.places[i] for k, i in enumerate(kept)} if self.places else {}
+        return Rows([self.texts[i] for i in kept], [[c[i] for i in kept] for c in self.columns], {}, places, self.lines)
 
 
 class Table:

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from adcli.answers.watch import Watch
@@ -12,14 +13,18 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.lang.ir.names import Names, composed, repeated
 from adcli.output.layout import Row, nested
-from adcli.output.numbers import json_number, json_text, number_format
+from adcli.output.numbers import json_number, json_text, number_format, shortest
 from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.appended import json_field, quoted
+from adcli.rows.appended import json_text as json_value
 from adcli.rows.sums import Group, Key, Sums, quantities
 from adcli.task.signature import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shapes of results by their names."""
 
 
 class SumNames(NamedTuple):
@@ -68,16 +73,32 @@ class SumRow(NamedTuple):
 
 
 class SumReport:
-    """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them."""
+    """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
+    `shapes` are those of the results of a program with tensors, whose elements have a sum each."""
 
-    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: Sums, separator: str, comma: bool) -> None:
+    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: Sums, separator: str, comma: bool,
+                 shapes: Shapes | None = None) -> None:
         self.task, self.options, self.names, self.total = task, options, names, total
-        self.separator, self.comma = separator, comma
+        self.separator, self.comma, self.shapes = separator, comma, shapes
+        self.written = total.names if shapes is None else (*([] if names.weights is None else [names.weights]), *shapes)
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)
         self.found = [SumRow(key, group := total.group(key), total.rounded(group, options.mean, names.weights))
                       for key in (total.groups if names.groups else [()])]
+
+    def entries(self, values: list[float]) -> list[Any]:
+        """The values of a group with the elements of a tensor as an array."""
+        if self.shapes is None:
+            return values
+        import numpy as np
+        found: list[Any] = values[:len(values) - sum(map(math.prod, self.shapes.values()))]
+        at = len(found)
+        for shape in self.shapes.values():
+            end = at + math.prod(shape)
+            found.append(np.reshape(values[at:end], shape) if shape else values[at])
+            at = end
+        return found
 
     def remark(self, watch: Watch) -> None:
         """Say what is not finite although all rows are."""
@@ -102,7 +123,7 @@ class SumReport:
             case "parquet":
                 from adcli.output.texts_polars import words, write_frame
                 texts = {name: words([row.key[i] for row in self.found]) for i, name in enumerate(self.names.groups)}
-                write_frame(out, {**texts, **self.arrays()})
+                write_frame(out, {**texts, **{name: a.tolist() if a.ndim > 1 else a for name, a in self.arrays().items()}})
             case form if form in ARRAYS:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
@@ -125,24 +146,45 @@ class SumReport:
         for i, (key, group, values) in enumerate(self.found):
             lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
             lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
-            lines += [f"{name} = {self.number(x)}" for name, x in zip(self.total.names, values, strict=True)]
+            for name, x in zip(self.written, self.entries(values), strict=True):
+                lines += [f"{name} = {self.number(x)}"] if type(x) is float else self.lines(name, x)
             yield "\n".join(lines) + "\n"
+
+    def lines(self, name: str, x: Any) -> Iterable[str]:
+        """A tensor as a point shows it."""
+        from adcli.output.tensors import require_text_room, result_lines
+        require_text_room([x])
+        return result_lines(name, x, self.number, self.options.output is None and sys.stdout.isatty())
+
+    def field(self, x: Any) -> str:
+        """A number as a field, or a tensor as a JSON array in it."""
+        if type(x) is not float:
+            from adcli.rows.lists import list_text
+            text = list_text(x, lambda e: json_value(e, self.number(e)), self.number is shortest)
+            return quoted(text.encode(), self.separator.encode()).decode()
+        return self.number(x).replace(".", ",") if self.comma else self.number(x)
+
+    def json(self, x: Any) -> object:
+        """A number, or a tensor as nested lists."""
+        if type(x) is float:
+            return json_number(x, self.number)
+        from adcli.output.tensors import json_tensor
+        return json_tensor(x, self.number)
 
     def delimited(self) -> Iterator[str]:
         """The header, then a line for each group."""
-        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.total.names], [])
+        yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.written], [])
         for key, group, values in self.found:
-            numbers = list(map(self.number, values))
-            numbers = [x.replace(".", ",") for x in numbers] if self.comma else numbers
+            numbers = list(map(self.field, self.entries(values)))
             yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
 
     def line(self, words: Sequence[str], numbers: Sequence[str]) -> str:
         mark = self.separator
         return mark.join([*(quoted(w.encode(), mark.encode()).decode() for w in words), *numbers]) + "\n"
 
-    def record(self, key: Key, group: Group, sums: Sequence[float]) -> dict[str, Any]:
+    def record(self, key: Key, group: Group, sums: list[float]) -> dict[str, Any]:
         """A group as an object: numbers of rows are whole numbers, and results stand where those of a point do."""
-        values = [json_number(x, self.number) for x in sums]
+        values = [self.json(x) for x in self.entries(sums)]
         found: dict[str, Any] = {}
         if key:
             found["group"] = {name: json.loads(json_field(text.encode(), self.comma))
@@ -162,9 +204,12 @@ class SumReport:
         import numpy as np
         names = self.names.rows, *self.names.levels
         counts = np.array([[n for _, n in self.counts(row.group)] for row in self.found], np.int64)
+        counted = dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True))
+        if self.shapes is not None:
+            columns = zip(*[self.entries(row.values) for row in self.found], strict=True)
+            return {**counted, **{name: np.array(column) for name, column in zip(self.written, columns, strict=True)}}
         values = np.array([row.values for row in self.found], np.float64)
-        return {**dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True)),
-                **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
+        return {**counted, **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
 
     def write_arrays(self, out: BinaryIO) -> None:
         """Each column as an array, of groups also their texts; without groups each as a number."""
@@ -174,4 +219,4 @@ class SumReport:
         if self.options.form == "npy":
             raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
         texts = {name: np.array([row.key[i] for row in self.found], np.str_) for i, name in enumerate(self.names.groups)}
-        write_npz(out, ((name, a if self.names.groups else a.reshape(())) for name, a in (texts | self.arrays()).items()))
+        write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | self.arrays()).items()))

@@ -22,9 +22,8 @@ from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows, Table
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
-from adcli.rows.sum_report import SumReport, sum_names, weighted_by
+from adcli.rows.sum_report import Shapes, SumReport, sum_names, weighted_by
 from adcli.rows.sums import Sums, SumWork, quantities
-from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
@@ -49,13 +48,13 @@ def check(task: Task, options: ResultOptions) -> None:
         options.refuse(["group_by"], f"has no place in --format {options.form}, which writes one matrix")
         options.refuse(["gauss_newton"], f"has no place in --format {options.form}; JᵀJ is in text, CSV and JSON")
     if task.signature.tensors:
-        refuse_tensors(task.primal, option)
+        options.refuse(["gauss_newton"], "needs a program of scalars; this one has tensors")
     if options.gauss_newton and (not task.signature.values or (options.of and ":" in options.of)):
         raise AdError("--gauss-newton needs the outputs and their first derivatives", help="name outputs alone with --of")
 
 
-class SumBlocks(Work):
-    """From the bytes of rows to their sums."""
+class Summing(Work):
+    """What a table is read for whose rows are added up: inputs, weights and groups."""
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
         self.weights, names = weighted_by(options), sum_names(task.signature, options)
@@ -70,8 +69,6 @@ class SumBlocks(Work):
                           *([] if self.weights is None else [("--weights", self.weights)])]
         if self.grouped:
             table.utf8, table.start = True, self.key
-        summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
-        self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
 
     @staticmethod
     def inputs(known: Sequence[Param], options: ResultOptions) -> list[Param]:
@@ -95,6 +92,27 @@ class SumBlocks(Work):
             found = [self.form.field(members[name]).decode() for name in table.wanted]
         return json.dumps(found).encode()
 
+    def check_weights(self, rows: Rows, block: bytes) -> None:
+        """Make rows bad whose weight is not finite."""
+        place = next((i for i, p in enumerate(self.table.inputs) if p.name == self.weights), None)
+        if place is None or finite(rows.columns[place]):
+            return
+        lines = [line for _, line in self.table.split(block)]
+        for i, w in enumerate(rows.columns[place]):
+            if not math.isfinite(w) and i not in rows.faults:
+                rows.faults[i] = Fault(f"column '{self.weights}' is {w!r}: {FINITE_NEEDED}")
+                rows.places[i] = lines[i]
+
+
+class SumBlocks(Summing):
+    """From the bytes of rows to their sums."""
+
+    def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
+        super().__init__(task, table, options, fixed)
+        names = sum_names(task.signature, options)
+        summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
+        self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
+
     def __call__(self, block: Any) -> Done:
         """A block of a text, or a piece of a Parquet file."""
         if isinstance(block, bytes):
@@ -115,8 +133,7 @@ class SumBlocks(Work):
         return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
-        if self.weights is not None:
-            self._check_weights(rows, block)
+        self.check_weights(rows, block)
         kept, faults = self._kept(rows)
         rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
         columns = {p.name: array("d", c) for p, c in zip(self.table.inputs, rows.columns, strict=True)}
@@ -125,17 +142,6 @@ class SumBlocks(Work):
         groups = None if which is None else ([tuple(json.loads(text)) for text in numbers], which)
         sums = self.adder.add_columns(columns, len(rows.texts), groups, columns.get(self.weights or ""))
         return self._done(sums, columns, self._outside(columns, ()), kept, rows.lines, faults, block)
-
-    def _check_weights(self, rows: Rows, block: bytes) -> None:
-        """Make rows bad whose weight is not finite."""
-        place = next(i for i, p in enumerate(self.table.inputs) if p.name == self.weights)
-        if finite(rows.columns[place]):
-            return
-        lines = [line for _, line in self.table.split(block)]
-        for i, w in enumerate(rows.columns[place]):
-            if not math.isfinite(w) and i not in rows.faults:
-                rows.faults[i] = Fault(f"column '{self.weights}' is {w!r}: {FINITE_NEEDED}")
-                rows.places[i] = lines[i]
 
     def _done(self, sums: Sums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
               faults: list[tuple[int, Fault]], block: Any) -> Done:
@@ -201,12 +207,20 @@ class SumRun(TableRun):
 
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
         super().__init__(task, found, options, watch)
-        assert isinstance(self.first.work, SumBlocks)
         self.asked, self.names = options, sum_names(task.signature, options)
-        self.total, self.asked_for = Sums(self.first.work.adder.names), FEW_GROUPS
+        self.begin()
         self.several = bool(self.names.groups)
         if not options.strict:
             self.rough_words = "not finite"
+
+    def begin(self) -> None:
+        """What there is before the first row."""
+        assert isinstance(self.first.work, SumBlocks)
+        self.total, self.asked_for = Sums(self.first.work.adder.names), FEW_GROUPS
+
+    def summed(self) -> tuple[Sums, Shapes | None]:
+        """The sums, and the shapes of what was added, where that has shapes."""
+        return self.total, None
 
     def take(self, done: Done) -> None:
         assert done.sums is not None
@@ -224,6 +238,7 @@ class SumRun(TableRun):
 
     def write(self, out: BinaryIO) -> None:
         self.add_up()
-        report = SumReport(self.task, self.asked, self.names, self.total, self.form.separator.decode(), self.form.comma)
+        total, shapes = self.summed()
+        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, shapes)
         report.remark(self.watch)
         report.write(out)

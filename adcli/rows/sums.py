@@ -30,6 +30,10 @@ RECORDS = 1 << 22
 """Words of 64 bits that the limbs of all sums take, at most: rows of more groups are added in parts."""
 
 
+HELD, MOST_HELD, ELEMENTS = 1 << 22, 1 << 12, 1 << 10
+"""Doubles, and rows, of results that are held until they are added; and elements whose records the cache has room for."""
+
+
 class ExactSum(NamedTuple):
     """A sum of doubles, or of their products: `whole`·2^`exponent`, and how many terms were NaN, +inf and -inf."""
 
@@ -273,44 +277,85 @@ class SumWork:
 
 class ArraySums:
     """Sums of results that are arrays (or numbers), element by element: `shapes` has the shape of each result by its name. In the
-    Sums every element has a sum of its own, in row-major order, the weights (where there are some) first."""
+    Sums every element has a sum of its own, in row-major order, the weights (where there are some) first.
+
+    Rows are held until there are enough to add many terms to each record while it is in the processor's cache.
+    """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], weights: str | None = None, keep: bool = True) -> None:
+        import numpy as np
+        self.shapes, self.weighted = dict(shapes), weights is not None
         self.sizes = [math.prod(shape) for shape in shapes.values()]
-        self.factors = 1 if weights is None else 2
+        self.size, self.factors = sum(self.sizes), 1 if weights is None else 2
         self.names = (*([] if weights is None else [weights]),
                       *(name for name, size in zip(shapes, self.sizes, strict=True) for _ in range(size)))
-        self.numbers = array("i", range(max(self.sizes, default=0)))
         self.add = exact_sums.adder(self.factors, keep)
-        self.records: dict[Key, list[array[int]]] = {}
+        most = max(1, min(MOST_HELD, HELD // max(1, self.size)))
+        require_room("rows on their way to a sum", 8 * most * self.size)
+        self.rows = np.empty((most, self.size))
+        self.held: list[tuple[Key, float]] = []
+        self.records: dict[Key, array[int]] = {}
         self.levels: dict[Key, list[int]] = {}
         self.weights: dict[Key, ExactSum] = {}
+        self.done = Sums(self.names)
 
     def add_arrays(self, results: Sequence[Any], level: int, key: Key = (), weight: float | None = None) -> None:
         """Add the results of one row: arrays of doubles, or floats."""
-        import numpy as np
         if key not in self.records:
-            size = 8 * exact_sums.record(self.factors) * sum(self.sizes)
+            size = 8 * exact_sums.record(self.factors) * self.size
             require_room("the exact sum of these results", size * (1 + len(self.records)), "name the results to add with --of")
-            self.records[key] = [exact_sums.records(self.factors, n) for n in self.sizes]
+            self.records[key] = exact_sums.records(self.factors, self.size)
             self.levels[key], self.weights[key] = [0] * len(LEVELS), ExactSum()
         self.levels[key][level] += 1
-        scale = None
         if weight is not None:
             self.weights[key] += ExactSum.term(weight)
-            scale = array("d", [weight]) * len(self.numbers)
-        for x, size, made in zip(results, self.sizes, self.records[key], strict=True):
-            column = np.ascontiguousarray(x, dtype=np.float64)
-            factors = [column.ctypes.data] if scale is None else [address(scale), column.ctypes.data]
-            self.add(pointers([*factors, address(self.numbers)]), pointers([address(made)]), 0, size)
+        row, at = self.rows[len(self.held)], 0
+        for x, size in zip(results, self.sizes, strict=True):
+            row[at:at + size] = x.reshape(-1) if size != 1 or getattr(x, "shape", ()) else x
+            at += size
+        self.held.append((key, 1.0 if weight is None else weight))
+        if len(self.held) == len(self.rows):
+            self._add_held()
+
+    def _add_held(self) -> None:
+        """Add the rows that are held, those of a group at a time, some elements of all of them after the other."""
+        import numpy as np
+        groups: dict[Key, list[int]] = {}
+        for i, (key, _) in enumerate(self.held):
+            groups.setdefault(key, []).append(i)
+        for key, rows in groups.items():
+            if sum(self.levels[key]) >= exact_sums.MOST_TERMS:
+                self._fold()
+            scale = np.array([self.held[i][1] for i in rows])
+            begin = address(self.records[key])
+            for at in range(0, self.size, ELEMENTS):
+                width = min(ELEMENTS, self.size - at)
+                column = np.ascontiguousarray(self.rows[rows, at:at + width])
+                numbers = np.tile(np.arange(width, dtype=np.int32), len(rows))
+                scales = [np.repeat(scale, width)] if self.weighted else []
+                self.add(pointers([*map(address, scales), address(column), address(numbers)]),
+                         pointers([begin + 8 * exact_sums.record(self.factors) * at]), 0, len(numbers))
+        self.held.clear()
+
+    def _fold(self) -> None:
+        """Take the sums out of the records, which begin anew."""
+        self.done.merge(self._taken())
+        for key in self.records:
+            self.records[key] = exact_sums.records(self.factors, self.size)
+            self.levels[key], self.weights[key] = [0] * len(LEVELS), ExactSum()
 
     def sums(self) -> Sums:
         """The sums of all rows so far."""
+        self._add_held()
+        self._fold()
+        return self.done
+
+    def _taken(self) -> Sums:
         found = Sums(self.names)
         for key, records in self.records.items():
             each = [ExactSum.of(whole, exact_sums.UNIT * self.factors, specials)
-                    for made in records for whole, specials in exact_sums.taken(made, self.factors)]
-            weights = [self.weights[key]] if self.factors == 2 else []
+                    for whole, specials in exact_sums.taken(records, self.factors)]
+            weights = [self.weights[key]] if self.weighted else []
             found.groups[key] = Group(sum(self.levels[key]), list(self.levels[key]), [*weights, *each])
         return found
 

@@ -84,13 +84,16 @@ class TensorWork(Work):
         return jobs or min(8, processors())
 
     def __call__(self, block: bytes) -> Done:
-        rows = self.table.careful(block)
-        for i in rows.faults:
-            rows.texts[i] = self.form.repaired(rows.texts[i])
-        pieces = self._pieces(rows, block)
+        pieces = self._pieces(self._read(block), block)
         first = next(pieces)
         first.rest = pieces
         return first
+
+    def _read(self, block: bytes) -> Rows:
+        rows = self.table.careful(block)
+        for i in rows.faults if self.policy == "mark" else ():
+            rows.texts[i] = self.form.repaired(rows.texts[i])
+        return rows
 
     def _pieces(self, rows: Rows, block: bytes) -> Iterator[Done]:
         """The rows of a block with their results, a few at a time."""
@@ -114,12 +117,13 @@ class TensorWork(Work):
         """Some rows in a row of a block with their results."""
         faults = {i - part.start: rows.faults[i] for i in part if i in rows.faults}
         places = {i - part.start: rows.places[i] for i in part}
-        whole = Rows([rows.texts[i] for i in part], [], faults, places, rows.lines if part.stop == len(rows.texts) else 0)
+        read = [[column[i] for i in part] for column in rows.columns]
+        whole = Rows([rows.texts[i] for i in part], read, faults, places, rows.lines if part.stop == len(rows.texts) else 0)
         kept, told = self._kept(whole)
         piece = whole if len(kept) == len(part) else whole.only(kept)
         at = {name: [column[part[i]] for i in kept] for name, column in columns.items()}
         results = [[found[i][0][k] for i in kept] for k in range(len(self.nothing))]
-        return self._done(piece, told, at, results, [found[i][1] for i in kept], block, [part[i] for i in kept])
+        return self._written(piece, told, at, results, [found[i][1] for i in kept], block, [part[i] for i in kept])
 
     def _row(self, rows: Rows, i: int, at: dict[str, Any]) -> Found:
         """The results of a row and its status; nothing where it is bad, which is noted."""

@@ -1,0 +1,98 @@
+"""Sums over the rows of programs with tensors, element by element: a network's loss and gradient over a file of data.
+
+Rows are computed in threads and added up in the order of the table, so the first row says what shapes the results have, and one
+with other shapes is a bad row.
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adcli.input.fields import Fault
+from adcli.rows.blocks import Done
+from adcli.rows.reading import Reading
+from adcli.rows.rows import Rows
+from adcli.rows.sum_report import Shapes
+from adcli.rows.summing import Summing, SumRun
+from adcli.rows.sums import ArraySums, Key, Sums
+from adcli.rows.tables import BadTable
+from adcli.rows.tensor_rows import TensorWork
+
+
+class SummedRow(NamedTuple):
+    """What a row adds: its line in the block, its group and its weight, its results and their status."""
+
+    line: int
+    key: Key
+    weight: float | None
+    results: list[Any]
+    level: int
+
+
+@dataclass(slots=True)
+class RowsToSum(Done):
+    """A block whose rows are still to be added."""
+
+    found: Sequence[SummedRow] = ()
+
+
+class TensorSumWork(Summing, TensorWork):
+    """From the bytes of rows to their results."""
+
+    def _read(self, block: bytes) -> Rows:
+        rows = super()._read(block)
+        self.check_weights(rows, block)
+        return rows
+
+    def _written(self, rows: Rows, faults: list[tuple[int, Fault]], columns: Mapping[str, Sequence[Any]],
+                 results: Sequence[Sequence[Any]], levels: Sequence[float], block: bytes, places: Sequence[int]) -> Done:
+        weights = next((c for p, c in zip(self.table.inputs, rows.columns, strict=True) if p.name == self.weights), None)
+        found = [SummedRow(rows.places[i], tuple(json.loads(text)) if self.grouped else (),
+                           None if weights is None else float(weights[i]), [c[i] for c in results], int(levels[i]))
+                 for i, text in enumerate(rows.texts)]
+        rough = [i for i, row in enumerate(found) if (self.strict and row.level) or not all(map(self.finite, row.results))]
+        first = self._first(block, places[rough[0]], rough[0], columns, results, levels) if rough else None
+        return RowsToSum(b"", len(found), rows.lines, faults, len(rough), first, self._outside(columns, ()), found=found)
+
+
+class TensorSumReading(Reading):
+    """A table whose rows are added up element by element."""
+
+    kind = TensorSumWork
+
+
+class TensorSumRun(SumRun):
+    """Tables that are added up element by element."""
+
+    kind = TensorSumReading
+
+    def begin(self) -> None:
+        self.adder: ArraySums | None = None
+
+    def take(self, done: Done) -> None:
+        assert isinstance(done, RowsToSum)
+        for row in done.found:
+            shapes = {c.name: np.shape(x) for c, x in zip(self.task.signature.results, row.results, strict=True)}
+            if self.adder is None:
+                self.adder = ArraySums(shapes, self.names.weights, keep=not self.asked.no_cache)
+            if shapes != self.adder.shapes:
+                done.faults.append((row.line, unlike(self.adder.shapes, shapes)))
+                done.rows -= 1
+                continue
+            self.adder.add_arrays(row.results, row.level, row.key, row.weight)
+        done.faults.sort(key=lambda fault: fault[0])
+
+    def summed(self) -> tuple[Sums, Shapes | None]:
+        if self.adder is None:
+            raise BadTable(f"{self.name}: no rows to add, so nothing says what shapes the sums have")
+        return self.adder.sums(), self.adder.shapes
+
+
+def unlike(known: Shapes, found: Shapes) -> Fault:
+    """The fault of a row whose results have other shapes than those before."""
+    name = next(name for name in known if known[name] != found[name])
+    return Fault(f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape")
