@@ -339,7 +339,7 @@ class Written(float):
 def members(text: bytes, unique: bool = False, number: type[float] = float) -> dict[str, object]:
     """The members of a JSON object, all numbers as doubles of a type. Fault where it is `unique` that a name is there twice."""
     try:
-        found = _decoder(unique, number).decode(text.decode())
+        found = _decoder(unique, number is Written).decode(text.decode())
     except UnicodeDecodeError:
         raise not_text("the object") from None
     except RecursionError:
@@ -354,7 +354,8 @@ def members(text: bytes, unique: bool = False, number: type[float] = float) -> d
 
 
 @cache
-def _decoder(unique: bool, number: type[float]) -> json.JSONDecoder:
+def _decoder(unique: bool, written: bool) -> json.JSONDecoder:
+    number = Written if written else float
     return json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=_no_constant,
                             object_pairs_hook=_distinct if unique else None)
 

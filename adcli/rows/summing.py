@@ -203,7 +203,8 @@ class SumReading(Reading):
 class SumRun(TableRun):
     """Tables that are added up."""
 
-    kind, policies = SumReading, "skip"
+    kind: type[Reading] = SumReading
+    policies = "skip"
 
     def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
         super().__init__(task, found, options, watch)

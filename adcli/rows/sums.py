@@ -301,6 +301,7 @@ class ArraySums:
 
     def add_arrays(self, results: Sequence[Any], level: int, key: Key = (), weight: float | None = None) -> None:
         """Add the results of one row: arrays of doubles, or floats."""
+        import numpy as np
         if key not in self.records:
             size = 8 * exact_sums.record(self.factors) * self.size
             require_room("the exact sum of these results", size * (1 + len(self.records)), "name the results to add with --of")
@@ -311,7 +312,7 @@ class ArraySums:
             self.weights[key] += ExactSum.term(weight)
         row, at = self.rows[len(self.held)], 0
         for x, size in zip(results, self.sizes, strict=True):
-            row[at:at + size] = x.reshape(-1) if size != 1 or getattr(x, "shape", ()) else x
+            row[at:at + size] = np.reshape(x, -1)
             at += size
         self.held.append((key, 1.0 if weight is None else weight))
         if len(self.held) == len(self.rows):

@@ -271,7 +271,7 @@ def test_an_input_that_leaves_its_range_is_told_once():
         assert found.code == 0 and found.err.count("is outside its range [0.0, 1.0]") == 1 and found.err.count("\n") == 1
 
 
-def test_programs_with_tensors_are_refused():
+def test_sums_over_points_of_tensors_are_refused():
     found = adcli("eval", "-e", "input x(N)", "-e", "v +=! x(i)", "--at", "x=[1,2]", "--sum")
-    assert (found.err, found.code) == ("adcli: error: --sum needs a program of scalars; this one has tensors\n"
-                                       "help: eval, grad, jvp, vjp, jacobian and hvp take tensors\n", 2)
+    assert (found.err, found.code) == (
+        "adcli: error: --sum of a program with tensors needs rows\nhelp: give a table: --data FILE, or a pipe\n", 2)
