@@ -156,6 +156,8 @@ class Table:
                 return "add " + (f"--delimiter {other!r}" if other != "\t" else "--input-format tsv")
         if nearest(name, self.names) is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
             return "add --no-header if the first row is data"
+        if name in self.lists:
+            return nearest(name, self.names) or f"--at {name}=@{name}.npy gives it one value in every row"
         return nearest(name, self.names) or self._columns(self.names)
 
     def _columns(self, names: Sequence[str]) -> str:
