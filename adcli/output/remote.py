@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from adcli.lang.ir.errors import AdError, one_line
 from adcli.lang.ir.extras import missing
 
-CONNECT, ANSWER = 10, 60
-"""Seconds until a connection stands, and until more of an answer comes."""
+CONNECT, ANSWER = 10, 30
+"""Seconds until a connection stands, and until more of an answer comes; libraries try again, up to five times."""
 BLOCK, PIECE = 8 << 20, 1 << 20
 """Bytes that are asked for at a time where a file is read from its start to its end, and where it is read here and there."""
 PATTERN = re.compile(r"[*?\[]")
@@ -34,7 +34,7 @@ class Scheme(NamedTuple):
 
 
 def s3_settings() -> dict[str, Any]:
-    return {"config_kwargs": {"connect_timeout": CONNECT, "read_timeout": ANSWER, "retries": {"total_max_attempts": 1}}}
+    return {"config_kwargs": {"connect_timeout": CONNECT, "read_timeout": ANSWER // 2, "retries": {"total_max_attempts": 1}}}
 
 
 def http_settings() -> dict[str, Any]:
