@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from adcli.lang.ir.errors import AdError
 from command import adcli, succeeds
-from servers import buckets, served
+from servers import Objects, buckets, served
 
 from adcli.output import remote
 from adcli.rows.sources import Location
@@ -267,3 +267,22 @@ def test_nobody_there():
     pytest.importorskip("aiohttp")
     ended = adcli(*COMMAND, "http://127.0.0.1:1/x.csv")
     assert (ended.code, ended.err.splitlines()[0]) == (2, "adcli: error: http://127.0.0.1:1/x.csv: cannot connect")
+
+
+@pytest.mark.engine
+def test_buckets_of_google(monkeypatch):
+    gcsfs = pytest.importorskip("gcsfs")
+    files = {"t/a-1.csv": b"x,y\n1,2\n", "t/a-10.csv.gz": gzip.compress(b"x,y\n5,6\n"), "t/a-2.csv": b"x,y\n3,4\n",
+             "t/notes.txt": b""}
+    with served(files, Objects) as address:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", address)
+        gcsfs.GCSFileSystem.clear_instance_cache()
+        want = "x,y,v\n1,2,2.0\n3,4,12.0\n5,6,30.0\n"
+        ended = adcli(*COMMAND, "gs://data/t")
+        assert (ended.code, ended.out) == (0, want)
+        assert ended.err == "note: files that are not tables are left out: gs://data/t/notes.txt\n"
+        assert succeeds(*COMMAND, "gs://data/t/*.csv*").out == want
+        succeeds(*COMMAND, "gs://data/t/a-1.csv", "-o", "gs://data/out/r.csv")
+        assert files["out/r.csv"] == b"x,y,v\n1,2,2.0\n"
+        ended = adcli(*COMMAND, "gs://data/none.csv")
+        assert (ended.code, ended.err) == (2, "adcli: error: gs://data/none.csv: No such file\n")
