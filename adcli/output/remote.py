@@ -117,6 +117,8 @@ def require_whole(url: str) -> None:
     """AdError where a file cannot be written, or would be seen before it is whole."""
     if not scheme(url).whole:
         raise AdError(f"-o {shown(url)}: cannot write to {word(url)}://", help="write to a file, s3:// or gs://")
+    if not re.fullmatch(r"[^/]+/.*[^/]", url.partition("://")[2]):
+        raise AdError(f"-o {shown(url)}: no name of a file", help=f"write -o {word(url)}://bucket/results.csv")
     filesystem(url)
 
 
@@ -205,6 +207,8 @@ def fault(url: str, error: BaseException) -> AdError:
         return AdError(f"{name}: no answer in time", help="is the address right, and the network there? try again")
     if named(error, "EndpointConnectionError", "ClientConnectorError", "ConnectionError", "HTTPClientError"):
         return AdError(f"{name}: cannot connect", help="is the address right, and the network there?")
+    if named(error, "InvalidURL"):
+        return AdError(f"{name}: not an address")
     if status is not None:
         return AdError(f"{name}: the server answers {status} {getattr(error, 'message', '')}".rstrip())
     if "range requests" in str(error):

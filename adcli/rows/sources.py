@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from shlex import quote
 
 from adcli.lang.ir.errors import AdError, alike
 from adcli.output import remote
@@ -173,8 +174,12 @@ def several(names: list[str]) -> str:
 # ---------------------------------------------------------------- names that lead nowhere
 
 def nearby(path: str) -> str | None:
-    """What may have been meant by a path or a pattern that leads to nothing: the same with its first wrong part put right, if
-    that leads to something; else what there is in place of it."""
+    """What may have been meant by a path or a pattern that leads to nothing: several, or the same with its first wrong part put
+    right, if that leads to something; else what there is in place of it."""
+    if not path:
+        return "write --data FILE"
+    if "," in path and all(map(leads, path.split(","))):
+        return "write " + " ".join(f"--data {quote(part)}" for part in path.split(",")[:MOST_NAMED])
     parts = path.split("/")
     for i, part in enumerate(parts):
         folder = "/".join(parts[:i]) + "/" if i else ""

@@ -60,7 +60,8 @@ NOWHERE = [
     ("D/*.csv", "no file matches 'D/*.csv'", "did you mean 'd/*.csv'?"),
     ("d/a-3.csv", "d/a-3.csv: No such file or directory", "did you mean 'd/a-2.csv'?"),
     ("d/sub/*.tsv", "no file matches 'd/sub/*.tsv'", "there are a-1.csv.gz, b.NDJSON"),
-    ("none.csv", "none.csv: No such file or directory", None), ("", ": No such file or directory", None),
+    ("none.csv", "none.csv: No such file or directory", None), ("", ": No such file or directory", "write --data FILE"),
+    ("d/a-2.csv,d/plain", "d/a-2.csv,d/plain: No such file or directory", "write --data d/a-2.csv --data d/plain"),
     ("d/empty", "d/empty: no table in this folder",
      "tables end in .csv, .tsv, .tab, .ndjson, .jsonl, .json, .parquet, .pq, also with .gz or .zst"),
     ("d/text", "d/text: no table in this folder", "these are no tables: d/text/1.txt, d/text/2.txt, d/text/3.txt, d/text/4.txt, "
