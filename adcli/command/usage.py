@@ -80,7 +80,9 @@ class Command(click.Command):
             if once.count(p) > 1:
                 raise AdError(f"{p.opts[0]} is given twice")
         if rest:
-            raise AdError(f"unexpected argument '{rest[0]}'{self._instead(rest[0])}")
+            spread = TABLE.search(rest[0]) and any(p.name == "data" for p in order)   # by the shell
+            raise AdError(f"unexpected argument '{rest[0]}'{self._instead(rest[0])}",
+                          help="quote a pattern, so that the shell leaves it: --data '*.csv'" if spread else None)
         return super().parse_args(ctx, args)
 
     def _instead(self, word: str) -> str:

@@ -38,6 +38,8 @@ FAULTS = [
     ("grad -e x*y d.csv", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write --data d.csv\n"),
     ("grad -e v=x w=y", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\nhelp: write -e w=y\n"),
     ("x*y", 2, "adcli: error: no verb 'x*y'\nhelp: the verb comes first: adcli grad -e 'x*y'\n"),
+    ("grad f.ad --data a.csv b.csv c.csv", 2, "adcli: error: unexpected argument 'b.csv' (for a table of rows: --data b.csv)\n"
+     "help: quote a pattern, so that the shell leaves it: --data '*.csv'\n"),
     ("grad f.ad g.ad", 2, "adcli: error: unexpected argument 'g.ad' (for a table of rows: --data g.ad)\n"),
     ("grad f.ad -- --strict", 2, "adcli: error: unexpected argument '--strict'\n"),
     ("grad f.ad -e x", 2, "adcli: error: give a PROGRAM file or -e, not both (rows go to --data)\n"),
