@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -51,7 +51,7 @@ def executor(where: str | None, options: ResultOptions) -> Executor:
     return partial(outcomes, where, options)
 
 
-def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: Bar) -> Iterator[Outcome]:
+def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
     """What has become of each part, in the order in which they are done."""
     for name in ("distributed", "tornado", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -148,7 +148,7 @@ class Tasks:
         self.threads = 0
         self.seen = time.monotonic()
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Generator[Outcome]:
         try:
             self._look()
             while self.waiting or self.doubtful or self.running:
@@ -201,16 +201,21 @@ class Tasks:
 
         from distributed import KilledWorker
         try:
-            outcome: Outcome = future.result()
+            outcome: Outcome = future.result(timeout=CONNECT)
             return outcome
         except OtherCode:
             raise AdError(f"{self.where}: the workers run another adcli than this one, {__version__}",
                           help="install the same version for this command and all workers") from None
-        except (CancelledError, TimeoutError) as error:
+        except CancelledError as error:
             raise self._gone(error) from None
         except KilledWorker:
             reason = "its worker died"
         except Exception as error:
+            if isinstance(error, TimeoutError) and future.status != "error":   # its worker died when it was done
+                self.running[future] = part
+                self.ended.put(future)
+                self._look()
+                return None
             if unloadable(error):
                 raise AdError(f"{self.where}: cannot load adcli there: {one_line(str(error))}",
                               help=f"install adcli {__version__} for all workers") from None

@@ -7,9 +7,10 @@ works on them one after the other in this process.
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
 from importlib import import_module
 from typing import Protocol
 
@@ -45,7 +46,7 @@ class Bar(Protocol):
     def clear(self) -> None: ...
 
 
-Executor = Callable[[Job, Sequence[Part], Bar], Iterator[Outcome]]
+Executor = Callable[[Job, Sequence[Part], Bar], Generator[Outcome]]
 
 
 def run(task: Task, options: ResultOptions, watch: Watch) -> int:
@@ -82,7 +83,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
     """The executor that --engine names; this process where it names none."""
     if options.engine is None:
         options.refuse(["retries"], "needs --engine")
-        return lambda work, todo, bar: (done(work, part, task, bar) for part in todo)
+        return partial(in_turn, task)
     name, _, where = options.engine.partition("=")
     if name not in ENGINES:
         from adcli.command.usage import unknown
@@ -90,6 +91,17 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
     _ = task.kernel   # compiled once, for all workers that share the cache
     executor: Executor = import_module(ENGINES[name]).executor(where or None, options)
     return executor
+
+
+def in_turn(task: Task, work: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
+    """What has become of each part, one after the other in this process."""
+    for part in todo:
+        try:
+            yield done(work, part, task, bar)
+        except OSError as error:
+            if error.filename != part.piece.path:
+                raise
+            yield Outcome(part, fault=f"{one_line(part.piece.source)}: {error.strerror}")
 
 
 class PartsRun:
@@ -102,7 +114,7 @@ class PartsRun:
         self.said = 0
         self.failed: list[Outcome] = []
         self.beyond: set[str] = set()
-        self.bar = PartsBar(self.todo, shown=not options.quiet and not sys.stdout.isatty())
+        self.bar = PartsBar(self.todo, shown=not options.quiet)
 
     def all_done(self, executor: Executor) -> int:
         """Do what is left to do; returns the exit code."""
@@ -131,10 +143,10 @@ class PartsRun:
         total = Sums.unpacked(entries[0]["sums"])
         for entry in entries[1:]:
             total.merge(Sums.unpacked(entry["sums"]))
-        report = SumReport(self.task, self.options, sum_names(self.task.signature, self.options), total, entries[0]["separator"],
-                           entries[0]["comma"])
+        names = sum_names(self.task.signature, self.options)
+        report = SumReport(self.task, self.options, names, total, entries[0]["separator"], entries[0]["comma"])
         report.remark(self.watch)
-        with packed_destination(self.options.output) as out:
+        with packed_destination(self.options.output, self.options.document and bool(names.groups)) as out:
             report.write(out)
 
     @property
@@ -147,17 +159,18 @@ class PartsRun:
         turn = {part.number: i for i, part in enumerate(self.todo)}
         early: dict[int, Outcome] = {}
         next_turn = 0
-        for outcome in executor(self.job, self.todo, self.bar):
-            if outcome.fault is None:
-                self._check(outcome)
-                self.kept.add(outcome.entry)
-            elif outcome.final:
-                raise BadTable("\n".join([*outcome.said, outcome.fault]))
-            early[turn[outcome.part.number]] = outcome
-            self.bar.done(outcome)
-            while next_turn in early:
-                self._tell(early.pop(next_turn))
-                next_turn += 1
+        with closing(executor(self.job, self.todo, self.bar)) as outcomes:
+            for outcome in outcomes:
+                if outcome.fault is None:
+                    self._check(outcome)
+                    self.kept.add(outcome.entry)
+                elif outcome.final:
+                    raise BadTable("\n".join([*outcome.said, outcome.fault]))
+                early[turn[outcome.part.number]] = outcome
+                self.bar.done(outcome)
+                while next_turn in early:
+                    self._tell(early.pop(next_turn))
+                    next_turn += 1
 
     def _check(self, outcome: Outcome) -> None:
         """AdError where what a worker has written is not here."""

@@ -16,9 +16,9 @@ from adcli.codegen.machine.cache import own_content
 from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
+from adcli.output import suffixes
 from adcli.output.remote import RemoteFile, is_url
 from adcli.output.streams import packed_destination
-from adcli.output.suffixes import PACKED
 from adcli.rows import manifest
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun, fixed
@@ -140,6 +140,7 @@ def asked(job: Job, sources: Sequence[Location]) -> dict[str, Any]:
     request = [getattr(job.request, name) for name in job.request._fields if name not in ("verb", "source")]
     said = {SPELLED.get(f.name, "--" + f.name.replace("_", "-")): getattr(job.options, f.name) for f in fields(ResultOptions)
             if f.name not in INDIFFERENT and getattr(job.options, f.name) != getattr(defaults, f.name)}
+    said |= {SPELLED["form"]: job.options.form} if job.options.form_known else {}   # text is written where it is asked for
     seeds = [digest(f"{name}={spelled(x)}") for name, x in job.seeds.items()]
     program = sha256(job.request.source.text.encode()).hexdigest()
     read = [{"source": s.name, "size": s.size, "stamp": s.stamp} for s in sources]
@@ -212,7 +213,7 @@ def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
         stem, suffix = split(part.piece.path.rpartition("/")[2])
         if options.form_known:
             packing = os.path.splitext(suffix)[1]
-            packed = packing.lower() in PACKED and options.form != "parquet"
+            packed = packing.lower() in suffixes.PACKED and options.form != "parquet"
             suffix = FORM_SUFFIXES[options.form] + packing * packed
         stem += f"-{part.piece.group.number:05}" if part.piece.group else ""
         stem = "/".join([*folder[top:], stem])
@@ -229,7 +230,7 @@ def split(base: str) -> tuple[str, str]:
     """The name of a file without the suffixes that tell its format and its packing, and these."""
     stem, suffix = os.path.splitext(base)
     packing = ""
-    if suffix.lower() in PACKED:
+    if suffix.lower() in suffixes.PACKED:
         packing = suffix
         stem, suffix = os.path.splitext(stem)
     if suffix.lower() not in SUFFIXES:
@@ -271,7 +272,7 @@ class PartRows(PartRun):
     def result(self) -> dict[str, Any]:
         path = str(self.options.output)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with packed_destination(path) as out:
+        with packed_destination(path, self.options.document) as out:
             self.write(out)
         return {"sha256": manifest.sha256(path)}
 
@@ -307,13 +308,12 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
 
 
 def part_options(job: Job, part: Part) -> ResultOptions:
-    """The options for one part. In a file of its own, rows that were Parquet are so again."""
+    """The options for one part. The name of its file decides the format, where nothing else does."""
     if job.folder is None or part.file is None:
         return job.options
     options = replace(job.options, output=os.path.join(job.folder, part.file))
-    if options.form_known or not is_parquet(part.piece, options):
-        return options
-    return replace(options, form="parquet", form_known=True)
+    form = None if options.form_known else suffixes.FORMATS.get(suffixes.split(options.output)[0])
+    return replace(options, form=form, form_known=True) if form in FORM_SUFFIXES else options
 
 
 PREPARING = threading.Lock()

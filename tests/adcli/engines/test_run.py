@@ -44,15 +44,36 @@ def manifest(folder="out"):
     return json.loads(held(folder)["manifest.json"])
 
 
-@pytest.mark.parametrize("source", FILES)
+@pytest.mark.parametrize("source", [*FILES, "in/c.csv.gz", "in/j.json", "in/l.jsonl"])
 def test_a_part_is_what_a_run_over_its_file_writes(source, tables):
-    succeeds(*PROGRAM, "--data", source, "-o", "out/")
-    want = succeeds(*PROGRAM, "--data", source).data
+    Path("in/c.csv.gz").write_bytes(gzip.compress(Path("in/a.csv").read_bytes()))
+    Path("in/j.json").write_text('[{"x": 1.5, "y": 2},\n {"x": 2, "y": 3}]')
+    Path("in/l.jsonl").write_text('{"x": 1.5, "y": 2}\n{"x": 2, "y": 3}\n')
     name = os.path.basename(source)
+    succeeds(*PROGRAM, "--data", source, "-o", "out/")
+    succeeds(*PROGRAM, "--data", source, "-o", name)
     assert held("out").keys() == {name, "manifest.json"}
-    assert held("out")[name] == want
+    assert held("out")[name] == Path(name).read_bytes()
     (part,) = manifest()["parts"]
-    assert (part["source"], part["rows"], part["bad_rows"]) == (source, want.count(b"\n") - 1, 0)
+    rows = succeeds(*PROGRAM, "--data", source, "--only", "--format", "tsv").out.count("\n") - 1
+    assert (part["source"], part["rows"], part["bad_rows"]) == (source, rows, 0)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_rest_is_done(tables):
+    Path("in/z.csv.gz").write_bytes(gzip.compress(Path("in/a.csv").read_bytes())[:-9])
+    run = (*PROGRAM, "--data", "in", "-o", "out/", "--resume")
+    ended = adcli(*run)
+    assert (ended.code, ended.err.splitlines()) == (5, [
+        "error: in/z.csv.gz: the gzip data ends too early",
+        "out/: 1 part of 4 failed, the rest is done; --resume tries them again"])
+    assert len(manifest_lines_of("out")) == 1 + len(FILES)
+
+
+def test_uncertainties_in_parts(tables):
+    run = ("propagate", "-e", "v = x*y", "--data", "in/a.csv", "--at", "y=2±0.25", "--rename", "y=z")
+    Path("in/a.csv").write_text("x,y,u_x\n1,2,0.5\n3,4,0.125\n", encoding="utf-8")
+    succeeds(*run, "-o", "out/")
+    assert held("out")["a.csv"] == succeeds(*run).data
 
 
 NAMES = [
@@ -105,6 +126,10 @@ def test_sums_of_parts_are_those_of_all_rows(options, tables):
     assert adcli(*run, "-o", "sums", "--resume") == Ended(0, "", want.err, b"")
     assert Path("sums").read_bytes() == want.data
     assert not os.path.exists("sums.parts")
+    if not {"--format", "--decimal"} & set(options):
+        adcli(*run, "-o", "want.json")
+        adcli(*run, "-o", "sums.json", "--resume")
+        assert Path("sums.json").read_bytes() == Path("want.json").read_bytes() != b""
 
 
 def test_a_sum_is_not_written_before_all_parts_are_added(tables):
@@ -138,6 +163,7 @@ CHANGES = [
     (("--fmt", "%.3g"), ("--fmt", "%.4g"), "was begun with --fmt %.3g, not with --fmt %.4g"),
     (("--wrt", "x"), ("--wrt", "y"), "was begun with --wrt x, not with --wrt y"),
     (("--at", "k=2"), ("--at", "k=3"), "was begun with --at k=2.0, not with --at k=3.0"),
+    ((), ("--format", "text"), "was begun without --format, not with --format text"),
     (("--only",), (), "was begun with --only, not without --only")]
 
 
