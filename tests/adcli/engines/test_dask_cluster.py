@@ -138,17 +138,11 @@ def test_a_sum_has_the_same_bits_whoever_is_killed(tables):
     assert ended(run) == (0, "")
     assert (tables / "sum.txt").read_text() == want
     assert want.startswith(f"rows = {PARTS * 20_000}\n")
-    run = start(tables, *sums, "-o", "again.txt", "--engine", "dask", "--jobs", 2, preload=SLOW)
-    until(lambda: count(tables / "again.txt.parts") >= 5)
-    run.kill()
-    run.communicate()
-    assert ended(start(tables, *sums, "-o", "again.txt", "--resume")) == (0, "")
-    assert (tables / "again.txt").read_text() == want
 
 
 def test_a_driver_that_is_killed_leaves_no_process_and_is_gone_on_with(tables):
     out = tables / "resumed"
-    for done in (1, 4, 7):
+    for done in (1, 5):
         run = start(tables, "-o", "resumed/", "--engine", "dask", "--jobs", 2, "--resume", "-q", preload=SLOW)
         until(lambda done=done: count(out) >= done)
         others = below(run.pid)
@@ -171,12 +165,12 @@ def test_an_interrupt_ends_all_processes(tables):
 
 
 def test_a_part_that_kills_its_workers_is_named_and_the_rest_is_done(tables):
-    run = start(tables, "-o", "poisoned/", "--engine", "dask", "--jobs", 2, "--retries", 2, preload=POISON)
+    run = start(tables, "-o", "poisoned/", "--engine", "dask", "--jobs", 2, "--retries", 1, preload=POISON)
     code, err = ended(run)
     said = [line for line in err.splitlines() if not line.startswith("dashboard: ")]
     assert code == 5
-    assert said == ["in/3.csv: its worker died, in 3 attempts",
-                    "in/5.csv: OSError: [Errno 28] No space left on device, in 3 attempts",
+    assert said == ["in/3.csv: its worker died, in 2 attempts",
+                    "in/5.csv: OSError: [Errno 28] No space left on device, in 2 attempts",
                     f"poisoned/: 2 parts of {PARTS} failed, the rest is done; --resume tries them again"]
     assert count(tables / "poisoned") == PARTS - 2
     assert ended(start(tables, "-o", "poisoned/", "--resume", "-q")) == (0, "")
@@ -215,10 +209,12 @@ def test_another_adcli_on_the_workers(tables):
 
 def test_a_cluster_that_is_not_there(tables):
     with socket.create_server(("127.0.0.1", 0)) as mute:   # it takes the call and says nothing
-        for where in ("tcp://127.0.0.1:1", f"tcp://127.0.0.1:{mute.getsockname()[1]}", "nowhere://x"):
-            code, err = ended(start(tables, "-o", "nobody/", "--engine", f"dask={where}"))
+        places = ("tcp://127.0.0.1:1", f"tcp://127.0.0.1:{mute.getsockname()[1]}", "nowhere://x")
+        runs = [start(tables, "-o", f"nobody{i}/", "--engine", f"dask={where}") for i, where in enumerate(places)]
+        for where, run in zip(places, runs, strict=True):
+            code, err = ended(run)
             assert (code, err.startswith(f"adcli: error: --engine dask={where}: ")) == (2, True), err
-    assert not (tables / "nobody").exists()
+    assert not list(tables.glob("nobody*"))
 
 
 def test_without_dask_there_is_a_command_that_installs_it(tables, monkeypatch):
