@@ -125,7 +125,7 @@ def _quiet_tracker() -> None:
         sys.warnoptions.pop()
 
 
-class Call:
+class PartCall:
     """Reading it from a pickle does what a job asks of a part, and gives the outcome. So what Dask carries are bytes: a machine
     that cannot load adcli fails at the part, and not at Dask's messages, and the scheduler needs no adcli."""
 
@@ -170,7 +170,7 @@ class Tasks:
         while self.threads and len(self.running) < self.threads and (self.waiting or (self.doubtful and not self.running)):
             part = self.waiting.popleft() if self.waiting else self.doubtful.popleft()
             number = f"{id(self):x}-{part.number}-{self.failures[part.number]}"
-            work = pickle.dumps(Call(self.job, part))
+            work = pickle.dumps(PartCall(self.job, part))
             future = self.client.submit(pickle.loads, work, key=f"adcli-{number}", pure=False, retries=0)
             self.running[future] = part
             future.add_done_callback(self.ended.put)
