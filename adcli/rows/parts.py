@@ -258,6 +258,10 @@ class PartRun(TableRun):
 
     outside: Mapping[str, float] = MappingProxyType({})
 
+    @property
+    def name(self) -> str:
+        return self.locations[0].name
+
     def _remark(self, outside: Mapping[str, float]) -> None:
         self.outside = {**outside, **self.outside}
 
