@@ -5,6 +5,7 @@ nearest to it; a list is a tensor of as many dimensions as lists are nested.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -155,7 +156,7 @@ def list_column(tensors: Sequence[np.ndarray], dimensions: int, bad: np.ndarray 
     """Tensors as a column of nested lists, null where they are `bad`."""
     inner = number_column(np.concatenate([np.empty(0), *(x.reshape(-1) for x in tensors)]), None)
     for k in reversed(range(dimensions)):
-        lengths = (length for x in tensors for length in [x.shape[k]] * int(np.prod(x.shape[:k], dtype=np.intp)))
+        lengths = (length for x in tensors for length in [x.shape[k]] * math.prod(x.shape[:k]))
         offsets = np.fromiter(accumulate(lengths, initial=0), np.int64)
         if offsets[-1] > MOST_ELEMENTS:
             raise OverflowError

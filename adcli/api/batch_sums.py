@@ -9,7 +9,7 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -145,7 +145,7 @@ class BatchSums:
         self.schema(given)
         total, first = State(self._groups(given), {}, Sums(())), 0
         for batch in batches:
-            total = total.merged(State(total.groups, *self._added(batch, total.groups, (first, called))))
+            total.add(State(total.groups, *self._added(batch, total.groups, (first, called))))
             first += batch.num_rows
         return total
 
@@ -209,7 +209,10 @@ class BatchSums:
             state = State.unpacked(data)
             if state.sums.names and state.sums.names != self._expected(state.shapes):
                 raise AdError("this is the state of other sums")
-            total = state if total is None else total.merged(state)
+            if total is None:
+                total = state
+            else:
+                total.add(state)
         if total is None:
             raise AdError("there is no state to merge", help="take batch() of a batch without rows where there are no rows")
         return total
@@ -242,7 +245,7 @@ class BatchSums:
         return found.sort_by([(name, "ascending") for name in self.group_by]) if self.group_by else found
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class State:
     """Sums, the columns of their groups, and the shapes of those that are tensors."""
 
@@ -250,19 +253,20 @@ class State:
     shapes: Shapes
     sums: Sums
 
-    def merged(self, other: State) -> State:
-        """Both together."""
+    def add(self, other: State) -> None:
+        """Take the rows of another one in, which is not used any more."""
         if self.groups != other.groups:
             raise AdError(f"columns grouped by are of different types: {', '.join(map(str, self.groups))}, and"
                           f" {', '.join(map(str, other.groups))}")
-        if not (self.sums.groups and other.sums.groups):
-            return other if other.sums.groups else self
+        if not other.sums.groups:
+            return
+        if not self.sums.groups:
+            self.shapes, self.sums = other.shapes, other.sums
+            return
         for name, shape in self.shapes.items():
             if other.shapes.get(name) != shape:
                 raise no_sum(name, shape, other.shapes.get(name, ()))
-        sums = Sums(self.sums.names, dict(self.sums.groups))
-        sums.merge(other.sums)
-        return replace(self, sums=sums)
+        self.sums.merge(other.sums)
 
     def packed(self) -> pa.RecordBatch:
         """The same as a record batch: the same bytes for the same sums."""
