@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank
-from adcli.api.batches import BatchFunction, Faults, marked, refuse
+from adcli.api.batches import BatchFunction, Faults, marked
 from adcli.lang.ir import LEVELS
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
@@ -176,7 +176,7 @@ class BatchSums:
     def _without(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, faults: Faults) -> tuple[Shapes, Sums]:
         """The same without bad rows, where these are left out."""
         if self.results.on_error == "stop":
-            refuse(faults, *at)
+            self.results.refuse(faults, *at, "on_error='skip' leaves bad rows out")
         return self._added(batch.filter(pa.array(~marked(faults, batch.num_rows))), groups, at)
 
     def _of_tensors(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, given: Mapping[str, pa.Array],

@@ -6,7 +6,6 @@ process, however often it arrives there.
 from __future__ import annotations
 
 import pickle
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from adcli.api.arguments import one_number
 from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank
-from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
 from adcli.lang.ir import LEVELS, Param, Program
@@ -177,11 +176,18 @@ class BatchFunction:
         schema = self.schema(batch.schema)
         results, faults = self.results(batch)
         if faults and self.on_error == "stop":
-            refuse(faults, first, called)
+            self.refuse(faults, first, called, "on_error='null' gives null results")
         if faults and self.on_error == "skip":
             keep = pa.array(~marked(faults, batch.num_rows))
             batch, results = batch.filter(keep), [column.filter(keep) for column in results]
         return pa.RecordBatch.from_arrays([*([] if self.only else batch.columns), *results], schema=schema)
+
+    def refuse(self, faults: Faults, first: int, called: str, instead: str) -> NoReturn:
+        """AdError for the first bad row; `instead` says what may be done with such rows."""
+        row = min(int(places[0]) for places, _ in faults)
+        reason = next(reason for places, reason in faults if places[0] == row)
+        null = "missing='nan' takes null for NaN, " if reason.endswith("is null") and not self._tensors else ""
+        raise AdError(f"row {first + row} of the {called}, counted from 0: {reason}", help=null + instead)
 
     # ------------------------------------------------------------ values
 
@@ -245,9 +251,6 @@ class BatchFunction:
         return _restored, (pickle.dumps(self.function), dict(self.fixed), rest)
 
 
-_ARRIVING = threading.Lock()
-
-
 @lru_cache(maxsize=FUNCTIONS)
 def _arrived(packed: bytes) -> ArrayFunction:
     function: ArrayFunction = pickle.loads(packed)
@@ -255,7 +258,7 @@ def _arrived(packed: bytes) -> ArrayFunction:
 
 
 def _restored(packed: bytes, fixed: Mapping[str, Any], rest: Mapping[str, Any]) -> BatchFunction:
-    with _ARRIVING:
+    with COMPILING:   # one thread at a time, also where this process forks
         function = _arrived(packed)
     return BatchFunction(function, sealed(fixed), **rest)
 
@@ -312,14 +315,6 @@ def marked(faults: Faults, rows: int) -> np.ndarray:
     for places, _ in faults:
         bad[places] = True
     return bad
-
-
-def refuse(faults: Faults, first: int, called: str) -> NoReturn:
-    """AdError for the first bad row."""
-    row = min(int(places[0]) for places, _ in faults)
-    reason = next(reason for places, reason in faults if places[0] == row)
-    help = "missing='nan' takes null for NaN, on_error='null' gives null results" if reason.endswith("is null") else None
-    raise AdError(f"row {first + row} of the {called}, counted from 0: {reason}", help=help)
 
 
 def words(levels: pa.Array, faults: Faults) -> pa.Array:

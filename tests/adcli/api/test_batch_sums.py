@@ -156,7 +156,7 @@ def test_sums_are_those_of_the_command_line(pa, batch, tmp_path):
 
 def test_bad_rows_stop_or_are_left_out(pa):
     rows = pa.record_batch({"x": [1.0, None, 3.0, 5.0], "w": [1.0, 1.0, None, 2.0]})
-    with pytest.raises(adcli.AdError, match="row 1 of the batch, counted from 0: column 'x' is null"):
+    with pytest.raises(adcli.AdError, match=r"row 1 of the batch, counted from 0: column 'x' is null\nhelp: .*on_error='skip'"):
         adcli.compile("v = x").arrow_sum().batch(rows)
     table = pa.Table.from_batches([rows.slice(0, 1), rows.slice(0, 1), rows.slice(2)])
     with pytest.raises(adcli.AdError, match="row 2 of the table, counted from 0: the weight 'w' is not a finite number"):
