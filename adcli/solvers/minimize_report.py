@@ -267,7 +267,7 @@ def as_json(told: Report, number: Number) -> Iterator[str]:
         "conditions": [{"text": t, "value": one(v), "active": a, "multiplier": one(m)} for t, v, a, m in told.conditions()],
         "bounds": {n: {"bound": one(b), "multiplier": one(m)} for n, b, m in told.held()},
         "status": LEVELS[max(told.smoothness[0], 0)],
-        "solver": o.solver, "iterations": o.iterations, "evaluations": o.evaluations}) + "\n"
+        "solver": o.solver, "iterations": o.iterations, "evaluations": o.evaluations, "message": o.message}) + "\n"
 
 
 def verdict_word(told: Report) -> str:

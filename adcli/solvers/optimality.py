@@ -41,7 +41,8 @@ POLISHING = 20
 MINIMUM, STATIONARY, FLAT, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
     "minimum", "stationary", "flat", "saddle", "not stationary", "infeasible", "not finite")
 """What a point is found to be, the best first: a strict local minimum; a stationary point with too many inputs to look at the
-second order; one where the projected Hessian is singular; one with a direction along which f falls to second order."""
+second order; one where the projected Hessian is singular; one with a direction along which f falls to second order; one from which
+a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not finite."""
 
 
 class PointDerivatives(NamedTuple):
@@ -84,7 +85,6 @@ class Assessment:
     eigenvalues: Vector | None = None
     step: Vector | None = None
     direction: Vector | None = None
-    weak: int = 0
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -121,18 +121,17 @@ def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = AC
     equal = np.concatenate([c_side[active], x_side[held]]) == 0
     strong = equal | (pull > GRADIENT * max(1.0, float(np.max(np.abs(at.gradient)))))
     values, vectors = inertia(scaled, rows[strong] * scale)
-    weak = int((~strong).sum())
     if positive(values):
         step = -scale * (vectors @ ((vectors.T @ (scale * residual)) / values))
         near = bool(np.all(np.abs(step) <= STEP * size)) and (not len(rows) or small_part(rows, residual, at.gradient))
         sure = near or (small and near_in_value(step, residual, at.f))
-        return verdict(MINIMUM if sure else FLAT if small else MOVING, eigenvalues=values, step=step, weak=weak)
-    if weak:
+        return verdict(MINIMUM if sure else FLAT if small else MOVING, eigenvalues=values, step=step)
+    if not strong.all():   # what does not pull may hold all the same
         values, vectors = inertia(scaled, rows * scale)
     bent = inertia(hessian * size[:, None] * size, rows * size)[0]   # what a step as long as the variables would tell
     word = MOVING if not small else SADDLE if negative(values, SINGULAR) and negative(bent, SADDLE_SIZE) else FLAT
     along = scale * vectors[:, 0] if len(values) else None
-    return verdict(word, eigenvalues=values, weak=weak,
+    return verdict(word, eigenvalues=values,
                    direction=None if along is None else along / max(float(np.max(np.abs(along))), 1e-300))
 
 
