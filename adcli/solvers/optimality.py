@@ -41,8 +41,8 @@ POLISHING = 20
 MINIMUM, STATIONARY, FLAT, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
     "minimum", "stationary", "flat", "saddle", "not stationary", "infeasible", "not finite")
 """What a point is found to be, the best first: a strict local minimum; a stationary point with too many inputs to look at the
-second order; one where the projected Hessian is singular; one with a direction along which f falls to second order; one from which
-a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not finite."""
+second order; one where the projected Hessian is singular; one with a direction along which f falls to second order; one from
+which a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not finite."""
 
 
 class PointDerivatives(NamedTuple):
