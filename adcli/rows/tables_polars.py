@@ -230,7 +230,7 @@ def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
         rows = file.rows - start if count is None else count
         yield pl.DataFrame(schema=dict.fromkeys(file.schema, pl.String)).write_csv(separator=separator).encode()
         lists = [list_text(pl.col(name), kind) for name, kind in file.schema.items() if dimensions(kind)]
-        size = max([1, *(frame.estimated_size() for frame in file.frames(start, start + min(rows, 1), 1) if lists)])
+        size = max([1, *(int(frame.estimated_size()) for frame in file.frames(start, start + min(rows, 1), 1) if lists)])
         step, most = min(PARQUET_ROWS, max(1, PARQUET_BYTES // size)), min(PARQUET_ROWS, max(1, TEXT_BYTES // size))
         for frame in file.frames(start, start + rows, step if lists else PARQUET_ROWS):
             for part in frame.iter_slices(most if lists else PARQUET_ROWS):
