@@ -8,6 +8,7 @@ import shutil
 import sys
 
 import click
+import engines
 import pytest
 from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
@@ -43,7 +44,7 @@ SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine]
 def test_the_python_examples(block, monkeypatch):
     """Each as one session, compared character for character; those of engines where the engine is."""
     for name in re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M):
-        package(name)
+        engines.ray() if name == "ray" else package(name)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     example = doctest.DocTestParser().get_doctest(block, {}, "session", "session", 0)

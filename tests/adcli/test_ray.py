@@ -1,6 +1,7 @@
 """The adapter of Ray Data, with two workers that are processes of their own."""
 from __future__ import annotations
 
+import engines
 import pytest
 from engines import package
 from places import WORKED
@@ -14,8 +15,7 @@ Y = [i % 5 + 1 for i in range(100)]
 
 @pytest.fixture(scope="module")
 def ray():
-    ray = package("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray = engines.ray()
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()

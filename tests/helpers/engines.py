@@ -19,6 +19,21 @@ def program(*names: str) -> str:
     return next(filter(None, map(shutil.which, names)), None) or pytest.skip(f"no program {' or '.join(names)}")
 
 
+def ray() -> ModuleType:
+    """Ray with two workers on this machine; on a very busy one the half minute that it gives itself to start is too short."""
+    engine = package("ray")
+    for attempt in range(3):
+        if engine.is_initialized():
+            break
+        try:
+            engine.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:
+            if "timed out during startup" not in str(error) or attempt == 2:
+                raise
+            engine.shutdown()
+    return engine
+
+
 def zig() -> list[str]:
     """The command that runs zig, which comes as a package."""
     package("ziglang")
