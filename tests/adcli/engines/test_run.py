@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from command import Ended, adcli, succeeds
+from engines import package
 from places import ROOT
 from session_seed import drawn, half, session_seed
 
@@ -67,6 +69,27 @@ def test_a_file_that_cannot_be_read_is_named_and_the_rest_is_done(tables):
         "error: in/z.csv.gz: the gzip data ends too early",
         "out/: 1 part of 4 failed, the rest is done; --resume tries them again"])
     assert len(manifest_lines_of("out")) == 1 + len(FILES)
+
+
+@pytest.mark.engine
+def test_row_groups_are_parts(tables):
+    package("pyarrow")
+    frame = pl.DataFrame({"x": [str(i) for i in range(11)], "y": [0.5 + i for i in range(11)]})
+    frame.write_parquet("in/p.parquet", row_group_size=4)
+    succeeds(*PROGRAM, "--data", "in/p.parquet", "-o", "out/")
+    succeeds(*PROGRAM, "--data", "in/p.parquet", "-o", "whole.parquet")
+    names = [f"p-{i:05}.parquet" for i in range(3)]
+    assert [(part["file"], part["row_group"], part["rows"]) for part in manifest()["parts"]] == list(
+        zip(names, range(3), (4, 4, 3), strict=True))
+    assert pl.concat(pl.read_parquet(f"out/{name}") for name in names).equals(pl.read_parquet("whole.parquet"))
+    sums = (*PROGRAM, "--data", "in/p.parquet", "--sum", "--hex")
+    succeeds(*sums, "-o", "sum.txt", "--resume")
+    assert Path("sum.txt").read_text() == succeeds(*sums).out
+    frame.with_columns(pl.Series("x", ["1"] * 9 + ["ten", "1"])).write_parquet("in/bad.parquet", row_group_size=4)
+    ended = adcli(*PROGRAM, "--data", "in/bad.parquet", "-o", "bad/", "--on-error", "skip")
+    assert ended.err.splitlines() == [
+        "in/bad.parquet:10: column 'x': 'ten' is not a number", "in/bad.parquet: row group 2: 1 of 3 rows bad, skipped",
+        "bad/: 1 of 11 rows bad, skipped"]
 
 
 def test_uncertainties_in_parts(tables):
