@@ -67,7 +67,7 @@ def start(at, *options, preload=None, **settings):
 
 def ended(run):
     try:
-        out, err = run.communicate(timeout=90)
+        out, err = run.communicate(timeout=180)
     except subprocess.TimeoutExpired:
         run.kill()
         raise
@@ -102,7 +102,7 @@ def alive(pids):
     return {pid for pid in pids if os.path.exists(f"/proc/{pid}") and " Z " not in Path(f"/proc/{pid}/stat").read_text()}
 
 
-def until(true, seconds=60):
+def until(true, seconds=120):
     """Wait for something; what it is."""
     end = time.monotonic() + seconds
     while not (found := true()):
@@ -149,7 +149,7 @@ def test_a_driver_that_is_killed_leaves_no_process_and_is_gone_on_with(tables):
         assert others
         run.kill()
         run.communicate()
-        until(lambda others=others: not alive(others), 20)
+        until(lambda others=others: not alive(others), 60)
     assert count(out) < PARTS
     assert ended(start(tables, "-o", "resumed/", "--resume", "-q")) == (0, "")
     assert held(out) == held(tables / "want")
@@ -161,7 +161,7 @@ def test_an_interrupt_ends_all_processes(tables):
     others = below(run.pid)
     os.killpg(run.pid, signal.SIGINT)   # as a terminal does
     assert ended(run) == (130, "")
-    until(lambda: not alive(others), 20)
+    until(lambda: not alive(others), 60)
 
 
 def test_a_part_that_kills_its_workers_is_named_and_the_rest_is_done(tables):
