@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, BinaryIO
 
+from adcli.answers.evaluation import points_at_once
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
@@ -24,6 +25,7 @@ from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
 from adcli.rows.sum_report import Shapes, SumReport, sum_names, weighted_by
 from adcli.rows.sums import Sums, SumWork, quantities
+from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
@@ -109,6 +111,7 @@ class SumBlocks(Summing):
 
     def __init__(self, task: Task, table: Table, options: ResultOptions, fixed: Mapping[str, float]) -> None:
         super().__init__(task, table, options, fixed)
+        self.block = PIECE   # results are not kept, so their number does not matter
         names = sum_names(task.signature, options)
         summed = quantities(task.signature, options.gauss_newton, names.weights, (names.rows, *names.levels, *names.groups))
         self.adder = SumWork(self.kernel, task.signature, self.constant, summed, keep=not options.no_cache)
@@ -164,12 +167,18 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any
     from adcli.codegen.machine.arrays import run_arrays
     full = {p.name: np.full(rows, known[p.name]) if p.name in known else np.asarray(columns[p.name])
             for p in task.signature.inputs}
-    *results, levels = run_arrays(task.kernel, list(full.values()), rows)
-    fine = np.logical_and.reduce([*map(np.isfinite, results), *([levels == 0] if smooth else [])])
-    wrong = np.flatnonzero(~fine)
-    first = int(wrong[0])
-    at = {name: float(column[first]) for name, column in full.items()}
-    return len(wrong), first, Row(at, [float(r[first]) for r in results], int(levels[first]))
+    size, many, found = points_at_once(task.kernel.entry.outputs, rows), 0, None
+    for begin in range(0, rows, size):
+        *results, levels = run_arrays(task.kernel, [c[begin:begin + size] for c in full.values()], min(size, rows - begin))
+        fine = np.logical_and.reduce([*map(np.isfinite, results), *([levels == 0] if smooth else [])])
+        wrong = np.flatnonzero(~fine)
+        many += len(wrong)
+        if found is None and len(wrong):
+            i = int(wrong[0])
+            at = {name: float(column[begin + i]) for name, column in full.items()}
+            found = begin + i, Row(at, [float(r[i]) for r in results], int(levels[i]))
+    assert found is not None
+    return many, *found
 
 
 def is_rough(sums: Sums, smooth: bool) -> bool:

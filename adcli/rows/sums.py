@@ -25,7 +25,8 @@ Key = tuple[str, ...]
 CHUNK = 1 << 14
 """Rows that are computed into scratch columns before they are added: few enough for the processor's cache."""
 SCRATCH = 1 << 18
-"""Doubles of scratch columns, at most; programs with many results have shorter chunks."""
+"""Doubles of scratch columns; programs with many results have shorter chunks, but none that are hardly worth a call."""
+LEAST_CHUNK = 256
 RECORDS = 1 << 22
 """Words of 64 bits that the limbs of all sums take, at most: rows of more groups are added in parts."""
 
@@ -215,7 +216,8 @@ class SumWork:
                  keep: bool = True) -> None:
         self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
         self.names = tuple(q.name for q in summed)
-        self.chunk = max(kernel.lanes, min(CHUNK, SCRATCH // kernel.entry.outputs) // kernel.lanes * kernel.lanes)
+        chunk = max(LEAST_CHUNK, SCRATCH // kernel.entry.outputs)
+        self.chunk = max(kernel.lanes, min(CHUNK, chunk) // kernel.lanes * kernel.lanes)
         self.constant = {name: array("d", [x]) * self.chunk for name, x in constant.items()}
         self.zeros = array("i", [0]) * self.chunk
         self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}

@@ -60,9 +60,16 @@ def taken(found: array[int], factors: int) -> Iterator[tuple[int, tuple[int, int
     bias = sum(BIAS << 32 * i for i in range(words))
     for start in range(0, len(found), size):
         even, odd = found[start:start + words:2], found[start + 1:start + words:2]
-        whole = int.from_bytes(even.tobytes(), sys.byteorder) + (int.from_bytes(odd.tobytes(), sys.byteorder) << 32) - bias
+        whole = _joined(even) + (_joined(odd) << 32) - bias
         nan, up, down = (n - BIAS for n in found[start + words:start + words + 3])
         yield whole, (nan, up, down)
+
+
+def _joined(words: array[int]) -> int:
+    """Words of 64 bits as one integer, the lowest first."""
+    if sys.byteorder == "big":
+        words.byteswap()
+    return int.from_bytes(words.tobytes(), "little")
 
 
 @cache

@@ -13,7 +13,8 @@ import pytest
 from command import adcli, numbers, succeeds
 from session_seed import drawn
 
-from adcli.rows import blocks, summed_points, tables, tables_polars
+from adcli.answers import evaluation
+from adcli.rows import blocks, summed_points, summing, tables, tables_polars
 
 PROGRAM = ["-e", "param k = 2", "-e", "v = x*sin(y)", "-e", "u = abs(x) + k"]
 VERBS = {"eval": [], "grad": ["--order", "2"], "jacobian": ["--wrt", "x,y,k"], "hessian": ["--of", "v"],
@@ -67,6 +68,7 @@ def ways(request, monkeypatch):
     """Blocks as they are, and small ones that polars reads nevertheless."""
     if request.param == "large":
         for module, name, value in ((tables, "PIECE", 900), (tables, "BLOCK", 500), (blocks, "PIECE", 400), (blocks, "LARGE", 0),
+                                    (summing, "PIECE", 400), (evaluation, "NUMBERS_AT_ONCE", 3),
                                     (tables_polars, "PARQUET_ROWS", 16), (tables_polars, "FRAME_ROWS", 50)):
             monkeypatch.setattr(module, name, value)
 
@@ -193,7 +195,7 @@ def test_small_tables(data, options, want):
      "help: did you mean 'weight'?\n", "", 5),
     (b"", ["--sum", "--data", "-"], "<stdin>:1: the table is empty: no header\n", "", 5),
 ], ids=lambda x: repr(x)[:60])
-def test_what_is_said(data, options, said, out, code):
+def test_what_is_said(data, options, said, out, code, ways):
     found = adcli("eval", "-e", "log(x)", *options, stdin=data)
     assert (found.err, found.out, found.code) == (said, out, code)
 
