@@ -10,7 +10,7 @@ from adcli.lang.ir.extras import missing
 from adcli.output.frames import pl
 from adcli.output.remote import RemoteFile, faults, is_url, word
 
-PIECE_BYTES = 1 << 23
+PIECE_BYTES = 1 << 26
 """Bytes of a frame, about, where the file has lists."""
 
 

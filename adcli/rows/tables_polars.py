@@ -33,8 +33,8 @@ NO_SEPARATOR = "\x01"
 """A character that separates nothing: with it every line is one field."""
 PARQUET_ROWS, FRAME_ROWS = 1 << 16, 1 << 18
 """Rows of a block, and rows that are read at a time where few columns are."""
-PARQUET_BYTES, TEXT_BYTES = 1 << 26, 1 << 22
-"""Bytes that are read of a Parquet file at a time, and of these made text at a time, about, where it has lists."""
+TEXT_BYTES = 1 << 22
+"""Bytes of lists that are made text at a time."""
 EXACT = (pl.Float64, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 """Types whose numbers their text says exactly, or to the same double."""
 
@@ -230,10 +230,9 @@ def parquet(path: str, separator: str, start: int = 0, count: int | None = None,
         rows = file.rows - start if count is None else count
         yield pl.DataFrame(schema=dict.fromkeys(file.schema, pl.String)).write_csv(separator=separator).encode()
         lists = [list_text(pl.col(name), kind) for name, kind in file.schema.items() if dimensions(kind)]
-        size = max([1, *(int(frame.estimated_size()) for frame in file.frames(start, start + min(rows, 1), 1) if lists)])
-        step, most = min(PARQUET_ROWS, max(1, PARQUET_BYTES // size)), min(PARQUET_ROWS, max(1, TEXT_BYTES // size))
-        for frame in file.frames(start, start + rows, step if lists else PARQUET_ROWS):
-            for part in frame.iter_slices(most if lists else PARQUET_ROWS):
+        for frame in file.frames(start, start + rows, PARQUET_ROWS):
+            most = max(1, len(frame) * TEXT_BYTES // max(1, int(frame.estimated_size()))) if lists else PARQUET_ROWS
+            for part in frame.iter_slices(most):
                 yield part.with_columns(lists).write_csv(include_header=False, separator=separator).encode()
             done += len(frame)
             told(done / rows)
