@@ -166,7 +166,9 @@ class BatchSums:
         signature = Signature(program.params, (), (), ())
         work = SumWork(self.results.function.kernel(), signature, self._constants(given), self._summed)
         taken = {name: doubles(column) for name, column in given.items()}
-        return {}, work.add_columns(taken, batch.num_rows, keys if self.group_by else None, weights)
+        if self.group_by:
+            return {}, work.add_groups(taken, batch.num_rows, *keys, weights).sums()
+        return {}, work.add_columns(taken, batch.num_rows, weights)
 
     def _constants(self, given: Mapping[str, Any]) -> dict[str, float]:
         """The inputs that are the same in every row."""

@@ -144,8 +144,7 @@ class PartsRun:
         for entry in entries[1:]:
             total.merge(Sums.unpacked(entry["sums"]))
         names = sum_names(self.task.signature, self.options)
-        report = SumReport(self.task, self.options, names, total, entries[0]["separator"], entries[0]["comma"])
-        report.remark(self.watch)
+        report = SumReport(self.task, self.options, names, total, entries[0]["separator"], entries[0]["comma"], self.watch)
         with packed_destination(self.options.output, self.options.document and bool(names.groups)) as out:
             report.write(out)
 

@@ -28,7 +28,7 @@ from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.sums import Sums
+    from adcli.rows.sums import AnySums
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading polars."""
@@ -50,7 +50,7 @@ class Done:
     rough: int
     first: tuple[int, Row] | None
     outside: dict[str, float]
-    sums: Sums | None = None
+    sums: AnySums | None = None
     rest: Iterable[Done] = ()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
@@ -18,10 +19,13 @@ from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.appended import json_field, quoted
 from adcli.rows.appended import json_text as json_value
-from adcli.rows.sums import Group, Key, Sums, quantities
+from adcli.rows.sums import Group, Key, Sums, quantities, rounded
 from adcli.task.signature import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
+
+if TYPE_CHECKING:
+    from adcli.rows.sums import AnySums
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of results by their names."""
@@ -74,18 +78,29 @@ class SumRow(NamedTuple):
 
 class SumReport:
     """Sums as they are written: one result, or one for each group. `comma`: the table has decimal commas, and CSV gets them.
-    `shapes` are those of the results of a program with tensors, whose elements have a sum each."""
+    `watch` is told what is not finite although all rows are. `shapes` are those of the results of a program with
+    tensors, whose elements have a sum each."""
 
-    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: Sums, separator: str, comma: bool,
-                 shapes: Shapes | None = None) -> None:
+    def __init__(self, task: Task, options: ResultOptions, names: SumNames, total: AnySums, separator: str, comma: bool,
+                 watch: Watch, shapes: Shapes | None = None) -> None:
         self.task, self.options, self.names, self.total = task, options, names, total
-        self.separator, self.comma, self.shapes = separator, comma, shapes
+        self.separator, self.comma, self.watch, self.shapes = separator, comma, watch, shapes
         self.written = total.names if shapes is None else (*([] if names.weights is None else [names.weights]), *shapes)
         self.number = number_format(options.fmt, options.hexadecimal)
         self.layout = task.layout(False)
         self.results = len(self.layout.results)
-        self.found = [SumRow(key, group := total.group(key), total.rounded(group, options.mean, names.weights))
-                      for key in (total.groups if names.groups else [()])]
+
+    def rows(self) -> Iterator[SumRow]:
+        """The sums of each group, or of all rows."""
+        for key, group in self.total.items() if self.names.groups else self.alone():
+            row = SumRow(key, group, rounded(self.total.names, group, self.options.mean, self.names.weights))
+            self.remark(row)
+            yield row
+
+    def alone(self) -> Iterator[tuple[Key, Group]]:
+        """All rows, also where there are none."""
+        assert isinstance(self.total, Sums)
+        yield (), self.total.group()
 
     def entries(self, values: list[float]) -> list[Any]:
         """The values of a group with the elements of a tensor as an array."""
@@ -100,20 +115,20 @@ class SumReport:
             at = end
         return found
 
-    def remark(self, watch: Watch) -> None:
+    def remark(self, row: SumRow) -> None:
         """Say what is not finite although all rows are."""
-        for key, group, values in self.found:
-            if all(map(math.isfinite, values)):
-                continue
-            watch.failed, where = True, f"{self.title(key)}: " if key else ""
-            if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
-                reason = "there are no rows" if not group.rows else "the weights add up to 0"
-                watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
-                continue
-            for name, total, x in zip(self.total.names, group.sums, values, strict=True):
-                if total.finite and not math.isfinite(x):
-                    beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
-                    watch.remark("sums beyond the largest double", beyond.__str__)
+        key, group, values = row
+        if all(map(math.isfinite, values)):
+            return
+        self.watch.failed, where = True, f"{self.title(key)}: " if key else ""
+        if self.options.mean and not (group.rows if self.names.weights is None else group.sums[0].whole):
+            reason = "there are no rows" if not group.rows else "the weights add up to 0"
+            self.watch.remark("means of nothing", f"note: {where}{reason}, so the means are nan".__str__)
+            return
+        for name, total, x in zip(self.total.names, group.sums, values, strict=True):
+            if total.finite and not math.isfinite(x):
+                beyond = f"note: {where}{name} = {x!r}: the sum is beyond the largest double"
+                self.watch.remark("sums beyond the largest double", beyond.__str__)
 
     def title(self, key: Key) -> str:
         return ", ".join(f"{name} = {one_line(text)}" for name, text in zip(self.names.groups, key, strict=True))
@@ -122,16 +137,17 @@ class SumReport:
         match self.options.form:
             case "parquet":
                 from adcli.output.texts_polars import words, write_frame
-                texts = {name: words([row.key[i] for row in self.found]) for i, name in enumerate(self.names.groups)}
-                write_frame(out, {**texts, **{name: a.tolist() if a.ndim > 1 else a for name, a in self.arrays().items()}})
+                keys, arrays = self.arrays()
+                texts = {name: words([key[i] for key in keys]) for i, name in enumerate(self.names.groups)}
+                write_frame(out, {**texts, **{name: a.tolist() if a.ndim > 1 else a for name, a in arrays.items()}})
             case form if form in ARRAYS:
                 self.write_arrays(out)
             case form if form in MATRIX_FORMATS:
                 from adcli.answers.results import matrices
-                row = Row({}, self.found[0].values[self.names.weights is not None:][:self.results], -1)
+                row = Row({}, next(self.rows()).values[self.names.weights is not None:][:self.results], -1)
                 write_points(out, matrices(self.task, form, [row], self.number, False))
             case "json":
-                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.found))
+                write_points(out, (json_text(self.record(*row)) + "\n" for row in self.rows()))
             case "text":
                 write_points(out, self.text())
             case _:
@@ -143,7 +159,7 @@ class SumReport:
 
     def text(self) -> Iterator[str]:
         """As at points. Levels that no row has are left out."""
-        for i, (key, group, values) in enumerate(self.found):
+        for i, (key, group, values) in enumerate(self.rows()):
             lines = ([""] * (i > 0) + [f"# {self.title(key)}".rstrip()]) if key else []
             lines += [f"{name} = {n}" for k, (name, n) in enumerate(self.counts(group)) if n or k == 0]
             for name, x in zip(self.written, self.entries(values), strict=True):
@@ -174,7 +190,7 @@ class SumReport:
     def delimited(self) -> Iterator[str]:
         """The header, then a line for each group."""
         yield self.line([*self.names.groups, self.names.rows, *self.names.levels, *self.written], [])
-        for key, group, values in self.found:
+        for key, group, values in self.rows():
             numbers = list(map(self.field, self.entries(values)))
             yield self.line(key, [*(str(n) for _, n in self.counts(group)), *numbers])
 
@@ -199,17 +215,25 @@ class SumReport:
         found["status"] = dict(zip(LEVELS, group.levels, strict=True))
         return found
 
-    def arrays(self) -> dict[str, Any]:
-        """The numbers in columns."""
+    def arrays(self) -> tuple[list[Key], dict[str, Any]]:
+        """The groups, and the numbers in columns."""
         import numpy as np
+        keys, numbers, values, tensors = [], array("q"), array("d"), list[list[Any]]()
+        for row in self.rows():
+            keys.append(row.key)
+            numbers.extend(n for _, n in self.counts(row.group))
+            if self.shapes is None:
+                values.extend(row.values)
+            else:
+                tensors.append(self.entries(row.values))
         names = self.names.rows, *self.names.levels
-        counts = np.array([[n for _, n in self.counts(row.group)] for row in self.found], np.int64)
-        counted = dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True))
-        if self.shapes is not None:
-            columns = zip(*[self.entries(row.values) for row in self.found], strict=True)
-            return {**counted, **{name: np.array(column) for name, column in zip(self.written, columns, strict=True)}}
-        values = np.array([row.values for row in self.found], np.float64)
-        return {**counted, **dict(zip(self.total.names, values.reshape(-1, len(self.total.names)).T.copy(), strict=True))}
+        counts = np.frombuffer(numbers, np.int64) if numbers else np.empty(0, np.int64)
+        found: dict[str, Any] = dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True))
+        if self.shapes is None:
+            columns = (np.frombuffer(values) if values else np.empty(0)).reshape(-1, len(self.written)).T.copy()
+        else:
+            columns = map(np.array, zip(*tensors, strict=True))
+        return keys, found | dict(zip(self.written, columns, strict=True))
 
     def write_arrays(self, out: BinaryIO) -> None:
         """Each column as an array, of groups also their texts; without groups each as a number."""
@@ -218,5 +242,6 @@ class SumReport:
         from adcli.output.tensors import write_npz
         if self.options.form == "npy":
             raise AdError(f"-o {self.options.output}: a sum is several arrays", help="use .npz")
-        texts = {name: np.array([row.key[i] for row in self.found], np.str_) for i, name in enumerate(self.names.groups)}
-        write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | self.arrays()).items()))
+        keys, arrays = self.arrays()
+        texts = {name: np.array([key[i] for key in keys], np.str_) for i, name in enumerate(self.names.groups)}
+        write_npz(out, ((name, a if self.names.groups else a[0]) for name, a in (texts | arrays).items()))

@@ -12,7 +12,7 @@ from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.sum_report import SumReport, sum_names
-from adcli.rows.summing import is_rough, rough_rows
+from adcli.rows.summing import rough_rows
 from adcli.rows.sums import Sums, SumWork, quantities
 from adcli.task.tasks import Task
 
@@ -31,14 +31,13 @@ def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
     for columns, count in watched(task, options, watch):
         sums = adder.add_columns(columns, count)
         total.merge(sums)
-        if is_rough(sums, options.strict):
+        if sums.rough(options.strict):
             more, _, row = rough_rows(task, task.seeds, columns, count, options.strict)
             many, first = many + more, first or row
     if first:
         which = f"the first of {many} such points of {total.rows}" if many > 1 else f"1 of {plural(total.rows, 'point')}"
         tell(first, which, options, watch)
-    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False)
-    report.remark(watch)
+    report = SumReport(task, options, names, total, "\t" if options.form == "tsv" else ",", False, watch)
     with packed_destination(options.output) as out:
         report.write(out)
     return watch.conclude(options.strict)

@@ -7,11 +7,10 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adcli.answers.evaluation import points_at_once
 from adcli.answers.watch import Watch
-from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.lang.ir import Param, Var
@@ -29,10 +28,9 @@ from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
-FEW_GROUPS = 1 << 14
-"""Groups that always have room."""
-GROUP_BYTES = 160
-"""Bytes that a sum takes; a group takes as many as three beside its sums."""
+if TYPE_CHECKING:
+    from adcli.rows.sums import AnySums
+
 FINITE_NEEDED = "a weight must be a finite number"
 
 
@@ -131,8 +129,10 @@ class SumBlocks(Summing):
         if weights is not None and not math.isfinite(float(abs(weights).max())):
             text = block if isinstance(block, bytes) else self._fast.as_csv(self.table, block)
             return self._listed(self.table.careful(text), text)
-        groups = self._fast.grouped(self.table, lines) if self.grouped else None
-        sums = self.adder.add_columns(columns, count, groups, weights)
+        if self.grouped:
+            sums: AnySums = self.adder.add_groups(columns, count, *self._fast.grouped(self.table, lines), weights)
+        else:
+            sums = self.adder.add_columns(columns, count, weights)
         return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
 
     def _listed(self, rows: Rows, block: bytes) -> Done:
@@ -140,16 +140,19 @@ class SumBlocks(Summing):
         kept, faults = self._kept(rows)
         rows = rows if len(kept) == len(rows.texts) else rows.only(kept)
         columns = {p.name: array("d", c) for p, c in zip(self.table.inputs, rows.columns, strict=True)}
-        numbers: dict[bytes, int] = {}
-        which = array("i", [numbers.setdefault(text, len(numbers)) for text in rows.texts]) if self.grouped else None
-        groups = None if which is None else ([tuple(json.loads(text)) for text in numbers], which)
-        sums = self.adder.add_columns(columns, len(rows.texts), groups, columns.get(self.weights or ""))
+        count, weights = len(rows.texts), columns.get(self.weights or "")
+        if self.grouped:
+            known: dict[bytes, int] = {}
+            numbers = array("i", [known.setdefault(text, len(known)) for text in rows.texts])
+            sums: AnySums = self.adder.add_groups(columns, count, [tuple(json.loads(text)) for text in known], numbers, weights)
+        else:
+            sums = self.adder.add_columns(columns, count, weights)
         return self._done(sums, columns, self._outside(columns, ()), kept, rows.lines, faults, block)
 
-    def _done(self, sums: Sums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
+    def _done(self, sums: AnySums, columns: Mapping[str, Any], outside: dict[str, float], kept: Sequence[int], lines: int,
               faults: list[tuple[int, Fault]], block: Any) -> Done:
         rows = len(kept)
-        many, first = self._first_rough(columns, kept, block) if is_rough(sums, self.strict) else (0, None)
+        many, first = self._first_rough(columns, kept, block) if sums.rough(self.strict) else (0, None)
         return Done(b"", rows, lines, faults, many, first, outside, sums)
 
     def _first_rough(self, columns: Mapping[str, Any], kept: Sequence[int], block: Any) -> tuple[int, tuple[int, Row]]:
@@ -179,12 +182,6 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any
             found = begin + i, Row(at, [float(r[i]) for r in results], int(levels[i]))
     assert found is not None
     return many, *found
-
-
-def is_rough(sums: Sums, smooth: bool) -> bool:
-    """Whether a row is not finite, or not `smooth` where all must be."""
-    return any(not s.finite for g in sums.groups.values() for s in g.sums) or \
-        (smooth and any(any(g.levels[1:]) for g in sums.groups.values()))
 
 
 def finite(column: Sequence[float]) -> bool:
@@ -226,20 +223,19 @@ class SumRun(TableRun):
     def begin(self) -> None:
         """What there is before the first row."""
         assert isinstance(self.first.work, SumBlocks)
-        self.total, self.asked_for = Sums(self.first.work.adder.names), FEW_GROUPS
+        adder = self.first.work.adder
+        self.total: AnySums = Sums(adder.names)
+        if self.names.groups:
+            from adcli.rows.grouped_sums import GroupedSums
+            self.total = GroupedSums(adder.names, adder.factors)
 
-    def summed(self) -> tuple[Sums, Shapes | None]:
+    def summed(self) -> tuple[AnySums, Shapes | None]:
         """The sums, and the shapes of what was added, where that has shapes."""
         return self.total, None
 
     def take(self, done: Done) -> None:
         assert done.sums is not None
-        self.total.merge(done.sums)
-        count = len(self.total.groups)
-        if count > self.asked_for:   # room for as many again
-            require_room(f"sums of more than {count:,} groups", GROUP_BYTES * (len(self.total.names) + 3) * count,
-                         "group by columns of fewer different texts")
-            self.asked_for = 2 * count
+        self.total.merge(done.sums)   # type: ignore[arg-type]  # all are of one kind
 
     def add_up(self) -> None:
         """Everything, in order."""
@@ -249,6 +245,6 @@ class SumRun(TableRun):
     def write(self, out: BinaryIO) -> None:
         self.add_up()
         total, shapes = self.summed()
-        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, shapes)
-        report.remark(self.watch)
+        report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,
+                           shapes)
         report.write(out)

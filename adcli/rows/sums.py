@@ -1,17 +1,18 @@
 """Sums of the results of rows, exact until they are rounded once at the end: so order, blocks, threads, files and machines
 cannot matter.
 
-`Sums` is a state that can be merged with others, packed and unpacked: integers throughout. `SumWork` makes one of columns of
-inputs of a program of scalars, `ArraySums` of results that are arrays. Nothing here knows a table or a command line.
+`Sums` is a state that can be merged with others, packed and unpacked: integers throughout; `GroupedSums` is the same for many
+groups. `SumWork` makes them of columns of inputs of a program of scalars, `ArraySums` of results that are arrays. Nothing here
+knows a table or a command line.
 """
 from __future__ import annotations
 
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adcli.codegen.machine.kernel import Kernel, pointers
 from adcli.codegen.machine.memory import require_room
@@ -20,6 +21,10 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.ir.names import Names
 from adcli.task.signature import Signature
 
+if TYPE_CHECKING:
+    from adcli.rows.grouped_sums import GroupedSums
+    AnySums: TypeAlias = "Sums | GroupedSums"
+
 Key = tuple[str, ...]
 """A group: the texts of its columns; () where there are no groups."""
 CHUNK = 1 << 14
@@ -27,9 +32,8 @@ CHUNK = 1 << 14
 SCRATCH = 1 << 18
 """Doubles of scratch columns; programs with many results have shorter chunks, but none that are hardly worth a call."""
 LEAST_CHUNK = 256
-RECORDS = 1 << 22
+RECORDS = 1 << 20
 """Words of 64 bits that the limbs of all sums take, at most: rows of more groups are added in parts."""
-
 
 HELD, MOST_HELD, ELEMENTS = 1 << 22, 1 << 12, 1 << 10
 """Doubles, and rows, of results that are held until they are added; and elements whose records the cache has room for."""
@@ -129,21 +133,22 @@ class Sums:
     def rows(self) -> int:
         return sum(group.rows for group in self.groups.values())
 
+    def rough(self, smooth: bool) -> bool:
+        """Whether a row is not finite, or not `smooth` where all must be."""
+        return any(not s.finite for g in self.groups.values() for s in g.sums) or \
+            (smooth and any(any(g.levels[1:]) for g in self.groups.values()))
+
+    def items(self) -> Iterable[tuple[Key, Group]]:
+        """Each group with its key."""
+        return self.groups.items()
+
     def group(self, key: Key = ()) -> Group:
         """The sums of a group, of no rows where there is none."""
         return self.groups.get(key) or Group(0, [0] * len(LEVELS), [ExactSum()] * len(self.names))
 
     def values(self, key: Key = (), mean: bool = False, weights: str | None = None) -> list[float]:
         """The same as `rounded` of the group with this key."""
-        return self.rounded(self.group(key), mean, weights)
-
-    def rounded(self, group: Group, mean: bool = False, weights: str | None = None) -> list[float]:
-        """The sums of a group, or with `mean` its means, in the order of the names; each rounded once. `weights` names the sum of
-        the weights, where rows have one: it stays a sum."""
-        if not mean:
-            return [s.rounded() for s in group.sums]
-        count = ExactSum(group.rows) if weights is None else group.sums[self.names.index(weights)]
-        return [s.rounded() if name == weights else s.over(count) for name, s in zip(self.names, group.sums, strict=True)]
+        return rounded(self.names, self.group(key), mean, weights)
 
     def packed(self) -> dict[str, Any]:
         """The same as what JSON has: integers that can be large are texts."""
@@ -157,6 +162,15 @@ class Sums:
         groups = {tuple(key): Group(rows, list(levels), [ExactSum(int(whole, 16), *rest) for whole, *rest in sums])
                   for key, rows, levels, sums in found["groups"]}
         return cls(tuple(found["names"]), groups)
+
+
+def rounded(names: Sequence[str], group: Group, mean: bool = False, weights: str | None = None) -> list[float]:
+    """The sums of a group, or with `mean` its means, in the order of the names; each rounded once. `weights` names the sum of the
+    weights, where rows have one: it stays a sum."""
+    if not mean:
+        return [s.rounded() for s in group.sums]
+    count = ExactSum(group.rows) if weights is None else group.sums[names.index(weights)]
+    return [s.rounded() if name == weights else s.over(count) for name, s in zip(names, group.sums, strict=True)]
 
 
 # ---------------------------------------------------------------- what is summed
@@ -215,66 +229,79 @@ class SumWork:
     def __init__(self, kernel: Kernel, signature: Signature, constant: Mapping[str, float], summed: Sequence[Quantity],
                  keep: bool = True) -> None:
         self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
-        self.names = tuple(q.name for q in summed)
+        self.names, self.factors = tuple(q.name for q in summed), tuple(q.factors for q in summed)
         chunk = max(LEAST_CHUNK, SCRATCH // kernel.entry.outputs)
         self.chunk = max(kernel.lanes, min(CHUNK, chunk) // kernel.lanes * kernel.lanes)
         self.constant = {name: array("d", [x]) * self.chunk for name, x in constant.items()}
         self.zeros = array("i", [0]) * self.chunk
+        self.most = exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1)
         self.adders = {q.factors: exact_sums.adder(q.factors, keep) for q in summed}
 
-    def add_columns(self, columns: Mapping[str, Any], rows: int, groups: tuple[Sequence[Key], Any] | None = None,
-                    weights: Any = None) -> Sums:
+    def add_columns(self, columns: Mapping[str, Any], rows: int, weights: Any = None) -> Sums:
         """The sums over rows. `columns` has the inputs by name, each a contiguous column of doubles (NumPy's, or array('d')), as
-        are the `weights`. `groups`: the keys of the groups, and for each row the position of its key, a contiguous column of
-        32-bit integers."""
-        keys, numbers = groups or ([()], None)
-        size = sum(exact_sums.record(q.factors) for q in self.summed)
-        if numbers is not None and len(keys) > 1 and rows > 1 and size * len(keys) > RECORDS:
-            return self._in_halves(columns, rows, keys, numbers, weights)
-        if rows > exact_sums.MOST_TERMS // max((len(q.terms) for q in self.summed), default=1):
-            return self._in_halves(columns, rows, keys, numbers, weights)
-        records = [exact_sums.records(q.factors, len(keys)) for q in self.summed]
-        counts = LevelCounts(len(keys), self.chunk, numbers)
-        self._run(columns, rows, numbers, weights, records, counts)
-        levels = counts.levels()
-        found = [[ExactSum.of(whole, exact_sums.UNIT * q.factors, specials) for whole, specials in
-                  exact_sums.taken(made, q.factors)] for q, made in zip(self.summed, records, strict=True)]
-        return Sums(self.names, {key: Group(sum(levels[k]), levels[k], [column[k] for column in found])
-                                 for k, key in enumerate(keys) if any(levels[k])})
-
-    def _in_halves(self, columns: Mapping[str, Any], rows: int, keys: Sequence[Key], numbers: Any, weights: Any) -> Sums:
-        """The same where all at once would take too much memory."""
-        total, half = Sums(self.names), rows // 2
-        for begin, end in ((0, half), (half, rows)):
-            here = None if numbers is None else _renumbered(keys, numbers[begin:end])
-            part = {name: column[begin:end] for name, column in columns.items()}
-            total.merge(self.add_columns(part, end - begin, here, None if weights is None else weights[begin:end]))
+        are the `weights`."""
+        total = Sums(self.names)
+        for begin in range(0, rows, self.most):
+            end, levels = min(begin + self.most, rows), [0] * len(LEVELS)
+            records = self._records(1)
+            for status in self._run(columns, begin, end, None, weights, records):
+                count_levels(levels, status)
+            total.merge(Sums(self.names, {(): Group(end - begin, levels, [
+                ExactSum.of(whole, exact_sums.UNIT * q.factors, specials) for q, made in zip(self.summed, records, strict=True)
+                for whole, specials in exact_sums.taken(made, q.factors)])}))
         return total
 
-    def _run(self, columns: Mapping[str, Any], rows: int, numbers: Any, weights: Any, records: Sequence[array[int]],
-             counts: LevelCounts) -> None:
+    def add_groups(self, columns: Mapping[str, Any], rows: int, keys: Sequence[Key], numbers: Any,
+                   weights: Any = None) -> GroupedSums:
+        """The sums over the rows of each group, by their `keys`. `numbers` has the position of its key for each row, in a column
+        of 32-bit integers."""
+        import numpy as np
+
+        from adcli.rows.grouped_sums import GroupedSums
+        numbers = np.frombuffer(numbers, np.int32) if isinstance(numbers, array) else numbers
+        total = GroupedSums(self.names, self.factors, keys)
+        room = max(1, RECORDS // sum(exact_sums.record(q.factors) for q in self.summed))
+        step = self.most if len(keys) <= room else min(self.most, room)
+        for begin in range(0, rows, step):
+            end = min(begin + step, rows)
+            there, local = np.unique(numbers[begin:end], return_inverse=True)
+            records = self._records(len(there))
+            levels = [np.frombuffer(status).astype(np.int8) for status in
+                      self._run(columns, begin, end, local.astype(np.int32), weights, records)]
+            total.add_levels(numbers[begin:end], np.concatenate(levels))
+            for k, (q, made) in enumerate(zip(self.summed, records, strict=True)):
+                total.add_records(k, made, there, (end - begin) * len(q.terms))
+        return total
+
+    def _records(self, groups: int) -> list[array[int]]:
+        return [exact_sums.records(q.factors, groups) for q in self.summed]
+
+    def _run(self, columns: Mapping[str, Any], begin: int, end: int, numbers: Any, weights: Any,
+             records: Sequence[array[int]]) -> Iterator[memoryview]:
+        """Add rows to records, by the `numbers` of these where there are several; gives the status levels of some rows after the
+        other."""
         kernel, lanes = self.kernel, self.kernel.lanes
         names = [p.name for p in self.signature.inputs]
         given = [(address(self.constant[n]), 0) if n in self.constant else (address(columns[n]), 8) for n in names]
         scratch = [array("d", bytes(8 * self.chunk)) for _ in range(kernel.entry.outputs)]
         into, work = [address(c) for c in scratch], kernel.workspace()
-        which = (address(self.zeros), 0) if numbers is None else (address(numbers), 4)
+        which = (address(self.zeros), 0) if numbers is None else (address(numbers) - 4 * begin, 4)
         weight = 0 if weights is None else address(weights)
-        for begin in range(0, rows, self.chunk):
-            count = min(self.chunk, rows - begin)
+        for start in range(begin, end, self.chunk):
+            count = min(self.chunk, end - start)
             whole = count - count % lanes
-            kernel(pointers([at + step * begin for at, step in given]), pointers(into), 0, whole, work)
+            kernel(pointers([at + step * start for at, step in given]), pointers(into), 0, whole, work)
             if whole < count:
                 rest = [self.constant[n][:1] if n in self.constant else
-                        array("d", memoryview(columns[n])[begin + whole:begin + count].tolist()) for n in names]
+                        array("d", memoryview(columns[n])[start + whole:start + count].tolist()) for n in names]
                 padded = [c + c[-1:] * (lanes - len(c)) for c in rest]
                 kernel(pointers([address(c) for c in padded]), pointers([at + 8 * whole for at in into]), 0, lanes, work)
-            factors = {WEIGHT: weight + 8 * begin, **dict(enumerate(into))}
+            factors = {WEIGHT: weight + 8 * start, **dict(enumerate(into))}
             for q, made in zip(self.summed, records, strict=True):
                 for term in q.terms:
-                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[0] + which[1] * begin]),
+                    self.adders[q.factors](pointers([*(factors[i] for i in term), which[0] + which[1] * start]),
                                            pointers([address(made)]), 0, count)
-            counts.add(scratch[-1], begin, count)
+            yield memoryview(scratch[-1])[:count]
 
 
 class ArraySums:
@@ -363,39 +390,13 @@ class ArraySums:
         return found
 
 
-class LevelCounts:
-    """How many rows have each status level, by the `numbers` of their groups where there are several."""
-
-    def __init__(self, groups: int, chunk: int, numbers: Any) -> None:
-        self.groups, self.numbers, self.zeros = groups, numbers, bytes(8 * chunk)
-        self.counts: Counter[int] = Counter()
-        self.table: Any = None
-
-    def add(self, found: array[float], begin: int, count: int) -> None:
-        """The levels of `count` rows from row `begin` on."""
-        if self.numbers is None:
-            smooth = memoryview(found).cast("B")[:8 * count] == memoryview(self.zeros)[:8 * count]
-            self.counts.update({0: count} if smooth else Counter(map(int, found[:count])))
-        elif isinstance(self.numbers, array):
-            self.counts.update(len(LEVELS) * n + int(level) for n, level in
-                               zip(self.numbers[begin:begin + count], found[:count], strict=True))
-        else:
-            import numpy as np
-            places = len(LEVELS) * self.numbers[begin:begin + count] + np.frombuffer(found, count=count).astype(np.int32)
-            new = np.bincount(places, minlength=len(LEVELS) * self.groups)
-            self.table = new if self.table is None else self.table + new
-
-    def levels(self) -> list[list[int]]:
-        """The counts of each group."""
-        flat = [self.counts[i] for i in range(len(LEVELS) * self.groups)] if self.table is None else self.table.tolist()
-        return [flat[i:i + len(LEVELS)] for i in range(0, len(flat), len(LEVELS))]
-
-
-def _renumbered(keys: Sequence[Key], numbers: Any) -> tuple[list[Key], array[int]]:
-    """The groups that some rows have, in order of their first appearance."""
-    new: dict[int, int] = {}
-    renumbered = array("i", [new.setdefault(n, len(new)) for n in numbers])
-    return [keys[n] for n in new], renumbered
+def count_levels(levels: list[int], status: memoryview) -> None:
+    """Count rows by their status levels."""
+    if status.cast("B") == bytes(status.nbytes):   # as in most tables
+        levels[0] += len(status)
+        return
+    for level, count in Counter(status.tolist()).items():
+        levels[int(level)] += count
 
 
 def address(column: Any) -> int:

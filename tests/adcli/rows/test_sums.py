@@ -91,7 +91,7 @@ def test_groups_are_those_of_a_dictionary(most: int, monkeypatch: pytest.MonkeyP
     xs, names = wild(random, 200), [random.choice("abcde") for _ in range(200)]
     keys = [(name,) for name in dict.fromkeys(names)]
     numbers = np.array([keys.index((name,)) for name in names], np.int32)
-    found = work("grad", "v = abs(x)").add_columns({"x": np.array(xs)}, 200, (keys, numbers))
+    found = work("grad", "v = abs(x)").add_groups({"x": np.array(xs)}, 200, keys, numbers).sums()
     assert list(found.groups) == keys
     for name, in keys:
         mine = [x for x, n in zip(xs, names, strict=True) if n == name]
