@@ -24,7 +24,8 @@ from adcli.lang.ir import LEVELS
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
-from adcli.rows.sums import ArraySums, Key, Quantity, Sums, SumWork, quantities
+from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
+from adcli.rows.sums import Key, Sums
 from adcli.task.signature import Signature, columns
 
 STATE = pa.schema([pa.field("state", pa.binary(), nullable=False)])

@@ -28,7 +28,7 @@ from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 
 if TYPE_CHECKING:
-    from adcli.rows.sums import AnySums
+    from adcli.rows.grouped_sums import AnySums
 
 LARGE = 256 << 10
 """Bytes of a block that are worth loading polars."""

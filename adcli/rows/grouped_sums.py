@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -146,3 +146,6 @@ class GroupedSums:
     def packed(self) -> dict[str, Any]:
         """See `Sums.packed`."""
         return self.sums().packed()
+
+
+AnySums: TypeAlias = Sums | GroupedSums

@@ -19,13 +19,14 @@ from adcli.output.streams import write_points
 from adcli.output.suffixes import ARRAYS
 from adcli.rows.appended import json_field, quoted
 from adcli.rows.appended import json_text as json_value
-from adcli.rows.sums import Group, Key, Sums, quantities, rounded
+from adcli.rows.sum_work import quantities
+from adcli.rows.sums import Group, Key, Sums, rounded
 from adcli.task.signature import Signature
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
-    from adcli.rows.sums import AnySums
+    from adcli.rows.grouped_sums import AnySums
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of results by their names."""

@@ -12,8 +12,9 @@ from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
 from adcli.rows.sum_report import SumReport, sum_names
+from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.summing import rough_rows
-from adcli.rows.sums import Sums, SumWork, quantities
+from adcli.rows.sums import Sums
 from adcli.task.tasks import Task
 
 POINTS_AT_ONCE = 1 << 15

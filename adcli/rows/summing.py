@@ -23,13 +23,14 @@ from adcli.rows.rows import Rows, Table
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun
 from adcli.rows.sum_report import Shapes, SumReport, sum_names, weighted_by
-from adcli.rows.sums import Sums, SumWork, quantities
+from adcli.rows.sum_work import SumWork, quantities
+from adcli.rows.sums import Sums
 from adcli.rows.tables import PIECE
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
 if TYPE_CHECKING:
-    from adcli.rows.sums import AnySums
+    from adcli.rows.grouped_sums import AnySums
 
 FINITE_NEEDED = "a weight must be a finite number"
 

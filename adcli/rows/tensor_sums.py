@@ -17,8 +17,9 @@ from adcli.rows.blocks import Done
 from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows
 from adcli.rows.sum_report import Shapes
+from adcli.rows.sum_work import ArraySums
 from adcli.rows.summing import Summing, SumRun
-from adcli.rows.sums import ArraySums, Key, Sums
+from adcli.rows.sums import Key, Sums
 from adcli.rows.tables import BadTable
 from adcli.rows.tensor_rows import TensorWork
 

@@ -14,9 +14,10 @@ from adcli.lang.ir.errors import AdError
 from adcli.lang.syntax.source import decode
 from session_seed import drawn
 
-from adcli.rows import grouped_sums, sums
+from adcli.rows import grouped_sums, sum_work
 from adcli.rows.grouped_sums import GroupedSums
-from adcli.rows.sums import Sums, SumWork, quantities
+from adcli.rows.sum_work import SumWork, quantities
+from adcli.rows.sums import Sums
 from adcli.task.request import Request
 from adcli.task.tasks import made
 
@@ -49,7 +50,7 @@ def state(columns: dict[str, np.ndarray], keys: np.ndarray, rows: Sequence[int])
 def test_groups_are_those_of_their_rows_alone(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Many groups of few rows and few of many; in pieces, with carries after every few terms, and put together in steps."""
     for name, value in limits.items():
-        for module in (sums, grouped_sums, exact_sums):
+        for module in (sum_work, grouped_sums, exact_sums):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     random = drawn("grouped", *limits)

@@ -10,7 +10,7 @@ import pytest
 from command import adcli, succeeds
 from session_seed import drawn
 
-from adcli.rows import sums, tensor_rows
+from adcli.rows import sum_work, tensor_rows
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 PROGRAM = "input w(N); param x(N), t = 0\na +=! w(i) * x(i)\nL = (a - t) * a\noutput L\n"
@@ -49,8 +49,8 @@ def test_sums_are_those_of_fractions_in_any_order_from_any_file_in_any_blocks(ro
         want = exact(results, rows, **settings)
         outs = [succeeds(*run, "--data", "d.ndjson", "--jobs", "1").out]
         with monkeypatch.context() as small:
-            small.setattr(sums, "HELD", 20)      # five rows are held
-            small.setattr(sums, "ELEMENTS", 3)
+            small.setattr(sum_work, "HELD", 20)      # five rows are held
+            small.setattr(sum_work, "ELEMENTS", 3)
             small.setattr(tensor_rows, "BLOCK", 400)
             small.setattr(tensor_rows, "NUMBERS_AT_ONCE", 9)
             outs += [succeeds(*run, "--data", file, "--jobs", "4").out for file in ("d.ndjson", "r.ndjson", "d.parquet")]
