@@ -136,8 +136,8 @@ class GroupedSums:
         if not used or used[-1] < words:
             return [ExactSum.of(n, exponent) for n in whole]
         zeros = np.zeros(end, np.int64)
-        counts = (self.limbs.get((which, words + k), zeros)[begin:end].tolist() for k in range(3))
-        return [ExactSum.of(n, exponent, specials) for n, *specials in zip(whole, *counts, strict=True)]
+        nan, up, down = (self.limbs.get((which, words + k), zeros)[begin:end].tolist() for k in range(3))
+        return [ExactSum.of(n, exponent, specials) for n, specials in zip(whole, zip(nan, up, down, strict=True), strict=True)]
 
     def sums(self) -> Sums:
         """The same as objects."""

@@ -231,9 +231,9 @@ class SumReport:
         counts = np.frombuffer(numbers, np.int64) if numbers else np.empty(0, np.int64)
         found: dict[str, Any] = dict(zip(names, counts.reshape(-1, len(names)).T.copy(), strict=True))
         if self.shapes is None:
-            columns = (np.frombuffer(values) if values else np.empty(0)).reshape(-1, len(self.written)).T.copy()
+            columns = list((np.frombuffer(values) if values else np.empty(0)).reshape(-1, len(self.written)).T.copy())
         else:
-            columns = map(np.array, zip(*tensors, strict=True))
+            columns = list(map(np.array, zip(*tensors, strict=True)))
         return keys, found | dict(zip(self.written, columns, strict=True))
 
     def write_arrays(self, out: BinaryIO) -> None:

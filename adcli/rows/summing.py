@@ -131,7 +131,8 @@ class SumBlocks(Summing):
             text = block if isinstance(block, bytes) else self._fast.as_csv(self.table, block)
             return self._listed(self.table.careful(text), text)
         if self.grouped:
-            sums: AnySums = self.adder.add_groups(columns, count, *self._fast.grouped(self.table, lines), weights)
+            keys, numbers = self._fast.grouped(self.table, lines)
+            sums: AnySums = self.adder.add_groups(columns, count, keys, numbers, weights)
         else:
             sums = self.adder.add_columns(columns, count, weights)
         return self._done(sums, columns, self._outside_arrays(columns), range(count), count, [], block)
