@@ -21,10 +21,11 @@ from adcli.lang.ir.errors import AdError, one_line, plural
 from adcli.output.progress import Progress
 from adcli.output.remote import is_url
 from adcli.output.streams import packed_destination, require_parquet, say
-from adcli.rows.manifest import DoneParts, Manifest
-from adcli.rows.parts import Job, Outcome, Part, asked, done, job, parts
+from adcli.rows.manifest import DoneParts, Entry, Manifest
+from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts
 from adcli.rows.stream import tables
-from adcli.rows.sum_report import SumReport, sum_names
+from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
+from adcli.rows.summing import require_shapes
 from adcli.rows.sums import Sums
 from adcli.rows.tables import BadTable
 from adcli.task.tasks import Task
@@ -88,7 +89,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
     if name not in ENGINES:
         from adcli.command.usage import unknown
         raise unknown("engine", name, ENGINES)
-    _ = task.kernel   # compiled once, for all workers that share the cache
+    compile_ahead(task)   # once, for all workers that share the cache
     executor: Executor = import_module(ENGINES[name]).executor(where or None, options)
     return executor
 
@@ -123,28 +124,29 @@ class PartsRun:
                 self.watch.say(f"{self._name}: {plural(held, 'part')} of {len(self.parts)} done already")
             if self.todo:
                 self._work(executor)
+            self.bar.clear()
+            self._sum_up()
+            if self.failed:
+                return 5
+            if self.options.summed:
+                self._write_sums()
         except BadTable as fault:
             self.bar.clear()
             say(fault)
             return 5
         finally:
             self.bar.clear()
-        self._sum_up()
-        if self.failed:
-            return 5
-        if self.options.summed:
-            self._write_sums()
         self.kept.finish()
         return self.watch.conclude(self.options.strict)
 
     def _write_sums(self) -> None:
         """Add up what the parts have added up, in their order."""
         entries = self.kept.in_order()
-        total = Sums.unpacked(entries[0]["sums"])
-        for entry in entries[1:]:
-            total.merge(Sums.unpacked(entry["sums"]))
+        total, shapes = added(entries)
+        require_shapes(self._name, shapes)
         names = sum_names(self.task.signature, self.options)
-        report = SumReport(self.task, self.options, names, total, entries[0]["separator"], entries[0]["comma"], self.watch)
+        first = entries[0]
+        report = SumReport(self.task, self.options, names, total, first["separator"], first["comma"], self.watch, shapes)
         with packed_destination(self.options.output, self.options.document and bool(names.groups)) as out:
             report.write(out)
 
@@ -217,6 +219,29 @@ class PartsRun:
             more = f", {MOST_SAID} of them named" if len(self.failed) > MOST_SAID else ""
             again = "; --resume tries them again" if self.options.output not in (None, "-") else ""
             say(f"{self._name}: {plural(len(self.failed), 'part')} of {len(self.parts)} failed{more}, the rest is done{again}")
+
+
+def added(entries: Sequence[Entry]) -> tuple[Sums, Shapes | None]:
+    """The sums of parts, and their shapes, those of the first part that has rows. BadTable where another one has other shapes."""
+    total, shapes = sums_of(entries[0])
+    for entry in entries[1:]:
+        sums, there = sums_of(entry)
+        if shapes == {}:
+            total, shapes = sums, there
+        elif there == {}:
+            continue
+        elif shapes != there:
+            assert shapes and there
+            raise BadTable(f"{one_line(entry['source'])}: {other_shapes(shapes, there)}")
+        else:
+            total.merge(sums)
+    return total, shapes
+
+
+def sums_of(entry: Entry) -> tuple[Sums, Shapes | None]:
+    """The sums of a part, and their shapes."""
+    shapes = entry["shapes"]
+    return Sums.unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()}
 
 
 class PartsBar:

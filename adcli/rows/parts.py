@@ -4,9 +4,11 @@ done with one, which needs nothing but the part and the job, so that another mac
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -80,11 +82,13 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What is to be done with every part, which travels to other machines: the request and the options, and no code. `folder` is
-    where results go that are files; `code` is the digest of the adcli that asks."""
+    """What is to be done with every part, which travels to other machines: the request and the options, and no code. `known` are
+    the inputs that have one value for all rows; `folder` is where results go that are files; `code` is the digest of the adcli
+    that asks."""
 
     request: Request
     seeds: Mapping[str, Any]
+    known: Mapping[str, Any]
     options: ResultOptions
     folder: str | None
     code: str = field(default_factory=own_content)
@@ -123,15 +127,9 @@ class OtherCode(Exception):
 
 def job(task: Task, options: ResultOptions, folder: str | None) -> Job:
     """What is to be done with every part. Values that --at gives are read here, so that no other machine needs their files."""
-    at = tuple(f"{name}={spelled(x)}" for name, x in fixed(task, options).items())
     own = {f.name: getattr(options, f.name) for f in fields(ResultOptions)}   # a verb's further options are in the request
-    return Job(task.request, task.seeds, ResultOptions(**{**own, "at": at, "quiet": True}),
+    return Job(task.request, task.seeds, fixed(task, options), ResultOptions(**{**own, "at": (), "quiet": True}),
                folder and os.path.abspath(folder))
-
-
-def spelled(x: Any) -> str:
-    """A value, or a tensor, exactly, as --at takes it."""
-    return repr(x) if isinstance(x, float | int) else repr(x.tolist()).replace(" ", "")
 
 
 def asked(job: Job, sources: Sequence[Location]) -> dict[str, Any]:
@@ -141,18 +139,20 @@ def asked(job: Job, sources: Sequence[Location]) -> dict[str, Any]:
     said = {SPELLED.get(f.name, "--" + f.name.replace("_", "-")): getattr(job.options, f.name) for f in fields(ResultOptions)
             if f.name not in INDIFFERENT and getattr(job.options, f.name) != getattr(defaults, f.name)}
     said |= {SPELLED["form"]: job.options.form} if job.options.form_known else {}   # text is written where it is asked for
-    seeds = [digest(f"{name}={spelled(x)}") for name, x in job.seeds.items()]
     program = sha256(job.request.source.text.encode()).hexdigest()
     read = [{"source": s.name, "size": s.size, "stamp": s.stamp} for s in sources]
     return {"code": job.code[:16], "verb": job.request.verb, "program": program, **said,
-            "--at": [digest(text) for text in job.options.at] or None, "direction": seeds, "request": repr(request),
-            "sources": read}
+            "--at": [f"{name}={digest(x)}" for name, x in job.known.items()] or None,
+            "direction": [f"{name}={digest(x)}" for name, x in job.seeds.items()], "request": repr(request), "sources": read}
 
 
-def digest(text: str) -> str:
-    """A value as it is written, or a long one by its hash."""
-    name, equals, value = text.partition("=")
-    return text if len(text) <= LONG_VALUE else f"{name}{equals}{sha256(value.encode()).hexdigest()}"
+def digest(x: Any) -> str:
+    """A value as it is written; a tensor of many elements, or of none, by its shape and its hash."""
+    if isinstance(x, float | int):
+        return repr(x)
+    if 0 < x.size <= LONG_VALUE and len(text := repr(x.tolist()).replace(" ", "")) <= LONG_VALUE:
+        return text
+    return f"{'x'.join(map(str, x.shape))}:{x.dtype.str}:{sha256(x.tobytes()).hexdigest()}"
 
 
 def parts(found: Sequence[Location], options: ResultOptions, into_files: bool) -> list[Part]:
@@ -286,7 +286,19 @@ class PartSums(PartRun, SumRun):
 
     def result(self) -> dict[str, Any]:
         self.add_up()
-        return {"sums": self.total.packed(), "separator": self.form.separator.decode(), "comma": self.form.comma}
+        total, shapes = self.summed()
+        return {"sums": total.packed(), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
+
+
+@cache
+def sums_of_tensors() -> type[PartSums]:
+    """The same where results are tensors, which are added up element by element."""
+    from adcli.rows.tensor_sums import TensorSumRun
+
+    class PartTensorSums(PartSums, TensorSumRun):
+        """A part whose rows are added up element by element."""
+
+    return PartTensorSums
 
 
 def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -> Outcome:
@@ -296,8 +308,8 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
     watch = Heard(task, job.options)
     run: PartRun | None = None
     try:
-        kind = PartSums if job.options.summed else PartRows
-        run = kind(task, [part.piece], part_options(job, part), watch)
+        kind = PartRows if not job.options.summed else sums_of_tensors() if task.signature.tensors else PartSums
+        run = kind(task, [part.piece], part_options(job, part), watch, job.known)
         run.progress = progress or run.progress
         result = run.result()
     except BadTable as fault:
@@ -322,7 +334,7 @@ def part_options(job: Job, part: Part) -> ResultOptions:
 
 PREPARING = threading.Lock()
 """Held while a task is compiled: LLVM is no place for two threads, and one of them would do the same work."""
-TASKS: dict[str, Task] = {}
+TASKS: dict[tuple[str, bytes], Task] = {}
 TASKS_KEPT = 8
 
 
@@ -331,10 +343,16 @@ def task_of(job: Job) -> Task:
     if job.code != own_content():
         raise OtherCode
     with PREPARING:
-        key = job.request.key()
+        key = job.request.key(), pickle.dumps(job.seeds)
         if key not in TASKS:
             while len(TASKS) >= TASKS_KEPT:
                 del TASKS[next(iter(TASKS))]
-            TASKS[key] = prepared(job.request, job.options)
-            _ = TASKS[key].kernel
-        return replace(TASKS[key], seeds=job.seeds)
+            TASKS[key] = replace(prepared(job.request, job.options), seeds=job.seeds)
+            compile_ahead(TASKS[key])
+        return TASKS[key]
+
+
+def compile_ahead(task: Task) -> None:
+    """Compile what does not depend on the shapes that rows have."""
+    if not task.signature.tensors:
+        _ = task.kernel

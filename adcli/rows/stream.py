@@ -135,15 +135,16 @@ def fixed(task: Task, options: ResultOptions) -> dict[str, Any]:
 
 
 class TableRun:
-    """Tables on their way through a program, as one; `kind` is how each of them is read. `several`: there may be more than one
-    result."""
+    """Tables on their way through a program, as one; `kind` is how each of them is read. `known` are the inputs that have one
+    value for all rows, which else --at says. `several`: there may be more than one result."""
 
     kind: type[Reading] = Reading
     several = True
     policies, rough_words = "skip or mark", "not smooth or not finite"
     """The policies that go on after a bad row, and what is said of rows that are rough."""
 
-    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+                 known: Mapping[str, Any] | None = None) -> None:
         self.task, self.locations, self.watch = task, found, watch
         sizes = [location.size for location in found]
         size = None if None in sizes else sum(filter(None, sizes))
@@ -152,7 +153,7 @@ class TableRun:
         self.rows = self.bad = self.rough = self.taken = 0
         self.rough_row: tuple[Reading, int, Row] | None = None
         self.beyond: set[str] = set()
-        self.known = fixed(task, options)
+        self.known = fixed(task, options) if known is None else known
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
         self.options = replace(options, form=self.form.form, form_known=True)   # what the first table is written as, all are

@@ -32,6 +32,12 @@ Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of results by their names."""
 
 
+def other_shapes(known: Shapes, found: Shapes) -> str:
+    """What is wrong with results that have other shapes than those before."""
+    name = next(name for name in known if known[name] != found[name])
+    return f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape"
+
+
 class SumNames(NamedTuple):
     """What the columns of a sum are called: the groups by, the number of rows, the weights (None: there are none), and the number
     of rows of each status level."""

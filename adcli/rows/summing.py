@@ -25,7 +25,7 @@ from adcli.rows.stream import TableRun
 from adcli.rows.sum_report import Shapes, SumReport, sum_names, weighted_by
 from adcli.rows.sum_work import SumWork, quantities
 from adcli.rows.sums import Sums
-from adcli.rows.tables import PIECE
+from adcli.rows.tables import PIECE, BadTable
 from adcli.task.tasks import Task
 from adcli.task.verbs import MATRIX_FORMATS
 
@@ -214,8 +214,9 @@ class SumRun(TableRun):
     kind: type[Reading] = SumReading
     policies = "skip"
 
-    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch) -> None:
-        super().__init__(task, found, options, watch)
+    def __init__(self, task: Task, found: Sequence[Location], options: ResultOptions, watch: Watch,
+                 known: Mapping[str, Any] | None = None) -> None:
+        super().__init__(task, found, options, watch, known)
         self.asked, self.names = options, sum_names(task.signature, options)
         self.begin()
         self.several = bool(self.names.groups)
@@ -232,7 +233,7 @@ class SumRun(TableRun):
             self.total = GroupedSums(adder.names, adder.factors)
 
     def summed(self) -> tuple[AnySums, Shapes | None]:
-        """The sums, and the shapes of what was added, where that has shapes."""
+        """The sums, and the shapes of what was added, where that has shapes: of no rows there are none."""
         return self.total, None
 
     def take(self, done: Done) -> None:
@@ -247,6 +248,13 @@ class SumRun(TableRun):
     def write(self, out: BinaryIO) -> None:
         self.add_up()
         total, shapes = self.summed()
+        require_shapes(self.name, shapes)
         report = SumReport(self.task, self.asked, self.names, total, self.form.separator.decode(), self.form.comma, self.watch,
                            shapes)
         report.write(out)
+
+
+def require_shapes(name: str, shapes: Shapes | None) -> None:
+    """BadTable where sums have no shapes, since there were no rows."""
+    if shapes is not None and not shapes:
+        raise BadTable(f"{name}: no rows to add, so nothing says what shapes the sums have")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from adcli.lang.ir import LEVELS
@@ -130,7 +131,7 @@ class Sums:
 
     def packed(self) -> dict[str, Any]:
         """The same as what JSON has: integers that can be large are texts."""
-        return {"names": list(self.names),
+        return {"names": [[name, len(list(same))] for name, same in groupby(self.names)],
                 "groups": [[list(key), g.rows, list(g.levels), [[f"{s.whole:x}", *s[1:]] for s in g.sums]]
                            for key, g in self.groups.items()]}
 
@@ -139,7 +140,7 @@ class Sums:
         """What `packed` made."""
         groups = {tuple(key): Group(rows, list(levels), [ExactSum(int(whole, 16), *rest) for whole, *rest in sums])
                   for key, rows, levels, sums in found["groups"]}
-        return cls(tuple(found["names"]), groups)
+        return cls(tuple(name for name, times in found["names"] for _ in range(times)), groups)
 
 
 def rounded(names: Sequence[str], group: Group, mean: bool = False, weights: str | None = None) -> list[float]:

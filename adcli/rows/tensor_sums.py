@@ -16,11 +16,10 @@ from adcli.input.fields import Fault
 from adcli.rows.blocks import Done
 from adcli.rows.reading import Reading
 from adcli.rows.rows import Rows
-from adcli.rows.sum_report import Shapes
+from adcli.rows.sum_report import Shapes, other_shapes
 from adcli.rows.sum_work import ArraySums
 from adcli.rows.summing import Summing, SumRun
 from adcli.rows.sums import Key, Sums
-from adcli.rows.tables import BadTable
 from adcli.rows.tensor_rows import TensorWork
 
 
@@ -88,12 +87,9 @@ class TensorSumRun(SumRun):
         done.faults.sort(key=lambda fault: fault[0])
 
     def summed(self) -> tuple[Sums, Shapes | None]:
-        if self.adder is None:
-            raise BadTable(f"{self.name}: no rows to add, so nothing says what shapes the sums have")
-        return self.adder.sums(), self.adder.shapes
+        return (self.adder.sums(), self.adder.shapes) if self.adder else (Sums(()), {})
 
 
 def unlike(known: Shapes, found: Shapes) -> Fault:
     """The fault of a row whose results have other shapes than those before."""
-    name = next(name for name in known if known[name] != found[name])
-    return Fault(f"'{name}' has shape {found[name]}, and {known[name]} in the rows before: a sum needs one shape")
+    return Fault(other_shapes(known, found))
