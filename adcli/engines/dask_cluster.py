@@ -35,6 +35,8 @@ CONNECT = 10
 """Seconds in which the scheduler of a running cluster has to answer."""
 WORKERS = 120
 """Seconds that a cluster may be without workers."""
+DASHBOARD = "127.0.0.1:8787"
+"""Where the dashboard of our own cluster is, or at another port where this one is taken. Dask would show it to the network."""
 TICK = 0.5
 """Seconds between looks at the cluster while nothing comes."""
 IN_COMPANY = 2
@@ -58,20 +60,21 @@ def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence
     alone = replace(job, options=replace(job.options, jobs=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with client_of(where, min(options.jobs or processors(), len(todo))) as client:
-            if not options.quiet and find_spec("bokeh"):
+        dashboard = not options.quiet and find_spec("bokeh") is not None
+        with client_of(where, min(options.jobs or processors(), len(todo)), dashboard) as client:
+            if dashboard:
                 say(f"dashboard: {client.dashboard_link}")
             yield from Tasks(client, alone, todo, options.retries, bar, where or "the workers of this machine").outcomes()
 
 
 @contextmanager
-def client_of(where: str | None, workers: int) -> Iterator[Any]:
+def client_of(where: str | None, workers: int, dashboard: bool) -> Iterator[Any]:
     """A client of the cluster."""
     import dask
     from distributed import Client
     with dask.config.set(CONFIG):
         if where is None:
-            with local_cluster(workers) as cluster, Client(cluster, set_as_default=False) as client:
+            with local_cluster(workers, dashboard) as cluster, Client(cluster, set_as_default=False) as client:
                 yield client
             return
         try:
@@ -85,9 +88,9 @@ def client_of(where: str | None, workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def local_cluster(workers: int) -> Iterator[Any]:
-    """A cluster of processes of one thread each, which end with this one however it ends. An interrupt from the terminal is for
-    this process alone."""
+def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
+    """A cluster of processes of one thread each, which end with this one however it ends, and which no other machine can reach.
+    An interrupt from the terminal is for this process alone."""
     import dask
     from distributed import LocalCluster
     with temporary_folder(None) as (folder, _), dask.config.set({"temporary-directory": folder}):
@@ -95,7 +98,8 @@ def local_cluster(workers: int) -> Iterator[Any]:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])   # for the threads and processes that begin here
         try:
             cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.CRITICAL,
-                                   local_directory=folder, env={"POLARS_MAX_THREADS": "1"})
+                                   local_directory=folder, env={"POLARS_MAX_THREADS": "1"},
+                                   dashboard_address=DASHBOARD if dashboard else None)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -85,10 +85,12 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
     if options.engine is None:
         options.refuse(["retries"], "needs --engine")
         return partial(in_turn, task)
-    name, _, where = options.engine.partition("=")
+    name, equals, where = options.engine.partition("=")
     if name not in ENGINES:
         from adcli.command.usage import unknown
         raise unknown("engine", name, ENGINES)
+    if equals and not where.strip():
+        raise AdError(f"--engine {options.engine} names no address", help=f"for this machine write --engine {name}")
     compile_ahead(task)   # once, for all workers that share the cache
     executor: Executor = import_module(ENGINES[name]).executor(where or None, options)
     return executor

@@ -7,11 +7,14 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
+import polars as pl
 import pytest
-from command import adcli
+from command import adcli, succeeds
 from engines import package
 from session_seed import drawn
 
@@ -37,8 +40,6 @@ POISON = PLANTED.format("""if part.piece.source.endswith("3.csv"):
         os._exit(1)
     if part.piece.source.endswith("5.csv"):
         raise OSError(28, "No space left on device")""")
-NONE = "import sys; sys.modules['adcli.rows.parts'] = None"
-OTHER = PLANTED.format("parts.own_content = lambda: 'another'")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,10 @@ def tables(tmp_path_factory):
     package("distributed")
     at = tmp_path_factory.mktemp("parts")
     draw = drawn("dask")
+    vectors = [{"x": [draw.uniform(-9, 9) for _ in range(5)]} for _ in range(300)]
+    for i in range(3):
+        pl.DataFrame(vectors[100 * i:100 * (i + 1)]).write_parquet(at / f"vectors-{i}.parquet", row_group_size=40)
+    np.save(at / "w.npy", np.array([[draw.uniform(-9, 9) for _ in range(5)] for _ in range(4)]))
     (at / "in").mkdir()
     for i in range(PARTS):
         rows = [f"{draw.uniform(-9, 9)!r},{draw.uniform(-9, 9)!r}\n" for _ in range(20_000)]
@@ -55,13 +60,13 @@ def tables(tmp_path_factory):
     return at
 
 
-def start(at, *options, preload=None, **settings):
+def start(at, *options, preload=None, program=(*PROGRAM, "--data", "in"), **settings):
     """The command, running."""
     env = {**os.environ, "ADCLI_CACHE_DIR": str(at / "cache")}
     if preload is not None:
         (at / "preload.py").write_text(preload, encoding="utf-8")
         env["DASK_DISTRIBUTED__WORKER__PRELOAD"] = str(at / "preload.py")
-    return subprocess.Popen([sys.executable, "-m", "adcli", *PROGRAM, "--data", "in", *map(str, options)], cwd=at, text=True,
+    return subprocess.Popen([sys.executable, "-m", "adcli", *program, *map(str, options)], cwd=at, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **settings)
 
 
@@ -98,6 +103,16 @@ def workers(process):
     return sorted(pid for pid in below(process) if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text())
 
 
+def reachable(pids):
+    """The addresses at which processes listen, as the kernel writes them."""
+    held = set()
+    for pid in pids:
+        with suppress(OSError):
+            held |= {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return {line[1].partition(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in held}
+
+
 def alive(pids):
     return {pid for pid in pids if os.path.exists(f"/proc/{pid}") and " Z " not in Path(f"/proc/{pid}/stat").read_text()}
 
@@ -127,26 +142,14 @@ def test_a_worker_that_is_killed_twice_is_nothing_but_lost_time(tables):
     assert held(tables / "killed") == held(tables / "want")
 
 
-def test_a_sum_has_the_same_bits_whoever_is_killed(tables):
-    sums = ("--sum", "--gauss-newton", "--hex", "-q")
-    alone = start(tables, *sums)
-    want = alone.communicate()[0]
-    run = start(tables, *sums, "-o", "sum.txt", "--engine", "dask", "--jobs", 2, preload=SLOW)
-    for done in (1, 4):
-        until(lambda done=done: count(tables / "sum.txt.parts") >= done and workers(run.pid))
-        os.kill(workers(run.pid)[0], signal.SIGKILL)
-    assert ended(run) == (0, "")
-    assert (tables / "sum.txt").read_text() == want
-    assert want.startswith(f"rows = {PARTS * 20_000}\n")
-
-
 def test_a_driver_that_is_killed_leaves_no_process_and_is_gone_on_with(tables):
     out = tables / "resumed"
-    for done in (1, 5):
-        run = start(tables, "-o", "resumed/", "--engine", "dask", "--jobs", 2, "--resume", "-q", preload=SLOW)
+    for done, said in ((1, ()), (5, ("-q",))):
+        run = start(tables, "-o", "resumed/", "--engine", "dask", "--jobs", 2, "--resume", *said, preload=SLOW)
         until(lambda done=done: count(out) >= done)
         others = below(run.pid)
         assert others
+        assert reachable({run.pid, *others}) == {"0100007F"}   # 127.0.0.1
         run.kill()
         run.communicate()
         until(lambda others=others: not alive(others), 60)
@@ -177,44 +180,104 @@ def test_a_part_that_kills_its_workers_is_named_and_the_rest_is_done(tables):
     assert held(tables / "poisoned") == held(tables / "want")
 
 
-@contextmanager
+@pytest.fixture(scope="module")
 def cluster():
-    """A cluster of one worker that is running."""
+    """A cluster of one worker that is running, for all tests that leave it alive: its address, and a client of it."""
     distributed = package("distributed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as found:
-        yield found.scheduler_address
+    with (mock.patch.dict("os.environ", {"ADCLI_CACHE_DIR": os.devnull}),   # the worker compiles, once
+          distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as found,
+          distributed.Client(found, set_as_default=False) as client):
+        yield found.scheduler_address, client
 
 
-def test_a_running_cluster(tables, monkeypatch):
-    monkeypatch.setenv("ADCLI_CACHE_DIR", os.devnull)   # the worker compiles, once
-    with cluster() as address:
-        assert ended(start(tables, "-o", "there/", "--engine", f"dask={address}", "-q")) == (0, "")
-        (tables / "bad.csv").write_text("x,y\n1,2\nfour,5\n", encoding="utf-8")
-        code, err = ended(start(tables, "--data", "bad.csv", "-o", "bad/", "--engine", f"dask={address}", "-q"))
+def test_a_running_cluster(cluster, tables):
+    address, _ = cluster
+    (tables / "bad.csv").write_text("x,y\n1,2\nfour,5\n", encoding="utf-8")
+    runs = [start(tables, *options, "--engine", f"dask={address}", "-q")
+            for options in (("-o", "there/"), ("--data", "bad.csv", "-o", "bad/"))]
+    assert ended(runs[0]) == (0, "")
+    code, err = ended(runs[1])
     assert held(tables / "there") == held(tables / "want")
     assert (code, err.splitlines()[0]) == (5, "bad.csv:3: column 'x': 'four' is not a number")
 
 
-def test_no_adcli_on_the_workers(tables):
-    code, err = ended(start(tables, "-o", "other/", "--engine", "dask", "--jobs", 1, "-q", preload=NONE))
-    assert (code, err) == (2, "adcli: error: the workers of this machine: cannot load adcli there: import of adcli.rows.parts"
-                              " halted; None in sys.modules\nhelp: install adcli 0.1.0 for all workers\n")
+def test_a_network_and_its_gradient_have_the_same_bits(cluster, tables, monkeypatch):
+    address, _ = cluster
+    program = ("grad", "-e", "input W(M, N), x(N); y(i) +=! W(i, j) * x(j); e +=! y(i)**2; output e",
+               "--data", "vectors-*.parquet", "--at", "W=@w.npy", "-q")
+    sums = ("--sum", "--wrt", "W", "--hex")
+    runs = [start(tables, *options, "--engine", f"dask={address}", program=program)
+            for options in ((*sums, "-o", "sum.txt"), ("-o", "rows/"))]
+    monkeypatch.chdir(tables)
+    want = succeeds(*program, *sums).out
+    succeeds(*program, "-o", "rows.parquet")
+    assert [ended(run) for run in runs] == [(0, "")] * 2
+    assert Path("sum.txt").read_text() == want
+    assert pl.read_parquet("rows/*.parquet").equals(pl.read_parquet("rows.parquet"))
 
 
-def test_another_adcli_on_the_workers(tables):
-    code, err = ended(start(tables, "-o", "other/", "--engine", "dask", "--jobs", 1, "-q", preload=OTHER))
-    assert (code, err) == (2, "adcli: error: the workers of this machine: the workers run another adcli than this one, 0.1.0\n"
-                              "help: install the same version for this command and all workers\n")
+# what becomes of the worker; what is said of it
+UNFIT = [
+    ("sys.modules['adcli.rows.parts'] = None",
+     "cannot load adcli there: import of adcli.rows.parts halted; None in sys.modules\n"
+     "help: install adcli 0.1.0 for all workers\n"),
+    ("parts.own_content = lambda: 'another'", "the workers run another adcli than this one, 0.1.0\n"
+                                              "help: install the same version for this command and all workers\n")]
 
 
-def test_a_cluster_that_is_not_there(tables):
+PARTS_ANEW = "sys.modules.pop('adcli.rows.parts'); importlib.import_module('adcli.rows.parts')"
+
+
+def on(client, code):
+    """Run a text in the worker, which does not have this file."""
+    client.run(exec, "import importlib, sys, time\nparts = importlib.import_module('adcli.rows.parts')\n" + code, {})
+
+
+def worker(client):
+    """The process of the worker; None where none answers."""
+    with suppress(OSError, ValueError):   # CommClosedError is an OSError
+        (pid,) = client.run(os.getpid).values()
+        return pid
+    return None
+
+
+@pytest.mark.parametrize(("harm", "said"), UNFIT, ids=("none", "another"))
+def test_an_adcli_on_the_workers_that_does_not_fit(harm, said, cluster, tables):
+    address, client = cluster
+    on(client, harm)
+    try:
+        code, err = ended(start(tables, "-o", "other/", "--engine", f"dask={address}", "-q"))
+    finally:
+        client.run(exec, f"import importlib, sys\n{PARTS_ANEW}", {})
+    assert (code, err) == (2, f"adcli: error: {address}: {said}")
+
+
+def test_a_sum_has_the_same_bits_whoever_is_killed(cluster, tables, monkeypatch):
+    address, client = cluster
+    monkeypatch.chdir(tables)
+    sums = ("--sum", "--gauss-newton", "--hex", "-q")
+    run = start(tables, *sums, "-o", "killed.txt", "--engine", f"dask={address}")
+    for done in (1, 4):
+        on(client, "parts.done = lambda *a, done=parts.done: time.sleep(0.3) or done(*a)")
+        until(lambda done=done: count(tables / "killed.txt.parts") >= done)
+        pid = worker(client)
+        os.kill(pid, signal.SIGKILL)
+        until(lambda pid=pid: worker(client) not in (None, pid))
+    assert ended(run) == (0, "")
+    want = succeeds(*PROGRAM, "--data", "in", *sums).out
+    assert Path("killed.txt").read_text() == want
+    assert want.startswith(f"rows = {PARTS * 20_000}\n")
+
+
+def test_a_cluster_that_is_not_there(tables, monkeypatch):
+    from adcli.engines import dask_cluster
+    monkeypatch.setattr(dask_cluster, "CONNECT", 2)
+    monkeypatch.chdir(tables)
     with socket.create_server(("127.0.0.1", 0)) as mute:   # it takes the call and says nothing
-        places = ("tcp://127.0.0.1:1", f"tcp://127.0.0.1:{mute.getsockname()[1]}", "nowhere://x")
-        runs = [start(tables, "-o", f"nobody{i}/", "--engine", f"dask={where}") for i, where in enumerate(places)]
-        for where, run in zip(places, runs, strict=True):
-            code, err = ended(run)
-            assert (code, err.startswith(f"adcli: error: --engine dask={where}: ")) == (2, True), err
-    assert not list(tables.glob("nobody*"))
+        for where in ("tcp://127.0.0.1:1", f"tcp://127.0.0.1:{mute.getsockname()[1]}", "nowhere://x"):
+            run = adcli(*PROGRAM, "--data", "in", "-o", "nobody/", "--engine", f"dask={where}")
+            assert (run.code, run.err.startswith(f"adcli: error: --engine dask={where}: ")) == (2, True), run
+    assert not os.path.exists("nobody")
 
 
 def test_without_dask_there_is_a_command_that_installs_it(tables, monkeypatch):

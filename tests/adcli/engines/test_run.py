@@ -296,6 +296,7 @@ def test_what_makes_no_parts_is_refused(tables):
                            (("--at", "x=1,y=2", "--resume"), "--resume needs rows"),
                            (("--data", "in/a.csv", "-o", "out/", "--retries", "2"), "--retries needs --engine"),
                            (("--data", "in/a.csv", "-o", "out/", "--engine", "spork"), "no engine 'spork'"),
+                           (("--data", "in/a.csv", "-o", "out/", "--engine", "dask="), "--engine dask= names no address"),
                            (("--data", "in/none.csv", "-o", "out/"), "in/none.csv")):
         ended = adcli(*PROGRAM, *options, stdin=b"x,y\n1,2\n")
         assert (ended.code, words in ended.err) == (2, True), ended
