@@ -207,6 +207,8 @@ def fault(url: str, error: BaseException) -> AdError:
         return AdError(f"{name}: no answer in time", help="is the address right, and the network there? try again")
     if named(error, "EndpointConnectionError", "ClientConnectorError", "ConnectionError", "HTTPClientError"):
         return AdError(f"{name}: cannot connect", help="is the address right, and the network there?")
+    if named(error, "ClientPayloadError", "IncompleteReadError", "ResponseStreamingError"):
+        return AdError(f"{name}: the connection ended before the file did")
     if named(error, "InvalidURL"):
         return AdError(f"{name}: not an address")
     if status is not None:

@@ -19,7 +19,7 @@ from adcli.command.options import ResultOptions
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
 from adcli.output import suffixes
-from adcli.output.remote import RemoteFile, is_url
+from adcli.output.remote import RemoteFile, is_url, shown
 from adcli.output.streams import packed_destination
 from adcli.rows import manifest
 from adcli.rows.sources import Location
@@ -204,13 +204,14 @@ def row_groups(location: Location) -> list[RowGroup | None]:
 
 def file_names(parts: Sequence[Part], options: ResultOptions) -> list[str]:
     """What the results of parts are called: as their files, in folders as far as these differ, with the number of the row group
-    and, where another format is asked for, its suffix. A name that is taken gets a number."""
-    folders = [part.piece.path.split("/")[:-1] for part in parts]
+    and, where another format is asked for, its suffix. A name that is taken gets a number, and a URL keeps its secrets."""
+    paths = [shown(part.piece.path) if is_url(part.piece.path) else part.piece.path for part in parts]
+    folders = [path.split("/")[:-1] for path in paths]
     top = next((i for i, names in enumerate(zip(*folders, strict=False)) if len(set(names)) > 1), min(map(len, folders)))
     taken: set[str] = set()
     found = []
-    for part, folder in zip(parts, folders, strict=True):
-        stem, suffix = split(part.piece.path.rpartition("/")[2])
+    for part, path, folder in zip(parts, paths, folders, strict=True):
+        stem, suffix = split(path.rpartition("/")[2])
         if options.form_known:
             packing = os.path.splitext(suffix)[1]
             packed = packing.lower() in suffixes.PACKED and options.form != "parquet"

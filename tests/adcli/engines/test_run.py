@@ -18,7 +18,9 @@ from engines import package
 from places import ROOT
 from session_seed import drawn, half, session_seed
 
+from adcli.command.options import ResultOptions
 from adcli.rows.manifest import journal_lines, line, manifest_lines
+from adcli.rows.parts import Part, PartLocation, file_names
 
 PROGRAM = ("grad", "-e", "v = x*sin(y)")
 FILES = ("in/a.csv", "in/b/a.csv", "in/t.tsv")
@@ -130,6 +132,14 @@ def test_results_are_called_as_their_files(files, options, names, tables):
     assert sorted(part["file"] for part in manifest()["parts"]) == sorted(names)
     rows = [part["rows"] for part in manifest()["parts"]]
     assert sum(rows) == succeeds(*PROGRAM, *data, *kind, "--only", "--no-cache", "-q").out.count("\n") - 1
+
+
+def test_results_of_a_url_are_called_as_its_file_and_keep_its_secrets():
+    urls = ("https://me:secret@host/d/a.parquet?sig=secret/x", "https://host/d/a.csv.gz?sig=secret", "s3://bucket/e/b?.csv")
+    found = [Part(i, PartLocation(url), 1) for i, url in enumerate(urls)]
+    assert file_names(found[:2], ResultOptions(verb="grad")) == ["a.parquet", "a.csv.gz"]
+    assert [name.rpartition("/")[2] for name in file_names(found, ResultOptions(verb="grad", form="json", form_known=True))] == [
+        "a.ndjson", "a.ndjson.gz", "b?.ndjson"]
 
 
 SUMS = [("--sum",), ("--mean", "--group-by", "g", "--status"), ("--sum", "--weights", "x", "--format", "json"),

@@ -54,6 +54,7 @@ SAID = [
     (FileNotFoundError("b/k"), "No such file", False), (TimeoutError(), "no answer in time", True),
     (error("ReadTimeoutError"), "no answer in time", True),
     (error("ClientConnectorDNSError", error("ClientConnectorError").__class__), "cannot connect", True),
+    (error("ClientPayloadError"), "the connection ended before the file did", False),
     (error("ClientResponseError", status=503, message="busy"), "the server answers 503 busy", False),
     (ValueError("bad\nTraceback of somebody else"), "bad", False), (RuntimeError(), "RuntimeError", False)]
 
