@@ -9,8 +9,9 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from hashlib import sha256
 from itertools import chain
 from typing import Any
 
@@ -20,10 +21,12 @@ from pyarrow import types
 
 from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank
 from adcli.api.batches import BatchFunction, Faults, marked
-from adcli.lang.ir import LEVELS
+from adcli.codegen.machine.cache import own_content
+from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.names import Names, composed, repeated
+from adcli.lang.syntax.printer import print_program
 from adcli.rows.sum_work import ArraySums, Quantity, SumWork, quantities
 from adcli.rows.sums import Key, Sums
 from adcli.task.signature import Signature, columns
@@ -31,6 +34,12 @@ from adcli.task.signature import Signature, columns
 STATE = pa.schema([pa.field("state", pa.binary(), nullable=False)])
 Shapes = dict[str, tuple[int, ...]]
 """The shape of each result; empty where no row has been seen and it is not known."""
+Origin = dict[str, str]
+"""Digests of what the numbers of a state depend on besides its rows, each by what is said where it differs: states that agree in
+all of them can be merged."""
+DIGITS = 16
+"""Hexadecimal digits of a digest that tells sums apart."""
+OTHER_ADCLI = "another adcli"
 Place = tuple[int, str]
 """Where a batch begins in what was given, and what messages call that."""
 
@@ -44,6 +53,7 @@ class BatchSums:
     weights: str | None
     gauss_newton: bool
     status: bool
+    origin: Origin
 
     # ------------------------------------------------------------ names
 
@@ -118,6 +128,14 @@ class BatchSums:
 
     # ------------------------------------------------------------ states
 
+    @cached_property
+    def _here(self) -> Origin:
+        """What states depend on that are made in this process."""
+        return {**self.origin, OTHER_ADCLI: own_content()[:DIGITS]}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchSums, tuple(getattr(self, f.name) for f in fields(self))
+
     def batch(self, data: Any) -> pa.RecordBatch:
         """The state of a RecordBatch, or of a Table, a reader, a query of DuckDB and what else has Arrow's interface."""
         if isinstance(data, pa.RecordBatch):
@@ -144,9 +162,9 @@ class BatchSums:
 
     def _state(self, batches: Iterable[pa.RecordBatch], given: pa.Schema, called: str) -> State:
         self.schema(given)
-        total, first = State(self._groups(given), {}, Sums(())), 0
+        total, first = State(self._here, self._groups(given), {}, Sums(())), 0
         for batch in batches:
-            total.add(State(total.groups, *self._added(batch, total.groups, (first, called))))
+            total.add(State(total.origin, total.groups, *self._added(batch, total.groups, (first, called))))
             first += batch.num_rows
         return total
 
@@ -210,8 +228,10 @@ class BatchSums:
         total: State | None = None
         for data in bytes_of(states):
             state = State.unpacked(data)
-            if state.sums.names and state.sums.names != self._expected(state.shapes):
-                raise AdError("this is the state of other sums")
+            if (other := next((what for what in self._here if state.origin.get(what) != self._here[what]), None)) is not None:
+                help = "the same adcli must be installed everywhere" if other == OTHER_ADCLI else None
+                raise AdError(f"this is the state of another sum, with {other}",
+                              help=help or "merge states that the same arrow_sum has made")
             if total is None:
                 total = state
             else:
@@ -252,6 +272,7 @@ class BatchSums:
 class State:
     """Sums, the columns of their groups, and the shapes of those that are tensors."""
 
+    origin: Origin
     groups: pa.Schema
     shapes: Shapes
     sums: Sums
@@ -275,7 +296,7 @@ class State:
         """The same as a record batch: the same bytes for the same sums."""
         sums = Sums(self.sums.names, dict(sorted(self.sums.groups.items())))
         groups = base64.b64encode(self.groups.serialize()).decode()
-        text = json.dumps({"groups": groups, "shapes": self.shapes, "sums": sums.packed()})
+        text = json.dumps({"of": self.origin, "groups": groups, "shapes": self.shapes, "sums": sums.packed()})
         return pa.record_batch([[text.encode()]], schema=STATE)
 
     @classmethod
@@ -285,7 +306,7 @@ class State:
             found = json.loads(data)
             shapes = {name: tuple(shape) for name, shape in found["shapes"].items()}
             groups = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["groups"])))
-            return cls(groups, shapes, Sums.unpacked(found["sums"]))
+            return cls(dict(found["of"]), groups, shapes, Sums.unpacked(found["sums"]))
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             raise AdError("this is not the state of a sum", help="give what batch() or merge() gave") from None
 
@@ -323,6 +344,20 @@ def without_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if types.is_dictionary(column.type) else column
 
 
+def digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+
+
+def program_text(program: Program) -> str:
+    """A program, and of what its results are derivatives."""
+    return print_program(program, "anf") + repr([(r.name, r.of, r.wrt) for r in program.results])
+
+
+def fixed_text(fixed: Mapping[str, Any]) -> str:
+    """Inputs by name with every bit of their values."""
+    return repr([(name, np.shape(x), np.asarray(x).tobytes().hex()) for name, x in sorted(fixed.items())])
+
+
 def no_sum(name: str, one: tuple[int, ...], other: tuple[int, ...]) -> AdError:
     """The error where tensors of different shapes would be added."""
     return AdError(f"'{name}' has shape {one} in one row and {other} in another: it has no sum", help="leave it out: wrt=, of=")
@@ -335,10 +370,14 @@ def batch_sums(results: BatchFunction, group_by: Sequence[str] | None, weights: 
         raise AdError(f"on_error is stop or skip for a sum, not {results.on_error}")
     if weights is not None and not isinstance(weights, str):
         raise AdError(f"weights is the name of a column, not {type(weights).__name__}")
-    made = BatchSums(results, tuple(group_by or ()), weights and composed(weights), gauss_newton, status)
+    groups, weights = tuple(group_by or ()), weights and composed(weights)
+    program = results.function.program
+    origin = {"another program": program_text(program), "other values of fixed inputs": fixed_text(results.fixed),
+              "another group_by": repr(groups), "other weights": repr(weights), "another gauss_newton": repr(gauss_newton),
+              "another missing": results.missing}
+    made = BatchSums(results, groups, weights, gauss_newton, status, {what: digest(text) for what, text in origin.items()})
     if (twice := repeated(made.group_by)) is not None:
         raise AdError(f"group_by names '{twice}' twice")
-    program = results.function.program
     if gauss_newton and (has_tensors(program) or not any(len(r.wrt) == 1 for r in program.results)):
         raise AdError("gauss_newton needs outputs and their first derivatives, which are numbers", help="f.grad().arrow_sum(…)")
     return made
