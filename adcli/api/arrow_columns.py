@@ -139,6 +139,16 @@ def among(marked: np.ndarray, count: int, starts: np.ndarray, ends: np.ndarray) 
     return before[np.minimum(ends, count)] > before[np.minimum(starts, count)]
 
 
+def without(column: pa.Array, bad: np.ndarray) -> pa.Array:
+    """The rows of a column of any type that are not `bad`."""
+    try:
+        return column.filter(pa.array(~bad))
+    except pa.ArrowNotImplementedError:   # such as texts of the type that data frames of polars have
+        places = np.append(np.flatnonzero(bad), len(column)).tolist()
+        begins = [0, *(place + 1 for place in places[:-1])]
+        return pa.concat_arrays([column.slice(a, b - a) for a, b in zip(begins, places, strict=True)])
+
+
 # ---------------------------------------------------------------- results
 
 def validity(bad: np.ndarray | None) -> pa.Buffer | None:

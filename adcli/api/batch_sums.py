@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
-from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank
+from adcli.api.arrow_columns import doubles, list_column, list_type, memory, rank, without
 from adcli.api.batches import BatchFunction, Faults, marked
 from adcli.codegen.machine.cache import own_content
 from adcli.lang.ir import LEVELS, Program
@@ -37,6 +37,8 @@ Shapes = dict[str, tuple[int, ...]]
 Origin = dict[str, str]
 """Digests of what the numbers of a state depend on besides its rows, each by what is said where it differs: states that agree in
 all of them can be merged."""
+PLAIN = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+"""Types that can be sorted in place of some that cannot."""
 DIGITS = 16
 """Hexadecimal digits of a digest that tells sums apart."""
 OTHER_ADCLI = "another adcli"
@@ -120,9 +122,9 @@ class BatchSums:
         """A column that is grouped by, of the type that its groups have."""
         kind = given.field(self._place(given, name, "group_by")).type
         kind = kind.value_type if types.is_dictionary(kind) else kind
+        kind = PLAIN.get(kind, kind)
         try:
-            texts = pa.array([], kind).cast(pa.string())
-            return pa.field(name, texts.cast(kind).type)
+            return pa.field(name, from_texts(as_texts(pa.array([], kind)), kind).sort().type)
         except pa.ArrowNotImplementedError:
             raise AdError(f"column '{name}' of type {kind} cannot be grouped by") from None
 
@@ -198,7 +200,9 @@ class BatchSums:
         """The same without bad rows, where these are left out."""
         if self.results.on_error == "stop":
             self.results.refuse(faults, *at, "on_error='skip' leaves bad rows out")
-        return self._added(batch.filter(pa.array(~marked(faults, batch.num_rows))), groups, at)
+        bad = marked(faults, batch.num_rows)
+        left = pa.RecordBatch.from_arrays([without(column, bad) for column in batch.columns], schema=batch.schema)
+        return self._added(left, groups, at)
 
     def _of_tensors(self, batch: pa.RecordBatch, groups: pa.Schema, at: Place, given: Mapping[str, pa.Array],
                     keys: tuple[Sequence[Key], np.ndarray], weights: np.ndarray | None) -> tuple[Shapes, Sums]:
@@ -251,7 +255,8 @@ class BatchSums:
         total = self._merged(states)
         keys: list[Key] = list(total.sums.groups) if self.group_by else [()]
         texts = [[json.loads(key[k]) for key in keys] for k in range(len(self.group_by))]
-        made: list[pa.Array] = [pa.array(text, pa.string()).cast(f.type) for text, f in zip(texts, total.groups, strict=True)]
+        made: list[pa.Array] = [from_texts(pa.array(text, pa.string()), f.type)
+                                for text, f in zip(texts, total.groups, strict=True)]
         known = total.sums if total.sums.names else Sums(self._expected({}), total.sums.groups)
         groups = [known.group(key) for key in keys]
         made.append(pa.array([g.rows for g in groups], pa.int64()))
@@ -329,7 +334,7 @@ def bytes_of(states: Any) -> Iterator[bytes]:
 def grouped(found: Sequence[pa.Array], rows: int) -> tuple[list[Key], np.ndarray]:
     """The groups of rows, as texts of JSON, and the number of its group for every row."""
     numbers = np.zeros(rows, np.int64)
-    coded = [without_dictionary(column).cast(pa.string()).dictionary_encode(null_encoding="encode") for column in found]
+    coded = [as_texts(column).dictionary_encode(null_encoding="encode") for column in found]
     for column in coded:
         numbers = numbers * max(1, len(column.dictionary)) + memory(column.indices)
         numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
@@ -340,8 +345,24 @@ def grouped(found: Sequence[pa.Array], rows: int) -> tuple[list[Key], np.ndarray
     return keys if found else [()], numbers.astype(np.int32)
 
 
-def without_dictionary(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+def as_texts(column: pa.Array) -> pa.Array:
+    """The texts that the groups of a column have as keys: of days and times, their numbers. AdError where bytes are none."""
+    if types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, as_texts(column.dictionary)).dictionary_decode()
+    try:
+        return (column.view(number) if (number := number_type(column.type)) else column).cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise AdError(f"a column that is grouped by: {error}") from None
+
+
+def from_texts(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """What `as_texts` has made texts of."""
+    return texts.cast(number).view(kind) if (number := number_type(kind)) else texts.cast(kind)
+
+
+def number_type(kind: pa.DataType) -> pa.DataType | None:
+    """The integers that a type of days or times consists of."""
+    return {32: pa.int32(), 64: pa.int64()}.get(kind.bit_width) if types.is_temporal(kind) else None
 
 
 def digest(text: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from adcli.api.arguments import one_number
-from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank
+from adcli.api.arrow_columns import Lists, doubles, list_column, list_type, lists, nulls, number_column, rank, without
 from adcli.codegen.machine.kernel import COMPILING, Kernel
 from adcli.input.arrays import conformed
 from adcli.input.points import unknown_name
@@ -178,8 +178,9 @@ class BatchFunction:
         if faults and self.on_error == "stop":
             self.refuse(faults, first, called, "on_error='null' gives null results")
         if faults and self.on_error == "skip":
-            keep = pa.array(~marked(faults, batch.num_rows))
-            batch, results = batch.filter(keep), [column.filter(keep) for column in results]
+            bad = marked(faults, batch.num_rows)
+            return pa.RecordBatch.from_arrays([without(c, bad) for c in [*([] if self.only else batch.columns), *results]],
+                                              schema=schema)
         return pa.RecordBatch.from_arrays([*([] if self.only else batch.columns), *results], schema=schema)
 
     def refuse(self, faults: Faults, first: int, called: str, instead: str) -> NoReturn:

@@ -406,20 +406,21 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
 
 def _status_program(program: Program, origin: Origin | None) -> Program:
     """The status of a program's results, as a number."""
-    from adcli.lang.passes.simplify import simplify
+    from adcli.lang.passes.simplify import prune
     whole = _with_levels(program, origin)
-    return simplify(replace(whole, results=whole.results[-1:]))
+    return prune(replace(whole, results=whole.results[-1:]))
 
 
 def _with_levels(program: Program, origin: Origin | None) -> Program:
     """A program with the status of its results, as a number, for one more."""
+    from adcli.lang.passes.simplify import simplify
     from adcli.lang.passes.status import with_status
     primal, wrt = program, list[str]()
     if origin is not None:
         outputs, entries = derivatives.requested(origin.program, origin.of)
         primal = chosen(origin.program, outputs)
         wrt = inputs_to_differentiate(primal, origin.wrt, entries)
-    return with_status(program, primal, wrt)
+    return simplify(with_status(program, primal, wrt))
 
 
 # -- arguments

@@ -139,6 +139,30 @@ def test_groups_keep_their_types(pa):
         adcli.compile("v = x").arrow_sum(group_by="l").schema(pa.schema([("x", "float64"), ("l", pa.struct([("a", pa.int8())]))]))
 
 
+def test_groups_of_days_and_times_of_every_type_and_of_texts_in_categories(pa):
+    """As data frames of polars have them, too: their texts are of a type for which Arrow has few functions."""
+    zone = pa.timestamp("s", tz="Europe/Berlin")   # the first two are half past two, before and after the clock is put back
+    kinds = {zone: [1729989000, 1729992600], pa.timestamp("ns"): [-1, 10 ** 18 + 1], pa.time32("s"): [1, 86399], pa.time64("ns"):
+             [0, 1], pa.date32(): [-700000, 2900000], pa.date64(): [0, 86400000], pa.duration("ms"): [-5, 2 ** 40]}
+    columns = {str(kind): pa.array([*xs, None, xs[0]], pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
+               for kind, xs in kinds.items()}
+    columns["view"] = pa.array(["b", "ä", None, "b"], pa.string_view())
+    columns["bytes"] = pa.array([b"b", b"", None, b"b"], pa.binary_view())
+    columns["category"] = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1]), pa.array(["ä", "b"], pa.string_view()))
+    for name, column in columns.items():
+        s = adcli.compile("v = x").arrow_sum(group_by="g", on_error="skip")
+        batch = pa.record_batch({"x": [1.0, 2.0, 4.0, 8.0, None], "g": pa.concat_arrays([column, column.slice(0, 1)])})
+        made = s.finish(s.batch(batch.slice(0, 2)), s.batch(batch.slice(2)))
+        assert made.schema == s.schema(batch.schema)
+        found = dict(zip(map(str, made["g"]), made["v"].to_pylist(), strict=True))
+        assert found == {str(column[0]): 9.0, str(column[1]): 2.0, str(made["g"][2]): 4.0}, name
+    for kind in (pa.uuid(), pa.struct([("a", pa.int8())]), pa.month_day_nano_interval(), pa.list_(pa.int8())):
+        with pytest.raises(adcli.AdError, match="cannot be grouped by"):
+            s.schema(pa.schema([("x", "float64"), ("g", kind)]))
+    with pytest.raises(adcli.AdError, match="UTF8"):
+        s.batch(pa.record_batch({"x": [1.0], "g": [b"\xff"]}))
+
+
 def test_sums_are_those_of_the_command_line(pa, batch, tmp_path):
     """The same names and the same bits."""
     from command import adcli as command
@@ -192,10 +216,44 @@ def test_states_of_something_else(pa):
     for states, message in (
             ([b"no state"], "not the state"), ([b'{"groups": 1}'], "not the state"), ([3], "int is not the state"),
             ([], "no state"),
-            ([pa.record_batch({"x": [1]})], "has a column 'state'"), ([t.batch(pa.record_batch({"x": [1.0]}))], "of other sums"),
+            ([pa.record_batch({"x": [1]})], "has a column 'state'"),
+            ([t.batch(pa.record_batch({"x": [1.0]}))], "another program"),
             ([one, s.batch(pa.record_batch({"x": [1.0], "g": ["1"]}))], "of different types")):
         with pytest.raises(adcli.AdError, match=message):
             s.merge(*states)
+
+
+@pytest.mark.parametrize("program, options, difference", [
+    ("v = x + k", {"k": 1.0}, "another program"), ("v = x*k", {"k": 2.0}, "other values of fixed inputs"),
+    ("v = x*k", {}, "other values of fixed inputs"), ("v = x*k", {"k": 1.0, "group_by": "h,g"}, "another group_by"),
+    ("v = x*k", {"k": 1.0, "weights": "g"}, "other weights"), ("v = x*k", {"k": 1.0, "missing": "nan"}, "another missing"),
+    ("input x(N), k; v(i) = x(i)*k", {"k": 1.0}, "another program")])
+def test_states_of_different_sums_with_the_same_names_are_not_merged(program, options, difference, pa):
+    s = adcli.compile("v = x*k").arrow_sum(k=1.0, group_by="g,h")
+    t = adcli.compile(program).arrow_sum(**{"group_by": "g,h", **options})
+    x = [[1.0]] if "(" in program else [1.0]
+    one, other = (r.batch(pa.record_batch({"x": x if r is t else [1.0], "k": [1.0], "g": [1], "h": [1]}).drop_columns(
+        ["k"] if r is s or options.get("k") else [])) for r in (s, t))
+    for states in ((one, other), (other,), (one, t.batch(t_schema(pa, x, options).empty_table()))):
+        with pytest.raises(adcli.AdError, match=f"the state of another sum, with {difference}"):
+            s.finish(*states)
+    same = adcli.compile("# as text\nv = x * k").arrow_sum(k=1, group_by=["g", "h"], on_error="skip", status=True)
+    assert same.finish(one, one)["v"].to_pylist() == [2.0]
+
+
+def t_schema(pa, x, options):
+    kind = pa.array(x).type
+    return pa.schema([("x", kind), *([] if "k" in options else [("k", pa.float64())]), ("g", pa.int64()), ("h", pa.int64())])
+
+
+def test_states_of_another_adcli_are_not_merged(pa, monkeypatch):
+    s = adcli.compile("v = x").arrow_sum()
+    state = s.batch(pa.record_batch({"x": [1.0]}))
+    there = pickle.loads(pickle.dumps(s))
+    assert there.batch(pa.record_batch({"x": [1.0]})).equals(state)
+    monkeypatch.setattr("adcli.api.batch_sums.own_content", lambda: "0" * 128)
+    with pytest.raises(adcli.AdError, match="with another adcli\nhelp: the same adcli must be installed everywhere"):
+        pickle.loads(pickle.dumps(s)).merge(state)
 
 
 def test_a_state_is_carried_as_bytes_in_lists_and_tables(pa):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from engines import package
 from places import ROOT, WORKED
+from session_seed import half
 
 import adcli
 
@@ -137,6 +138,30 @@ def test_what_a_bad_row_does(policy, ids, values, words, pa):
     assert made["status"].to_pylist() == words
 
 
+def test_columns_of_every_type_pass_through(pa):
+    """Also those that Arrow itself cannot filter, such as the texts that data frames of polars have."""
+    days = pa.array([1, 2, None, 4], pa.int64())
+    columns = {
+        "text": pa.array(["a", None, "ä", "日"]), "view": pa.array(["a", None, "ä", "日"], pa.string_view()),
+        "bytes": pa.array([b"a", None, b"", b"x"], pa.binary_view()),
+        "category": pa.array(["a", None, "b", "a"]).dictionary_encode(),
+        "when": days.cast(pa.timestamp("ns", tz="Europe/Berlin")), "long": days.view(pa.duration("ms")),
+        "inside": pa.array([{"a": "x"}, None, {"a": None}, {"a": "y"}], pa.struct([("a", pa.string_view())])),
+        "lists": pa.array([["a"], None, [], ["b"]], pa.list_view(pa.string())), "nothing": pa.nulls(4),
+        "map": pa.array([[("k", 1)], None, [], [("z", 2)]], pa.map_(pa.string(), pa.int64())),
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["a", "b"]))}
+    batch = pa.record_batch({**columns, "x": [1.0, None, 3.0, None]})
+    for policy, rows in (("null", [0, 1, 2, 3]), ("skip", [0, 2])):
+        made = adcli.compile("v = x").arrow(on_error=policy)(batch)
+        made.validate(full=True)
+        assert made.schema.names == [*columns, "x", "v"]
+        for name, column in columns.items():
+            assert made[name].type == column.type
+            assert made[name].to_pylist() == [column.to_pylist()[i] for i in rows], name
+    frame = package("polars").DataFrame({"x": [None, 1.0], "word": ["a", "b"]})
+    assert adcli.compile("v = x").arrow(on_error="skip")(frame).to_pylist() == [{"x": 1.0, "word": "b", "v": 1.0}]
+
+
 def test_a_bad_row_stops_by_its_number(pa):
     m, batch = adcli.compile("v = x*y").arrow(), pa.record_batch(ROWS)
     with pytest.raises(adcli.AdError, match=r"row 1 of the batch, counted from 0: column 'x' is null\nhelp: missing='nan' takes"):
@@ -247,6 +272,16 @@ def test_it_travels_to_other_processes(pa, kinky):
     m, batch = kinky.hessian(of="v").arrow(on_error="mark", k=3), random_batch(pa, 100, nulls=0.1)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert alike(pool.apply(elsewhere, (pickle.dumps(m), batch)), m(batch))
+
+
+@pytest.mark.parametrize("path", [ROOT / "samples/mixture.ad", *half(sorted((ROOT / "samples").glob("*.ad")))],
+                         ids=lambda path: path.stem)
+def test_with_its_status_every_program_travels(path, pa):
+    f = adcli.load(path)
+    for g in (f, f.jvp(), f.vjp()):
+        m = g.arrow(status=True)
+        there = pickle.loads(pickle.dumps(m))
+        assert (there.outputs, there.function.text()) == (m.outputs, m.function.text())
 
 
 def test_it_is_compiled_once_in_a_process(pa, kinky):
