@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Any
 
 from adcli.lang.ir.extras import missing as missing_package
@@ -25,18 +25,27 @@ except ModuleNotFoundError as error:
 
 from adcli.api.batches import BatchFunction
 from adcli.api.engines import VERBS, Given, file_of, function_of
+from adcli.input.names import listed
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import repeated
 
 __all__ = ["register"]
 
+NUMBERS = count(1)
+"""Behind each function of SQL is one of columns, with a number of its own in its name: all connections to a database share these
+names, and one that is removed is freed, also where a transaction that is rolled back brings it back."""
 
-def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = None, verbs: Sequence[str] | None = None,
+
+def register(con: duckdb.DuckDBPyConnection, program: Given, name: str | None = None, verbs: str | Sequence[str] | None = None,
              at: Mapping[str, Any] | None = None, on_error: str = "null", missing: str = "error",
              status: bool = False) -> list[str]:
     """Make NAME_eval, NAME_grad and so on functions of a connection, and give their names. The default name is that of the file,
-    and the `verbs` all that the program has. `at` fixes inputs; the rest is as `f.arrow()` has it."""
+    and the `verbs` all that the program has. `at` fixes inputs; the rest is as `f.arrow()` has it. Another connection to the same
+    database, such as `con.cursor()`, has functions of its own."""
+    if not isinstance(con, duckdb.DuckDBPyConnection):
+        raise AdError(f"a connection of DuckDB is expected, not {type(con).__name__}", help="give what duckdb.connect() gives")
+    verbs = listed(verbs) if isinstance(verbs, str) else verbs
     path, f = file_of(program), function_of(program)
     name = name or (path.stem if path else "")
     if not re.fullmatch(r"[^\W\d]\w*", name):
@@ -64,15 +73,14 @@ def create(con: duckdb.DuckDBPyConnection, name: str, m: BatchFunction) -> None:
         if (twice := repeated(n.lower() for n in names)) is not None:
             raise AdError(f"SQL takes {' and '.join(repr(n) for n in names if n.lower() == twice)} for the same name",
                           help="give them names that differ in more than case")
-    native, inputs = f"{name}__of_all", sorted(m.free, key=lambda p: p.default is not None)
+    inputs = sorted(m.free, key=lambda p: p.default is not None)
     call: Any = partial(results, m, [p.name for p in inputs])
     call.__signature__ = inspect.Signature(   # DuckDB asks how many columns it takes
         [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(inputs))])
     types = ["DOUBLE" + "[]" * len(shape_of(p.var)) for p in inputs]
     struct = f"STRUCT({', '.join(f'{quoted(f.name)} {sql_type(f.type)}' for f in m.result_schema)})"
+    native = f"{name}__{next(NUMBERS)}"
     make: Any = con.create_function   # its types know no names of kinds
-    with suppress(duckdb.Error):   # there is none
-        con.remove_function(native)
     make(native, call, types, struct, type="arrow", null_handling="special")
     given = [quoted(p.name) + ("" if p.default is None else f" := '{p.default!r}'::DOUBLE") for p in inputs]
     arguments = ", ".join(quoted(p.name) for p in inputs)

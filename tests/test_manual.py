@@ -5,7 +5,6 @@ import doctest
 import re
 import shlex
 import shutil
-import sys
 
 import click
 import engines
@@ -36,17 +35,26 @@ def test_a_console_example_prints_what_is_shown(command, shown):
     assert terminal(command) == shown
 
 
-SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine] * (document == "engines"))
+def imported(block):
+    """The packages that an example needs."""
+    return re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M)
+
+
+def of_engines(block):
+    """The marks of an example of a chapter on engines."""
+    return [pytest.mark.engine, *(engines.group(name) for name in imported(block) if name in engines.SESSIONS)]
+
+
+SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=of_engines(block) if document == "engines" else [])
             for document in ("README", "python", "engines") for i, block in enumerate(fenced(text(document), "python"))]
 
 
 @pytest.mark.parametrize("block", SESSIONS)
 def test_the_python_examples(block, monkeypatch):
     """Each as one session, compared character for character; those of engines where the engine is."""
-    for name in re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M):
-        engines.ray() if name == "ray" else package(name)
+    for name in imported(block):
+        engines.SESSIONS[name]() if name in engines.SESSIONS else package(name)
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     example = doctest.DocTestParser().get_doctest(block, {}, "session", "session", 0)
     assert example.examples
     written: list[str] = []

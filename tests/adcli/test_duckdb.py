@@ -78,6 +78,26 @@ def test_exact_sums_of_a_query(con):
     assert s.finish(state).column("rows").to_pylist() == [n for n, in counted]
 
 
+def test_every_connection_has_functions_of_its_own_and_a_transaction_takes_its_own_back(con):
+    def value(c):
+        return c.sql("SELECT m_eval(6, 3).v").fetchall()[0][0]
+    assert adcli.duckdb.register(con, "v = x*y", name="m", verbs="eval, grad") == ["m_eval", "m_grad"]
+    with con.cursor() as other:
+        adcli.duckdb.register(other, "v = x + y", name="m")
+        adcli.duckdb.register(con, "v = x - y", name="m")
+        assert (value(con), value(other)) == (3.0, 9.0)
+        for _ in range(2):
+            con.execute("BEGIN")
+            adcli.duckdb.register(con, "v = x/y", name="m")
+            assert value(con) == 2.0
+            con.execute("ROLLBACK")
+            assert (value(con), value(other)) == (3.0, 9.0)
+    adcli.duckdb.register(con, "v = x/y", name="m")
+    assert value(con) == 2.0
+    with pytest.raises(adcli.AdError, match=r"a connection of DuckDB is expected, not str\nhelp: give what duckdb.connect\(\)"):
+        adcli.duckdb.register("a.duckdb", WORKED)
+
+
 @pytest.mark.parametrize("given, message", [
     ({"program": "v = x"}, "need a name of letters"), ({"program": "v = x", "name": "a b"}, "need a name of letters"),
     ({"program": "v = x", "name": "m", "on_error": "skip"}, "leaves no row out"),

@@ -8,17 +8,14 @@ from places import WORKED
 
 import adcli
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, engines.group("ray")]
 X = [None if i % 7 == 3 else float(i) for i in range(100)]
 Y = [i % 5 + 1 for i in range(100)]
 
 
 @pytest.fixture(scope="module")
 def ray():
-    ray = engines.ray()
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield ray
-    ray.shutdown()
+    return engines.ray()
 
 
 @pytest.fixture(scope="module")

@@ -1,36 +1,20 @@
 """The adapter of Spark, in a local session with two workers that are processes of their own."""
 from __future__ import annotations
 
-import sys
-
+import engines
 import pytest
-from engines import package, program
+from engines import package
 from places import WORKED
 
 import adcli
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, engines.group("pyspark")]
 ROWS = [(None if i % 7 == 3 else float(i), i % 5 + 1, f"row {i}") for i in range(100)]
 
 
 @pytest.fixture(scope="module")
-def spark():
-    package("pyarrow")
-    package("pandas")
-    package("pyspark")
-    program("java")
-    from pyspark.sql import SparkSession
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
-
-
-@pytest.fixture(scope="module")
-def frame(spark):
-    return spark.createDataFrame(ROWS, "x double, y int, id string").repartition(3)
+def frame():
+    return engines.spark().createDataFrame(ROWS, "x double, y int, id string").repartition(3)
 
 
 def test_rows_with_their_results(frame):

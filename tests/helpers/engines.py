@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -19,8 +21,27 @@ def program(*names: str) -> str:
     return next(filter(None, map(shutil.which, names)), None) or pytest.skip(f"no program {' or '.join(names)}")
 
 
+def group(name: str) -> pytest.MarkDecorator:
+    """What tests have that share an engine, for which .ci/run runs them in one process: it takes long to start."""
+    return pytest.mark.xdist_group(name)
+
+
+def spark() -> Any:
+    """The one session of Spark in this process, with two workers on this machine; it ends with the process."""
+    for needed in ("pyarrow", "pandas", "pyspark"):
+        package(needed)
+    program("java")
+    from pyspark.sql import SparkSession
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
 def ray() -> ModuleType:
-    """Ray with two workers on this machine; on a very busy one the half minute that it gives itself to start is too short."""
+    """Ray with two workers on this machine, which end with the process; on a very busy one the half minute that it gives itself
+    to start is too short."""
     engine = package("ray")
     for attempt in range(3):
         if engine.is_initialized():
@@ -31,7 +52,12 @@ def ray() -> ModuleType:
             if "timed out during startup" not in str(error) or attempt == 2:
                 raise
             engine.shutdown()
+    engine.data.DataContext.get_current().enable_progress_bars = False
     return engine
+
+
+SESSIONS = {"pyspark": spark, "ray": ray}
+"""Engines that are started once and shared."""
 
 
 def zig() -> list[str]:
