@@ -57,6 +57,10 @@ class BatchSums:
     status: bool
     origin: Origin
 
+    def __repr__(self) -> str:
+        names = [*self.group_by, self._names[0], *self._ranks]
+        return f"<adcli.BatchSums ({', '.join(self.results.inputs)}) -> ({', '.join(names)})>"
+
     # ------------------------------------------------------------ names
 
     @cached_property
@@ -166,7 +170,8 @@ class BatchSums:
         self.schema(given)
         total, first = State(self._here, self._groups(given), {}, Sums(())), 0
         for batch in batches:
-            total.add(State(total.origin, total.groups, *self._added(batch, total.groups, (first, called))))
+            groups = total.groups if batch.schema.equals(given) else self._groups(batch.schema)
+            total.add(State(total.origin, groups, *self._added(batch, groups, (first, called))))
             first += batch.num_rows
         return total
 
@@ -225,7 +230,7 @@ class BatchSums:
         return shapes, sums.sums()
 
     def merge(self, *states: Any) -> pa.RecordBatch:
-        """One state of several: RecordBatches or Tables with a column `state`, or the bytes in them; or lists of these."""
+        """One state of several: RecordBatches, Tables, or rows with a column `state`, or the bytes in them; or lists of these."""
         return self._merged(states).packed()
 
     def _merged(self, states: Any) -> State:
@@ -324,7 +329,11 @@ def bytes_of(states: Any) -> Iterator[bytes]:
         if "state" not in states.schema.names:
             raise AdError("a state has a column 'state'", help="give what batch() or merge() gave")
         yield from bytes_of(states.column("state").to_pylist())
-    elif isinstance(states, list | tuple | Iterator):
+    elif isinstance(states, pa.Scalar):
+        yield from bytes_of(states.as_py())
+    elif isinstance(states, Mapping) and "state" in states:
+        yield from bytes_of(states["state"])
+    elif isinstance(states, Iterable) and not isinstance(states, str | Mapping):
         for state in states:
             yield from bytes_of(state)
     else:

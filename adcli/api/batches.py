@@ -136,8 +136,8 @@ class BatchFunction:
             if (count := names.count(p.name)) > 1:
                 raise AdError(f"column '{p.name}' occurs {count} times")
             if not count and p.default is None:
-                raise AdError(f"no column '{p.name}'", help=nearest(p.name, names) or f"the columns are {', '.join(names[:10])}"
-                              f"{', …' if len(names) > 10 else ''}; arrow({p.name}=…) fixes an input")
+                shown = f"the columns are {', '.join(names[:10])}{', …' if len(names) > 10 else ''}; " if names else ""
+                raise AdError(f"no column '{p.name}'", help=nearest(p.name, names) or f"{shown}arrow({p.name}=…) fixes an input")
             if count:
                 places[p.name] = names.index(p.name)
                 refuse_type(p, given.field(places[p.name]).type)

@@ -215,7 +215,7 @@ def test_states_of_something_else(pa):
     one = s.batch(pa.record_batch({"x": [1.0], "g": [1]}))
     for states, message in (
             ([b"no state"], "not the state"), ([b'{"groups": 1}'], "not the state"), ([3], "int is not the state"),
-            ([], "no state"),
+            ([], "no state"), (["a"], "str is not the state"), ([{"x": b""}], "dict is not the state"),
             ([pa.record_batch({"x": [1]})], "has a column 'state'"),
             ([t.batch(pa.record_batch({"x": [1.0]}))], "another program"),
             ([one, s.batch(pa.record_batch({"x": [1.0], "g": ["1"]}))], "of different types")):
@@ -246,6 +246,15 @@ def t_schema(pa, x, options):
     return pa.schema([("x", kind), *([] if "k" in options else [("k", pa.float64())]), ("g", pa.int64()), ("h", pa.int64())])
 
 
+def test_the_types_of_groups_may_not_change_within_a_stream(pa):
+    s = adcli.compile("v = x").arrow_sum(group_by="g")
+    one, other = (pa.record_batch({"x": [1.0], "g": [g]}) for g in (1, "1"))
+    assert s.finish(*s.each([one, one.select(["g", "x"])])).to_pylist() == [{"g": 1, "rows": 2, "v": 2.0}]
+    with pytest.raises(adcli.AdError, match="columns grouped by are of different types"):
+        list(s.each([one, other]))
+    assert repr(s) == "<adcli.BatchSums (x) -> (g, rows, v)>"
+
+
 def test_states_of_another_adcli_are_not_merged(pa, monkeypatch):
     s = adcli.compile("v = x").arrow_sum()
     state = s.batch(pa.record_batch({"x": [1.0]}))
@@ -260,7 +269,9 @@ def test_a_state_is_carried_as_bytes_in_lists_and_tables(pa):
     s = adcli.compile("v = x").arrow_sum()
     states = [s.batch(pa.record_batch({"x": [float(i)]})) for i in range(4)]
     data = [state["state"][0].as_py() for state in states]
-    for given in (states, [data], [pa.Table.from_batches(states)], [bytearray(x) for x in data], [iter(states)]):
+    table = pa.Table.from_batches(states)
+    for given in (states, [data], [table], [bytearray(x) for x in data], [iter(states)], [table["state"]],
+                  [np.array(data, object)], [package("polars").from_arrow(table)], table.to_pylist()):
         assert s.finish(*given).to_pylist() == [{"rows": 4, "v": 6.0}]
     assert pickle.loads(pickle.dumps(s)).finish(data).to_pylist() == [{"rows": 4, "v": 6.0}]
 
