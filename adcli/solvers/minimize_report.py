@@ -20,7 +20,7 @@ from adcli.output.report import csv_text, result_lines
 from adcli.solvers import because
 from adcli.solvers.functions import VectorFunction
 from adcli.solvers.minimize import Optimum, Problem
-from adcli.solvers.optimality import FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
+from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
 from adcli.task.derive import DerivedProgram
 from adcli.task.request import Request
 from adcli.task.tasks import Task
@@ -86,6 +86,9 @@ class Report:
             return f"no {self.word}: the conditions do not hold, by {found.violation:.2g}"
         if self.smoothness[0] > 0:
             return f"not shown to be a {self.word}: not smooth here ({LEVELS[self.smoothness[0]]})"
+        if found.verdict == DEGENERATE:
+            return (f"not shown to be a {self.word}: the gradients of what is active are zero or dependent here, and no"
+                    f" multipliers need exist; {gradient}")
         if found.verdict == MOVING:
             return f"no {self.word}: not stationary, {gradient}"
         if found.verdict == SADDLE:
@@ -136,11 +139,11 @@ class Report:
     def comments(self) -> Iterator[str]:
         yield self.sentence()
         for text, value, active, multiplier in self.conditions()[:MOST_SHOWN]:
-            yield f"{text}: {f'active, multiplier {multiplier:.6g}' if active else f'not active, {value:.6g}'}"
+            yield f"{text}: {f'active, {pull(multiplier)}' if active else f'not active, {value:.6g}'}"
         if len(self.problem.conditions) > MOST_SHOWN:
             yield f"and {len(self.problem.conditions) - MOST_SHOWN} more conditions"
         for name, bound, multiplier in self.held()[:MOST_SHOWN]:
-            yield f"{name} is at its bound {bound:.6g}: multiplier {multiplier:.6g}"
+            yield f"{name} is at its bound {bound:.6g}: {pull(multiplier)}"
         if len(self.held()) > MOST_SHOWN:
             yield f"and {len(self.held()) - MOST_SHOWN} more at bounds"
         yield self.effort()
@@ -187,6 +190,13 @@ class Report:
         if found.verdict in (MOVING, NOT_FINITE) and np.max(np.abs(found.x), initial=0.0) > FAR * start:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"
                    f" {self.word}; bounds are declared as 'input x in [0, 10]'")
+
+
+def pull(multiplier: float) -> str:
+    """A multiplier in words; NaN is none."""
+    if multiplier != multiplier:
+        return "no multiplier: the gradients of what is active are zero or dependent"
+    return f"multiplier {multiplier:.6g}"
 
 
 def point_text(names: Sequence[str], x: np.ndarray) -> str:
@@ -259,13 +269,17 @@ def as_json(told: Report, number: Number) -> Iterator[str]:
     """One object: the point with all inputs, as --at @FILE reads it, the value, and what was found."""
     from adcli.output.tensors import json_tensor
     o, one = told.optimum, lambda x: json_number(float(x), number)
+
+    def claimed(multiplier: float) -> object:
+        return None if multiplier != multiplier else one(multiplier)
+
     yield json_text({
         "at": {k: json_tensor(v, number) if np.ndim(v) else one(v) for k, v in told.at.items()},
         "value": {told.objective: one(o.found.f)},
         "verdict": verdict_word(told), told.word: told.shown, "sentence": told.sentence(),
         "gradient": one(told.gradient), "violation": one(max(o.found.violation, 0.0)),
-        "conditions": [{"text": t, "value": one(v), "active": a, "multiplier": one(m)} for t, v, a, m in told.conditions()],
-        "bounds": {n: {"bound": one(b), "multiplier": one(m)} for n, b, m in told.held()},
+        "conditions": [{"text": t, "value": one(v), "active": a, "multiplier": claimed(m)} for t, v, a, m in told.conditions()],
+        "bounds": {n: {"bound": one(b), "multiplier": claimed(m)} for n, b, m in told.held()},
         "status": LEVELS[max(told.smoothness[0], 0)],
         "solver": o.solver, "iterations": o.iterations, "evaluations": o.evaluations, "message": o.message}) + "\n"
 

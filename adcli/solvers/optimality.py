@@ -4,7 +4,9 @@ Of a problem: minimise f(x) with low ≤ x ≤ high and low ≤ c(x) ≤ high. T
 λ ≥ 0 where a lower bound holds a value, λ ≤ 0 where an upper one does, and λ is free for an equation. Multipliers are those with
 the least gradient of the Lagrangian (a bounded linear least-squares problem). For the second order the Hessian of the Lagrangian
 is projected onto the null space of what is active; its inertia does not depend on the scale of the variables, which are scaled by
-its diagonal first (Nocedal and Wright, Numerical Optimization, 2nd ed. 2006, sections 12.3 and 12.5).
+its diagonal first (Nocedal and Wright, Numerical Optimization, 2nd ed. 2006, sections 12.3 and 12.5). Multipliers are claimed
+where the gradients of what is active are independent (ibid., section 12.2), and these are nearly the same where a Newton step
+onto the bounds leads: the gradient of x² at 1e-19 is not zero, and means nothing for x² ≤ 0.
 """
 from __future__ import annotations
 
@@ -38,11 +40,15 @@ WIDTHS = ACTIVE, 1e-5, 1e-3
 POLISHING = 20
 """Newton steps that are tried on the answer of a solver."""
 
-MINIMUM, STATIONARY, FLAT, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
-    "minimum", "stationary", "flat", "saddle", "not stationary", "infeasible", "not finite")
+MOST_DROPPED = 20
+"""Multipliers that are not unique and are tried as zero."""
+
+MINIMUM, STATIONARY, FLAT, DEGENERATE, SADDLE, MOVING, INFEASIBLE, NOT_FINITE = VERDICTS = (
+    "minimum", "stationary", "flat", "degenerate", "saddle", "not stationary", "infeasible", "not finite")
 """What a point is found to be, the best first: a strict local minimum; a stationary point with too many inputs to look at the
-second order; one where the projected Hessian is singular; one with a direction along which f falls to second order; one from
-which a Newton step leads far; one at which a condition does not hold; one at which a value or a derivative is not finite."""
+second order; one where the projected Hessian is singular; one where the gradients of what is active are zero or dependent, so
+that no multipliers need exist; one with a direction along which f falls to second order; one from which a Newton step leads far;
+one at which a condition does not hold; one at which a value or a derivative is not finite."""
 
 
 class PointDerivatives(NamedTuple):
@@ -67,10 +73,10 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x; `residual` is the gradient of the
-    Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which c and x are at
-    bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is the Newton step,
-    `direction` one along which f does not change, or falls."""
+    """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x, NaN where none are claimed; `residual` is
+    the gradient of the Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which
+    c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is the
+    Newton step, `direction` one along which f does not change, or falls."""
 
     x: Vector
     f: float
@@ -92,9 +98,9 @@ class Assessment:
         return VERDICTS.index(self.verdict), (self.f if self.violation <= FEASIBLE else self.violation)
 
 
-def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = ACTIVE) -> Assessment:
+def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = ACTIVE, without: int | None = None) -> Assessment:
     """What a point is; `size` is how large the variables are, for the length of steps, and `width` how near to a bound a value
-    is held by it."""
+    is held by it; what is active `without` a multiplier, counted in c and then x, has 0."""
     nothing = np.zeros(len(at.c)), np.zeros(len(at.x))
     if not (np.isfinite(at.f) and np.isfinite(at.c).all() and np.isfinite(at.gradient).all() and np.isfinite(at.jacobian).all()):
         flags = np.zeros(len(at.c), bool), np.zeros(len(at.x), bool)
@@ -103,7 +109,7 @@ def assess(at: PointDerivatives, bounds: Bounds, size: Vector, width: float = AC
     c_side, x_side = sides(at.c, bounds.c_low, bounds.c_high, width), sides(at.x, bounds.low, bounds.high, width)
     active, held = np.isfinite(c_side), np.isfinite(x_side)
     rows = np.concatenate([at.jacobian[active], np.eye(len(at.x))[held]])
-    found, residual = multipliers(rows, at.gradient, np.concatenate([c_side[active], x_side[held]]))
+    found, residual = multipliers(rows, at.gradient, np.concatenate([c_side[active], x_side[held]]), without)
     of_c, of_x = nothing
     of_c[active], of_x[held] = found[:int(active.sum())], found[int(active.sum()):]
 
@@ -182,8 +188,11 @@ def sides(values: Vector, low: Vector, high: Vector, width: float) -> Vector:
     return found
 
 
-def multipliers(rows: Vector, gradient: Vector, side: Vector) -> tuple[Vector, Vector]:
+def multipliers(rows: Vector, gradient: Vector, side: Vector, without: int | None = None) -> tuple[Vector, Vector]:
     """Multipliers of active rows with the least gradient of the Lagrangian, and that gradient."""
+    if without is not None:
+        found, residual = multipliers(np.delete(rows, without, 0), gradient, np.delete(side, without))
+        return np.insert(found, without, 0.0), residual
     if not len(rows):
         return np.zeros(0), gradient
     from scipy.optimize import lsq_linear
@@ -212,7 +221,91 @@ def polished(at: Callable[[Vector], PointDerivatives], x: Vector, bounds: Bounds
             break
         found = newton(at, x, bounds, size, width)
         best = found if (VERDICTS.index(found.verdict), left(found)) < (VERDICTS.index(best.verdict), left(best)) else best
-    return best if best.verdict != MINIMUM or steady(at, best) else replace(best, verdict=FLAT)
+    if best.verdict == MINIMUM and not steady(at, best):
+        best = replace(best, verdict=FLAT)
+    return qualified(at, best, bounds, size) if best.active.any() and len(x) <= MOST_INPUTS else best
+
+
+def qualified(at: Callable[[Vector], PointDerivatives], found: Assessment, bounds: Bounds, size: Vector) -> Assessment:
+    """The same with no more multipliers, and no more of a verdict, than the gradients of what is active can show. Where they are
+    dependent, several multipliers do, and any that shows a minimum shows it."""
+    if found.verdict in (INFEASIBLE, NOT_FINITE):
+        return found
+    here = at(found.x)
+    side = np.concatenate([sides(found.c, bounds.c_low, bounds.c_high, ACTIVE)[found.active],
+                           sides(found.x, bounds.low, bounds.high, ACTIVE)[found.held]])
+    rows = active_rows(here, found) * size
+    alone = independent(rows)
+    for i in np.flatnonzero(~alone)[:MOST_DROPPED]:
+        if found.verdict not in (FLAT, SADDLE):
+            break
+        other = assess(here, bounds, size, without=int(i))
+        found = other if other.verdict == MINIMUM and steady(at, other) else found
+    firm = steady_rows(at, found, bounds, size)
+    if not firm or (found.verdict == MOVING and not sides_agree(rows, side)):
+        alone[:] = False
+        found = replace(found, verdict=DEGENERATE)
+    c, x = found.multipliers.copy(), found.bound_multipliers.copy()
+    count = int(found.active.sum())
+    c[np.flatnonzero(found.active)[~alone[:count]]] = np.nan
+    x[np.flatnonzero(found.held)[~alone[count:]]] = np.nan
+    return replace(found, multipliers=c, bound_multipliers=x)
+
+
+def active_rows(at: PointDerivatives, found: Assessment) -> Vector:
+    """The gradients of what is active: conditions, then variables."""
+    return np.concatenate([at.jacobian[found.active], np.eye(len(at.x))[found.held]])
+
+
+def independent(rows: Vector) -> Vector:
+    """Which rows are no combination of others, nor zero."""
+    left_vectors, singular, _ = np.linalg.svd(of_length_one(rows))
+    null = left_vectors[:, int(np.sum(singular > STEP)):]   # of a point that is known no better
+    return np.asarray(np.linalg.norm(null, axis=1) <= 1e-6)
+
+
+def of_length_one(rows: Vector) -> Vector:
+    norms = np.linalg.norm(rows, axis=1)
+    return rows / np.where(norms > 0, norms, 1.0)[:, None]
+
+
+def sides_agree(rows: Vector, side: Vector) -> bool:
+    """Whether some direction leads into all that is active, as Mangasarian and Fromovitz ask: equations are independent, and no
+    positive multiple of the gradients of inequalities is a combination of theirs."""
+    from scipy.optimize import nnls
+    unit = of_length_one(rows)
+    equal, inward = unit[side == 0], (unit * side[:, None])[side != 0]
+    if len(equal) and not independent(equal).all():
+        return False
+    free = null_space(equal) if len(equal) else np.eye(rows.shape[1])
+    whole = np.concatenate([(inward @ free).T, np.ones((1, len(inward)))])
+    return not len(inward) or float(nnls(whole, np.eye(len(whole))[-1])[1]) > 1e-8
+
+
+def steady_rows(at: Callable[[Vector], PointDerivatives], found: Assessment, bounds: Bounds, size: Vector) -> bool:
+    """Whether the gradients of what pulls are nearly the same where a Newton step onto the bounds leads: where a gradient is zero
+    at the bound itself, half of it is lost on the way at least, however near the point is."""
+    values = np.concatenate([found.c, found.x])
+    low, high = np.concatenate([bounds.c_low, bounds.low]), np.concatenate([bounds.c_high, bounds.high])
+    side = sides(values, low, high, ACTIVE)
+    pulls = np.isfinite(side) & ((np.concatenate([found.multipliers, found.bound_multipliers]) != 0) | (side == 0))
+    if not pulls[:len(found.c)].any():
+        return True
+    bound = np.where(side >= 0, low, high)[pulls]
+    gap = bound - values[pulls]
+    gap = np.copysign(np.maximum(np.abs(gap), np.finfo(float).eps * np.maximum(1.0, np.abs(bound))), gap)
+
+    def gradients(x: Vector) -> Vector:
+        return np.concatenate([at(x).jacobian, np.eye(len(x))])[pulls] * size
+
+    rows = gradients(found.x)
+    norms = np.linalg.norm(rows, axis=1)
+    if not norms.all():
+        return False
+    back = np.linalg.pinv(rows / norms[:, None], rcond=SINGULAR)
+    there = found.x + beyond_rounding(found.x, size * (back @ (gap / norms)))
+    change = (gradients(there) - rows) / norms[:, None]
+    return bool(np.isfinite(change).all() and np.linalg.norm(change @ back, 2) <= STEADY)
 
 
 def left(found: Assessment) -> float:

@@ -96,9 +96,11 @@ OTHERWISE = {
     "hs/HS238": "the formula has another value at the start and at the minimiser than is printed",
     "hs/HS255": WRONG["hs/HS255"],
     "hs/HS216": "the printed value is rounded",
-    "hs/HS225": "the last condition has another sign than in the book",
+    "hs/HS225": "the last condition has another sign than in the book, so that the least value is 1",
     "mgh/freud_roth-obj": "48.98425 is the other minimum that is published",
-    "hs/HS353": "c1 is not the printed condition: it is -0.3 at the printed minimiser",
+    "hs/HS353": "c1 has 1.3 x3 for 1.3 x4: at the printed minimiser it is -0.3 and not 0",
+    "hs/HS354": "the last power is 3 for 4: the formula has another value at the start, and no lower bound",
+    "hs/HS359": "the formula has another value at the start than is printed, and the printed minimiser breaks its conditions",
 }
 """Problems whose published least value is not one of the formula in the source, and why."""
 METHODS = ("trust-exact", "BFGS", "Newton-CG", "trust-krylov")
@@ -224,7 +226,8 @@ def lowest(case: dict[str, Any]) -> tuple[float, str] | None:
 def good_enough(case: dict[str, Any], value: float, violation: float) -> bool:
     least = lowest(case)
     assert least is not None
-    return violation <= 1e-6 and value <= least[0] + max(unit(least[1]) if least[0] else 0.0, 1e-6 * max(1.0, abs(least[0])))
+    allowed = max(unit(least[1]) if least[0] else 0.0, 1e-6 * max(1.0, abs(least[0])))
+    return violation <= 1e-6 and abs(value - least[0]) <= allowed   # a lower value is one of another problem
 
 
 def stated(case: dict[str, Any]) -> tuple[str, dict[str, float], str, list[str]]:
