@@ -151,7 +151,7 @@ def solved(program: Program, at: Mapping[str, Any], wrt: Sequence[str] | None, o
     told = SolveReport(found)
     return OptimizeResult(
         x=found.x, fun=found.residual, jac=found.jacobian, success=told.shown, status=0 if told.shown else 1,
-        message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=found.verdict,
+        message=told.sentence(), nfev=found.evaluations, at=told.at, verdict=told.verdict,
         names=found.system.function.components, sensitivity=told.sensitivities() or None, condition=found.condition,
         solver=found.solver, why=list(told.reasons()))
 

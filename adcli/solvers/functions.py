@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,13 +22,16 @@ from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
 from adcli.lang.passes import pipeline
+from adcli.task.derive import DerivedProgram
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.native import compiled
+from adcli.task.request import Request
 from adcli.task.signature import columns
+from adcli.task.tasks import Task
 from adcli.task.verbs import MatrixKind
 
 Vector = np.ndarray
@@ -46,6 +51,25 @@ class VectorFunction(ABC):
         self.program, self.names, self.fixed, self.shapes = program, list(names), dict(fixed), list(shapes)
         self.sizes = [math.prod(shape) for shape in shapes]
         self.n = sum(self.sizes)
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Self:
+        """The same function where the inputs have the values and shapes of another point; code that is there is used again."""
+        other = copy(self)
+        other.fixed = {name: point[name] for name in self.fixed}
+        other.shapes = [np.shape(point[name]) for name in self.names]
+        other.sizes = [math.prod(shape) for shape in other.shapes]
+        other.n = sum(other.sizes)
+        other.__dict__.pop("components", None)
+        return other
+
+    @cached_property
+    def watched(self) -> Task:
+        """The gradient with the status of scalar outputs, for what `status` says of a point."""
+        scalars = [r.name for r in self.program.results if not shape_of(r.atom)]
+        primal = replace(self.program, results=tuple(r for r in self.program.results if r.name in scalars))
+        worked = DerivedProgram(primal, derivatives.gradient(primal, self.names, None, "reverse"), list(self.names))
+        return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
+                    worked=worked)
 
     def pack(self, point: Mapping[str, Any]) -> Vector:
         """The vector of a point, of which other inputs do not matter."""
@@ -139,42 +163,45 @@ class ScalarVectorFunction(VectorFunction):
 
     @cached_property
     def value(self) -> Called:
-        return Called(self.program, self.names, self.fixed)
+        return Called(self.program, self.names)
 
     @cached_property
     def jacobian(self) -> Called:
-        return Called(derivatives.jacobian(self.program, self.names), self.names, self.fixed)
+        return Called(derivatives.jacobian(self.program, self.names), self.names)
 
     @cached_property
     def hessian(self) -> Called:
         weighted, weights = weighted_sum(self.program)
-        return Called(derivatives.hessian(weighted, self.names), (*self.names, *weights), self.fixed)
+        return Called(derivatives.hessian(weighted, self.names), (*self.names, *weights))
 
     def fun(self, x: Vector) -> Vector:
-        return self.value(x)
+        return self.value(x, self.fixed)
 
     def jac(self, x: Vector) -> Any:
-        return matrix(self.jacobian.program, "jacobian", self.names, self.jacobian(x))
+        return matrix(self.jacobian.program, "jacobian", self.names, self.jacobian(x, self.fixed))
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        return matrix(self.hessian.program, "hessian", self.names, self.hessian(np.concatenate([x, v])))
+        return matrix(self.hessian.program, "hessian", self.names, self.hessian(np.concatenate([x, v]), self.fixed))
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         return np.asarray(self.hess(x, v) @ direction)
 
 
 class Called:
-    """A program of numbers with its code, of which the inputs `names` are a vector."""
+    """A program of numbers with its code, of which the inputs `names` are a vector, and others `fixed`."""
 
-    def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
+    def __init__(self, program: Program, names: Sequence[str]) -> None:
         self.program, self.kernel = program, compiled(program)
         place = {name: i for i, name in enumerate(names)}
-        order = [p.name for p in program.params]
-        self.row = np.array([fixed.get(name, 0.0) for name in order])
+        self.order = order = [p.name for p in program.params]
+        self.fixed: Mapping[str, float] | None = None
+        self.row = np.zeros(len(order))
         self.into = [i for i, name in enumerate(order) if name in place]
         self.out_of = [place[order[i]] for i in self.into]
 
-    def __call__(self, x: Vector) -> Vector:
+    def __call__(self, x: Vector, fixed: Mapping[str, float]) -> Vector:
+        if fixed is not self.fixed:
+            self.fixed, self.row = fixed, np.array([fixed.get(name, 0.0) for name in self.order], np.float64)
         self.row[self.into] = x[self.out_of]
         found = run_arrays(self.kernel, list(self.row[:, None]), 1)
         return np.array([column[0] for column in found])
@@ -225,6 +252,11 @@ class TensorVectorFunction(VectorFunction):
         super().__init__(program, names, fixed, shapes)
         self.outputs = [r.name for r in program.results]
         self.output_shapes: list[tuple[int, ...]] | None = None
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Self:
+        other = super().elsewhere(point)
+        other.output_shapes = None
+        return other
 
     @cached_property
     def value(self) -> Any:

@@ -60,6 +60,13 @@ class Problem:
     """What the user wrote for each of the other outputs."""
     start: Vector = field(default_factory=lambda: np.zeros(0))
 
+    def elsewhere(self, point: Mapping[str, Any]) -> Problem | None:
+        """The same problem from another point; None where inputs have other shapes there."""
+        function = self.function.elsewhere(point)
+        here = self.function.point(self.start)
+        same = all(np.shape(point[name]) == np.shape(here[name]) for name in here)
+        return replace(self, function=function, start=function.start(point)) if same else None
+
 
 @dataclass(frozen=True, eq=False)
 class Optimum:

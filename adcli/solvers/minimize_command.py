@@ -72,8 +72,10 @@ def command(options: MinimizeOptions) -> int:
     from adcli.solvers import minimize_report as report
     from adcli.solvers.minimize import minimize, stated
     found = []
+    problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, points[0])
     for point in points:
-        problem = stated(program, options.inputs, options.outputs, options.subject_to, options.maximize, point)
+        problem = problem.elsewhere(point) or stated(program, options.inputs, options.outputs, options.subject_to,
+                                                     options.maximize, point)
         found.append((problem, minimize(problem, options.solver)))
     best = min(found, key=lambda pair: (pair[1].found.rank[0], pair[0].sign * pair[1].found.f))
     told = report.Report(program, *best, tuple(optimum for _, optimum in found))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from adcli.answers import diagnose
 from adcli.answers.evaluation import evaluate
-from adcli.lang.derive import derivatives
 from adcli.lang.ir import LEVELS, Program
-from adcli.lang.ir.elementwise import has_tensors, shape_of
-from adcli.lang.ir.errors import Note, Source, plural
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import Note, plural
 from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, result_lines
@@ -21,9 +20,6 @@ from adcli.solvers import because
 from adcli.solvers.functions import VectorFunction
 from adcli.solvers.minimize import Optimum, Problem
 from adcli.solvers.optimality import DEGENERATE, FLAT, INFEASIBLE, MINIMUM, MOVING, NOT_FINITE, SADDLE, STATIONARY
-from adcli.task.derive import DerivedProgram
-from adcli.task.request import Request
-from adcli.task.tasks import Task
 
 SAME = 1e-6
 """Values of minima that differ by less, relative to them or 1, count as one."""
@@ -208,14 +204,8 @@ def point_text(names: Sequence[str], x: np.ndarray) -> str:
 
 def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
     """The level of status at a point, and the note on the operation that is not smooth."""
-    primal, names = function.program, function.names
-    scalars = [r.name for r in primal.results if not shape_of(r.atom)]
-    primal = replace(primal, results=tuple(r for r in primal.results if r.name in scalars))
-    worked = DerivedProgram(primal, derivatives.gradient(primal, names, None, "reverse"), list(names))
-    source = primal.source or Source("<text>", "")
-    task = Task(Request("grad", source, scalars, list(names)), worked.signature, worked=worked)
-    row = next(iter(evaluate(task, [dict(at)])))
-    return row.level, diagnose.note(task, Row(row.at, row.results, row.level)) if row.level > 0 else None
+    row = next(iter(evaluate(function.watched, [dict(at)])))
+    return row.level, diagnose.note(function.watched, Row(row.at, row.results, row.level)) if row.level > 0 else None
 
 
 def near_kink(problem: Problem, x: np.ndarray) -> object:

@@ -75,8 +75,8 @@ class Bounds(NamedTuple):
 class Assessment:
     """What is found at x. `multipliers` are those of c, `bound_multipliers` those of x, NaN where none are claimed; `residual` is
     the gradient of the Lagrangian, `violation` how far c and x are outside of their bounds at most; `active` and `held` say which
-    c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is the
-    Newton step, `direction` one along which f does not change, or falls."""
+    c and x are at bounds; `eigenvalues` are those of the projected Hessian, in variables scaled to a diagonal of ±1; `step` is
+    the Newton step, `direction` one along which f does not change, or falls."""
 
     x: Vector
     f: float

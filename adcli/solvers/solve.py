@@ -51,6 +51,13 @@ class System:
     others: VectorFunction
     start: Vector
 
+    def elsewhere(self, point: Mapping[str, Any]) -> System:
+        """The same equations with the known inputs, and the start, of another point."""
+        function = self.function.elsewhere(point)
+        start = function.start(point)
+        require_equations(function, start)
+        return System(function, self.others.elsewhere(point), start)
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -113,12 +120,37 @@ def stated(program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None
     f = vector_function(program, unknowns, fixed, point)
     both = vector_function(program, [*unknowns, *others], {k: v for k, v in fixed.items() if k not in others}, point)
     start = f.start(point)
+    require_equations(f, start)
+    return System(f, both, start)
+
+
+def require_equations(f: VectorFunction, start: Vector) -> None:
+    """AdError where there are fewer equations than unknowns."""
     count = sum(f.output_sizes(start))
     if count < f.n:
-        few = ", ".join(unknowns[:6]) + (", …" if len(unknowns) > 6 else "")
+        few = ", ".join(f.names[:6]) + (", …" if len(f.names) > 6 else "")
         raise AdError(f"{plural(count, 'equation')} for {plural(f.n, 'unknown')}, {few}",
-                      help=f"name the unknowns: --wrt {','.join(unknowns[:count])}; the others are then given by --at")
-    return System(f, both, start)
+                      help=f"name the unknowns: --wrt {','.join(f.names[:count])}; the others are then given by --at")
+
+
+class Sequel:
+    """The solutions of one system after another, the same but for the known inputs; code is made once. Where the start leads
+    nowhere, the solution before is the start."""
+
+    def __init__(self, program: Program, wrt: Sequence[str] | None, of: Sequence[str] | None, equations: Sequence[str]) -> None:
+        self.program, self.asked = program, (wrt, of, equations)
+        self.system: System | None = None
+        self.last: Vector | None = None
+
+    def __call__(self, point: Mapping[str, Any]) -> Solution:
+        wrt, of, equations = self.asked
+        system = self.system.elsewhere(point) if self.system else stated(self.program, wrt, of, point, equations)
+        found, self.system = solve(system), system
+        if not found.found and self.last is not None and len(self.last) == system.function.n:
+            again = solve(replace(system, start=self.last))
+            found = again if again.found else found
+        self.last = found.x if found.found else self.last
+        return found
 
 
 def joined(system: System, x: Vector) -> Vector:

@@ -2,20 +2,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from adcli.command.options import (
-    Options,
-    format_option,
+    EMIT_OPTIONS,
+    PART_OPTIONS,
+    TABLE_OPTIONS,
+    ResultOptions,
     of_option,
     option,
-    output_option,
-    points_option,
     program_options,
-    quiet_option,
+    result_options,
     takes,
 )
 from adcli.command.usage import WHAT, Command
@@ -23,7 +23,8 @@ from adcli.input.points import located, need_headings, require_point
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
-from adcli.solvers.number_options import number_options
+
+WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "no_cache")
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
@@ -31,12 +32,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SolveOptions(Options):
+class SolveOptions(ResultOptions):
     """What solve is told."""
 
     equations: tuple[str, ...] = ()
-    fmt: str | None = None
-    hexadecimal: bool = False
 
 
 @click.command("solve", cls=Command,
@@ -47,11 +46,9 @@ class SolveOptions(Options):
 @option(WHAT, "--equation", "equations", multiple=True, metavar="EQUATION",
         help="'px == 0.5', of outputs or expressions; repeatable (default: every output is zero).")
 @of_option("Outputs that are zero (default: all where there is no --equation).")
-@points_option
-@format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
-@number_options
-@output_option
-@quiet_option
+@result_options(("text", "json", "csv"), without=WITHOUT, helps={
+    "at": "Starts of the unknowns, and values of other inputs: x=1,a=4; a=0:1:11 for a range; A=@matrix.npy; @points.json.",
+    "data": "A table of the other inputs, one solution a row: CSV, TSV, JSON, Parquet, or - for standard input; repeatable."})
 @takes(SolveOptions)
 def command(options: SolveOptions) -> int:
     """Find where equations hold, or all outputs are zero, from the start that --at gives.
@@ -64,6 +61,9 @@ def command(options: SolveOptions) -> int:
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in program.notes:
         remark(note)
+    if options.data:
+        return in_rows(options)
+    options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
     require_point(program.params, options.at)
     number = number_format(options.fmt, options.hexadecimal)
     told = Watched(reports(program, options, remark), remark)
@@ -77,6 +77,18 @@ def command(options: SolveOptions) -> int:
             case _:
                 write_points(out, report.as_text(told, number, need_headings(program.params, options.at)))
     return 1 if told.failed else 0
+
+
+def in_rows(options: SolveOptions) -> int:
+    """A solution for each row of tables."""
+    from adcli.rows.stream import given_tables, stream
+    from adcli.solvers.solve_rows import SolveRun, SolveWatch
+    from adcli.task.request import Request
+    from adcli.task.tasks import made
+    task = made(Request("eval", options.source), None)
+    watch = SolveWatch(task, options)
+    watch.asked = options.inputs, options.outputs, options.equations
+    return stream(task, given_tables(options), options, watch, SolveRun)
 
 
 class Watched:
@@ -94,15 +106,9 @@ class Watched:
 
 
 def reports(program: Program, options: SolveOptions, remark: Callable[[object], None]) -> Iterator[SolveReport]:
-    """A report for each point; where the start leads nowhere, the solution of the point before is the start."""
-    from adcli.solvers.solve import solve, stated
+    """A report for each point."""
+    from adcli.solvers.solve import Sequel
     from adcli.solvers.solve_report import SolveReport
-    last = None
+    solver = Sequel(program, options.inputs, options.outputs, options.equations)
     for point in located(program.params, options.at, remark, program.source):
-        system = stated(program, options.inputs, options.outputs, point, options.equations)
-        found = solve(system)
-        if not found.found and last is not None:
-            again = solve(replace(system, start=last.x))
-            found = again if again.found else found
-        last = found if found.found else last
-        yield SolveReport(found)
+        yield SolveReport(solver(point))

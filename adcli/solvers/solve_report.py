@@ -19,6 +19,7 @@ from adcli.solvers import because
 from adcli.solvers.minimize_report import point_text, status
 from adcli.solvers.solve import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
+NOT_SMOOTH = "not smooth"
 MOST_NAMED = 4
 """Unknowns of a direction that are named."""
 
@@ -42,6 +43,11 @@ class SolveReport:
     def shown(self) -> bool:
         """Whether this is a solution, or a least sum of squares, at which derivatives mean something."""
         return self.solution.found and self.smoothness[0] <= 0
+
+    @property
+    def verdict(self) -> str:
+        """What the point is, in one word or two."""
+        return NOT_SMOOTH if self.solution.found and not self.shown else self.solution.verdict
 
     @cached_property
     def rates(self) -> np.ndarray | None:
@@ -140,7 +146,7 @@ def as_json(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
     for one in told:
         s = one.solution
         yield json_text({"at": {k: shown(v) for k, v in one.at.items()}, "residual": [shown(x) for x in s.residual],
-                         "sensitivity": {k: shown(v) for k, v in one.sensitivities().items()}, "verdict": s.verdict,
+                         "sensitivity": {k: shown(v) for k, v in one.sensitivities().items()}, "verdict": one.verdict,
                          "sentence": one.sentence(), "condition": shown(s.condition), "solver": s.solver,
                          "evaluations": s.evaluations}) + "\n"
 
@@ -155,7 +161,7 @@ def as_csv(told: Iterable[SolveReport], number: Number) -> Iterator[str]:
             rate_names = partials(f.components, others.components[n:])
             yield csv_text([*others.components[n:], *f.components, *rate_names, "residual", "verdict"])
         rates = np.full(n * len(known), np.nan) if found is None else found.ravel()
-        yield csv_text([*(number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm)), one.solution.verdict])
+        yield csv_text([*(number(float(x)) for x in (*known, *one.solution.x, *rates, one.solution.norm)), one.verdict])
 
 
 def partials(unknowns: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -66,7 +66,7 @@ def test_tensors_are_unknowns_and_known():
     ("x**2 + a", "x=1,a=1", "no solution", "x = 0.0 is a factor of the derivative of x**2"),
     ("x**2", "x=1", "singular", "residual 0, but the Jacobian is singular"),
     ("log(x) + a", "x=-1,a=1", "not finite", "outside its domain"),
-    ("max(x - a, 3*(x - a))", "x=1,a=2", "solution", "max'(u, v) at u = 0.0, v = 0.0: kink"),
+    ("max(x - a, 3*(x - a))", "x=1,a=2", "not smooth", "max'(u, v) at u = 0.0, v = 0.0: kink"),
     ("(x - 1)**3", "x=3", "singular", "the Jacobian is singular")]))
 def test_where_there_is_no_regular_solution(program, at, verdict, said):
     import re
