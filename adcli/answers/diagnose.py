@@ -192,7 +192,7 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
 
     def run(names: Collection[str]) -> Numbers:
         chosen = replace(located, results=tuple(r for r in located.results if r.name in names))
-        return native(chosen, task.slot)({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
+        return native(chosen, task.slot and task.slot.store)({name: np.asarray(x) for name, x in point.items()}, jobs=jobs)
 
     levels = run({p.level for p in known})
     greatest = max((float(levels[p.level]) for p in known), default=0.0)

@@ -87,7 +87,7 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     """The results of a derivative, scalars as floats, and the status."""
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
-    kernel = native(with_status(program, task.primal, wrt), task.slot)
+    kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store)
     kernel.remark = remark
     names, word = [r.name for r in program.results], kernel.program.results[-1].name
 

@@ -26,6 +26,7 @@ from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import Names, repeated
 from adcli.lang.passes import pipeline
+from adcli.lang.passes.status import with_status
 from adcli.task.derive import DerivedProgram
 from adcli.task.matrices import matrix_among, scipy_coo
 from adcli.task.native import compiled
@@ -68,8 +69,9 @@ class VectorFunction(ABC):
         scalars = [r.name for r in self.program.results if not shape_of(r.atom)]
         primal = replace(self.program, results=tuple(r for r in self.program.results if r.name in scalars))
         worked = DerivedProgram(primal, derivatives.gradient(primal, self.names, None, "reverse"), list(self.names))
+        code = None if has_tensors(primal) else compiled(with_status(worked.program, primal, worked.wrt), keep=True)
         return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
-                    worked=worked)
+                    worked=worked, linked=code)
 
     def pack(self, point: Mapping[str, Any]) -> Vector:
         """The vector of a point, of which other inputs do not matter."""
@@ -191,7 +193,7 @@ class Called:
     """A program of numbers with its code, of which the inputs `names` are a vector, and others `fixed`."""
 
     def __init__(self, program: Program, names: Sequence[str]) -> None:
-        self.program, self.kernel = program, compiled(program)
+        self.program, self.kernel = program, compiled(program, keep=True)
         place = {name: i for i, name in enumerate(names)}
         self.order = order = [p.name for p in program.params]
         self.fixed: Mapping[str, float] | None = None
@@ -260,19 +262,19 @@ class TensorVectorFunction(VectorFunction):
 
     @cached_property
     def value(self) -> Any:
-        return compiled(self.program)
+        return compiled(self.program, keep=True)
 
     @cached_property
     def reverse(self) -> tuple[Any, list[str], list[str]]:
         """The code of the reverse sweep, its cotangents output by output, and the adjoints input by input."""
         program = pipeline.adjoint_program(self.program, self.names)
-        return compiled(program), *self.seeds_and_results(program, self.program, self.outputs, self.names)
+        return compiled(program, keep=True), *self.seeds_and_results(program, self.program, self.outputs, self.names)
 
     @cached_property
     def forward(self) -> tuple[Any, list[str], list[str]]:
         """The code of the forward sweep, its tangents input by input, and those of the outputs."""
         program = pipeline.tangent_program(self.program, self.names)
-        return compiled(program), *self.seeds_and_results(program, self.program, self.names, self.outputs)
+        return compiled(program, keep=True), *self.seeds_and_results(program, self.program, self.names, self.outputs)
 
     @cached_property
     def second(self) -> tuple[Any, list[str], list[str], list[str]]:
@@ -281,7 +283,7 @@ class TensorVectorFunction(VectorFunction):
         cotangents, adjoints = self.seeds_and_results(reverse, self.program, self.outputs, self.names)
         program = pipeline.tangent_program(reverse, self.names, adjoints)
         tangents, products = self.seeds_and_results(program, reverse, self.names, self.names)
-        return compiled(program), cotangents, tangents, products
+        return compiled(program, keep=True), cotangents, tangents, products
 
     def seeds_and_results(self, swept: Program, primal: Program, seeds: Sequence[str],
                           results: Sequence[str]) -> tuple[list[str], list[str]]:

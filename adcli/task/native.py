@@ -3,17 +3,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.lang.ir.elementwise import has_tensors
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 
-def compiled(program: Program) -> Any:
-    """A Kernel, or a TensorKernel where the program has tensors."""
+def compiled(program: Program, keep: bool = False) -> Any:
+    """A Kernel, or a TensorKernel where the program has tensors. `keep`: it may come from the compile cache and go there."""
+    store = Store(location(), to_stderr) if keep else None
     if has_tensors(program):
         from adcli.task.nest_code import native
-        return native(program)
+        return native(program, store)
     from adcli.codegen.rows.compiled import compile_program
     from adcli.codegen.rows.expand import for_machine
-    return compile_program(for_machine(program))
+    return compile_program(for_machine(program), store=store)

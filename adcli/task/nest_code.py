@@ -7,30 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adcli.codegen.machine import cache, veclib
+from adcli.codegen.machine import veclib
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel
-from adcli.codegen.rows import jit
-from adcli.codegen.rows.compiled import kept, linked
+from adcli.codegen.rows.compiled import kept_or_made
 from adcli.lang.ir.gc import paused
 from adcli.lang.passes.pipeline import evaluation_program
-from adcli.task.tasks import Slot
 
 if TYPE_CHECKING:
+    from adcli.codegen.machine.cache import Store
     from adcli.lang.ir import Program
 
 
-def native(program: Program, slot: Slot | None = None) -> TensorKernel:
+def native(program: Program, store: Store | None = None) -> TensorKernel:
     """A program made callable: elements of seeds that are zero drop what they would have caused."""
     with paused():
         module = emit(evaluation_program(program), veclib.lanes(), veclib.host())
-    if slot is None:
-        return TensorKernel(module, linked(jit.object_code(module.text), module.entry))
-    name = cache.key(["tensors", module.text, *cache.surroundings()])
-    head, _, code = (slot.store.get(name) or b"").partition(b"\n")
-    kernel = kept(code, module.entry) if head == name.encode() else None
-    if kernel is None:
-        code = jit.object_code(module.text)
-        slot.store.put(name, name.encode() + b"\n" + code)
-        kernel = linked(code, module.entry)
-    return TensorKernel(module, kernel)
+
+    def made() -> bytes:
+        from adcli.codegen.rows import jit
+        return jit.object_code(module.text)
+
+    return TensorKernel(module, kept_or_made(["tensors", module.text], module.entry, made, store))

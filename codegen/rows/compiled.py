@@ -2,6 +2,7 @@
 is there, and without native code where the system allows none."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine.kernel import CodegenError, EntryPoint, Kernel, NoExecutableMemory
@@ -9,21 +10,26 @@ from adcli.codegen.machine.loader import LoadError, load, supported
 from adcli.lang.ir.gc import paused
 
 if TYPE_CHECKING:
+    from adcli.codegen.machine.cache import Store
     from adcli.codegen.machine.veclib import Library
     from adcli.lang.ir import Program
 
 
 @paused()
 def compile_program(program: Program, lanes: int | None = None, library: Library | None = None,
-                    level: int | None = None) -> Kernel:
+                    level: int | None = None, store: Store | None = None) -> Kernel:
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
     by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.rows import jit
     from adcli.codegen.rows.llvm import emit
     module = emit(program, lanes or veclib.lanes(), library or veclib.host())
+
+    def made() -> bytes:
+        from adcli.codegen.rows import jit
+        return jit.object_code(module.text, level=jit.effort(module) if level is None else level)
+
     try:
-        return linked(jit.object_code(module.text, level=jit.effort(module) if level is None else level), module.entry)
+        return kept_or_made(["module", str(level), module.text], module.entry, made, store)
     except NoExecutableMemory:
         from adcli.codegen.rows.interpreted import Interpreted
         return Interpreted(program)
@@ -37,6 +43,25 @@ def linked(code: bytes, entry: EntryPoint) -> Kernel:
     except LoadError:
         from adcli.codegen.rows import jit
         return jit.link(code, entry)
+
+
+def kept_or_made(what: Sequence[str], entry: EntryPoint, made: Callable[[], bytes], store: Store | None) -> Kernel:
+    """The kernel in an object file that the cache has for what LLVM is given, or that is `made` and then kept, where there is
+    a cache. CodegenError where it cannot be linked, NoExecutableMemory where the system refuses that."""
+    from adcli.codegen.machine.cache import key, surroundings
+    try:
+        name = key([*what, *surroundings()]) if store else ""
+    except OSError:   # our own files cannot be looked at
+        store = None
+    if store:
+        head, _, code = (store.get(name) or b"").partition(b"\n")
+        if head == name.encode() and (found := kept(code, entry)):
+            return found
+    code = made()
+    kernel = linked(code, entry)
+    if store:
+        store.put(name, name.encode() + b"\n" + code)
+    return kernel
 
 
 def kept(code: bytes, entry: EntryPoint) -> Kernel | None:

@@ -18,9 +18,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from adcli.codegen.machine.cache import Store, key, location, surroundings, to_stderr
+from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, Pointers
-from adcli.codegen.rows.compiled import kept, linked
+from adcli.codegen.rows.compiled import kept_or_made
 
 UNIT = -1074
 """The exponent of the smallest double; that of the smallest product is a multiple of it."""
@@ -78,21 +78,15 @@ def adder(factors: int, keep: bool = True) -> Kernel:
     the records (32-bit integers); its one output is the records. `keep`: it may come from the compile cache and go there."""
     entry = EntryPoint("exact_sums", 1, 0, factors + 1, 1, ())
     store = Store(location(), to_stderr) if keep else None
+
+    def made() -> bytes:
+        from adcli.codegen.rows.jit import object_code
+        return object_code(text(factors))
+
     try:
-        name = key(["exact sums", str(factors), *surroundings()]) if store else ""
-    except OSError:   # our own files cannot be looked at
-        store = None
-    if store and (data := store.get(name)) is not None and (found := kept(data, entry)):
-        return found
-    from adcli.codegen.rows.jit import object_code
-    code = object_code(text(factors))
-    try:
-        made = linked(code, entry)
+        return kept_or_made(["exact sums", str(factors)], entry, made, store)
     except NoExecutableMemory:
         return InterpretedSums(entry)
-    if store:
-        store.put(name, code)
-    return made
 
 
 # ---------------------------------------------------------------- as LLVM IR

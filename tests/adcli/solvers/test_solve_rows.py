@@ -37,7 +37,8 @@ def test_a_row_without_a_solution_says_so_and_the_next_goes_on():
 def test_lists_are_tensors():
     lines = '{"A":[[2,1],[0,4]],"b":[1,2]}\n{"A":[[2]],"b":[3]}\n{"A":[[2,1]],"b":[3]}\n'
     program = "input A(N,N), x(N), b(N)\ny(i) +=! A(i,j)*x(j)\nr(i) = y(i) - b(i)\noutput r"
-    ended = run("solve", "-e", program, "--wrt", "x", "--at", "x=[0,0]", "--data", "-", "--on-error", "skip", stdin=lines.encode())
+    asked = ("--wrt", "x", "--at", "x=[0,0]", "--data", "-", "--on-error", "skip")
+    ended = run("solve", "-e", program, *asked, stdin=lines.encode())
     record, = ended.records
     assert record["x"] == pytest.approx([0.25, 0.5])
     assert np.array(record["dx_db"]) == pytest.approx(np.linalg.inv([[2, 1], [0, 4]]))

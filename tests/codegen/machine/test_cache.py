@@ -87,6 +87,15 @@ def test_the_second_run_compiles_nothing_and_says_the_same(folder, compiles):
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("words", [("solve", "-e", "x**2 - a", "--wrt", "x"), ("minimize", "-e", "(x - a)**2", "--wrt", "x")])
+def test_solvers_compile_nothing_twice(folder, compiles, words):
+    first = succeeds(*words, "--at", "x=1,a=4")
+    assert compiles
+    del compiles[:]
+    assert succeeds(*words, "--at", "x=1,a=4") == first
+    assert not compiles
+
+
 def test_no_cache_neither_reads_nor_writes(folder, compiles):
     succeeds(*RUN, "--no-cache")
     assert not folder.exists()
