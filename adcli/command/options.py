@@ -339,6 +339,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "data": "A table: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', a URL, or - for standard input;"
                 " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
         "jobs": "Threads for rows (default: all).",
+        "emit": "Write the program instead of numbers.",
         **(helps or {}),
     }
     every = {
@@ -366,7 +367,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                           help="With --engine: how often a part is tried again whose worker died or failed."),
         "resume": option(WHERE, "--resume", is_flag=True,
                          help="Go on with the parts that an earlier run has not written to -o DIR/."),
-        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help="Write the program instead of numbers."),
+        "emit": option(EMIT, "--emit", type=OneOf("target", TARGETS), help=said["emit"]),
         "style": option(EMIT, "--style", type=OneOf("style", ("nested", "anf", "prefix")),
                         help="For --emit text: nested expressions, one operation per line (anf), or prefix calls."),
         "lanes": option(EMIT, "--lanes", type=OneOf("lane count", ("1", "2", "4", "8")),

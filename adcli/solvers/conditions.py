@@ -63,7 +63,7 @@ def with_equations(program: Program, of: Sequence[str] | None, texts: Sequence[s
         if any(low != high for _, low, high in found):
             raise AdError(f"'{text}' is not an equation", help="write 'g == 1'")
         for part, number, _ in found:
-            whole, name = with_expression(whole, f"({part}) - ({number!r})" if number else part, text)
+            whole, name = with_expression(whole, f"({part}) - ({number!r})" if number else part, text, "equation")
             made.append(name)
     kept = [] if texts and of is None else outputs_to_differentiate(program, of)
     return with_outputs(whole, [*kept, *made])
@@ -136,10 +136,10 @@ def expression(text: str, whole: str) -> Program:
     return parse(f"subject_to = {text.strip()}\n", f"'{whole.strip()}'")
 
 
-def with_expression(program: Program, text: str, whole: str) -> tuple[Program, str]:
-    """The program with the value of an expression as one more output, and the output's name."""
+def with_expression(program: Program, text: str, whole: str, stem: str = "subject_to") -> tuple[Program, str]:
+    """The program with the value of an expression as one more output, and the output's name, by the option that says it."""
     values = named_values(program)
-    name = Names.of(program).fresh("subject_to")
+    name = Names.of(program).fresh(stem)
     if text.strip() in values:   # also a tensor
         return replace(program, results=(*program.results, Result(name, values[text.strip()]))), name
     made = expression(text, whole)

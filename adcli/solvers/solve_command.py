@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.command.options import (
-    EMIT_OPTIONS,
     PART_OPTIONS,
     TABLE_OPTIONS,
     ResultOptions,
+    format_option,
     of_option,
     option,
     program_options,
@@ -20,11 +20,13 @@ from adcli.command.options import (
 )
 from adcli.command.usage import WHAT, Command
 from adcli.input.points import located, need_headings, require_point
+from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
 
-WITHOUT = ("emit", *EMIT_OPTIONS, *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "no_cache")
+FORMATS = ("text", "json", "csv")
+WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "no_cache")
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program
@@ -46,8 +48,10 @@ class SolveOptions(ResultOptions):
 @option(WHAT, "--equation", "equations", multiple=True, metavar="EQUATION",
         help="'px == 0.5', of outputs or expressions; repeatable (default: every output is zero).")
 @of_option("Outputs that are zero (default: all where there is no --equation).")
-@result_options(("text", "json", "csv"), without=WITHOUT, helps={
+@format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table).")
+@result_options(FORMATS, without=WITHOUT, helps={
     "at": "Starts of the unknowns, and values of other inputs: x=1,a=4; a=0:1:11 for a range; A=@matrix.npy; @points.json.",
+    "emit": "Write the equations with their Jacobian by the unknowns and by the other inputs.",
     "data": "A table of the other inputs, one solution a row: CSV, TSV, JSON, Parquet, or - for standard input; repeatable."})
 @takes(SolveOptions)
 def command(options: SolveOptions) -> int:
@@ -61,6 +65,9 @@ def command(options: SolveOptions) -> int:
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in program.notes:
         remark(note)
+    if options.emit:
+        return emitted(program, options)
+    options.refuse_emit_options()
     if options.data:
         return in_rows(options)
     options.refuse(TABLE_OPTIONS, "needs rows (--data FILE)")
@@ -77,6 +84,23 @@ def command(options: SolveOptions) -> int:
             case _:
                 write_points(out, report.as_text(told, number, need_headings(program.params, options.at)))
     return 1 if told.failed else 0
+
+
+def emitted(program: Program, options: SolveOptions) -> int:
+    """Write the equations with their Jacobian by the unknowns and by the other inputs."""
+    from adcli.lang.derive.derivatives import jacobian
+    from adcli.lang.ir.activity import inputs_to_differentiate
+    from adcli.solvers.conditions import with_equations
+    from adcli.task.derive import DerivedProgram
+    from adcli.task.emit import emit
+    from adcli.task.request import Request
+    from adcli.task.tasks import Task
+    equations = with_equations(program, options.outputs, options.equations)
+    unknowns = inputs_to_differentiate(equations, options.inputs)
+    every = [*unknowns, *(p.name for p in program.params if p.name not in unknowns and not p.var.integer)]
+    worked = DerivedProgram(equations, None if has_tensors(equations) else jacobian(equations, every), every)
+    emit(Task(Request("jacobian", options.source), worked.signature, worked=worked), options)
+    return 0
 
 
 def in_rows(options: SolveOptions) -> int:

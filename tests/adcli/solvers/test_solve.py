@@ -113,6 +113,22 @@ def test_the_command_prints_the_unknowns_and_their_sensitivities():
     assert ended.out.startswith("x = 2.0\ndx_da = 0.25\n# solution: residual 0, condition number 1\n# hybr: ")
 
 
+def test_both_jacobians_are_emitted():
+    """At the solution, what was emitted gives the sensitivities that were printed."""
+    words = ("-e", "f = x**2*y - a", "-e", "g = x + y*b", "--equation", "f == 1", "--equation", "g == y", "--wrt", "x,y")
+    written = succeeds("solve", *words, "--emit", "text").out
+    point, equations = {"x": 1.0, "y": 1.0, "a": 2.0, "b": 0.3}, ["f == 1", "g == y"]
+    found = adcli.compile("f = x**2*y - a\ng = x + y*b").solve(point, equations=equations, wrt="x,y")
+    at = adcli.compile(written)(found.at)
+    by = [[[at[f"dequation{i}_d{p}"] for p in names] for i in ("", "_1")] for names in ("xy", "ab")]
+    assert by[0] == pytest.approx(found.jac) and [at["equation"], at["equation_1"]] == pytest.approx([0, 0], abs=1e-12)
+    wanted = [[found.sensitivity[f"d{x}_d{p}"] for p in "ab"] for x in "xy"]
+    assert -np.linalg.solve(*by) == pytest.approx(np.array(wanted), abs=1e-12)
+    for more, said in ((("--at", "x=1"), "--at cannot be used with --emit"), (("--data", "-"), "--data cannot be used")):
+        assert said in run("solve", *words, *more, "--emit", "c").err
+    assert "--style needs --emit" in run("solve", *words, "--style", "anf").err
+
+
 def test_a_range_of_parameters_is_a_table():
     ended = succeeds("solve", "-e", "x**2 - a", "--wrt", "x", "--at", "x=1,a=1:4:4", "--format", "csv")
     header, *rows = ended.out.splitlines()
