@@ -15,7 +15,7 @@ from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError, Source, nearest
 from adcli.lang.ir.extras import missing
 from adcli.solvers.fit import LOSSES, Loss, NotFinite
-from adcli.solvers.fit_data import Begin, Observations, Places, packed, parameters, require_numbers, starts
+from adcli.solvers.fit_data import Begin, Observations, Places, objects, packed, parameters, require_numbers, starts
 from adcli.solvers.fit_model import planned
 from adcli.solvers.fit_notes import explained, not_finite_at, not_smooth, notes
 from adcli.task.derive import DerivedProgram, chosen, swept
@@ -116,8 +116,9 @@ def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
     found: dict[str, Begin | None] = {}
     shapes = {p.name: p.var.shape for p in program.params}
     for name, given in params.items():
-        if isinstance(given, tuple) and len(given) == 3 and not shapes.get(name):
-            found[name] = Begin(*(float(real_array(f"parameter '{name}'", x)) for x in given))
+        if isinstance(given, tuple) and len(given) == 3 and np.ndim(given[0]) == len(shapes.get(name, ())):
+            start, low, high = (real_array(f"parameter '{name}'", x) for x in given)
+            found[name] = Begin(start if start.ndim else float(start), float(low), float(high))
         else:
             start = real_array(f"the start of parameter '{name}'", given)
             if start.ndim != len(shapes.get(name, ())):
@@ -125,6 +126,11 @@ def begins_of(params: Any, program: Program) -> dict[str, Begin | None] | None:
                               f"the start of parameter '{name}' is an array of {len(shapes[name])} dimensions")
             found[name] = Begin(start if start.ndim else float(start))
     return found
+
+
+def has_rows(x: Any, rank: int) -> bool:
+    """Whether a column has one more dimension than what stands in a row of it."""
+    return hasattr(x, "__len__") and not isinstance(x, str) and (1 + np.ndim(next(iter(x))) if len(x) else 1) > rank
 
 
 def observations(program: Program, begins: Mapping[str, Begin], data: Data, observed: Mapping[str, Any],
@@ -138,31 +144,39 @@ def observations(program: Program, begins: Mapping[str, Begin], data: Data, obse
         if name in begins:
             raise AdError(f"'{name}' is a parameter, and has no fixed value")
 
+    tensors = has_tensors(program)
+    by_row = tensors and any(has_rows(data[p.name], len(p.var.shape)) for p in others if p.name in names and p.name not in at)
+
     def column(x: Any, what: str) -> Any:
         if x is None:
             return None
         if isinstance(x, str):
             if x not in names:
                 raise AdError(f"no column '{x}'", help=nearest(x, names) or f"the columns are {', '.join(map(str, names[:10]))}")
-            return real_array(f"column '{x}'", data[x])
+            what, x = f"column '{x}'", data[x]
+        if by_row and has_rows(x, 0):
+            return objects([real_array(f"{what}, row {i}", e) for i, e in enumerate(x)])
         return real_array(what, x)
 
     from_data = {p.name: column(p.name, "") for p in others if p.name not in at and p.name in names}
     absent = [p.name for p in others if p.default is None and p.name not in from_data and p.name not in at]
     if absent and names:
         column(absent[0], "")
-    tensors = has_tensors(program)
     fixed = {n: x if tensors else real_array(f"input '{n}'", x) for n, x in at.items()}
     inputs = complete(others, {**from_data, **fixed})
     called = [f"column '{x}'" if isinstance(x, str) else "y" for x in observed.values()]
     ys = [column(x, "y") for x in observed.values()]
     given = [column(sigmas.get(v), "sigma") for v in observed]
     w = column(weights, "weights")
-    if tensors:
+    if tensors and not by_row:
         return Observations({n: np.asarray(x) for n, x in inputs.items()}, ys, given, w, called)
-    lengths = {n: np.shape(x) for n, x in [*inputs.items(), *zip(called, ys, strict=True), ("sigma", given[0]), ("weights", w)]
+    varying = inputs if not by_row else {n: x for n, x in inputs.items() if n in from_data}
+    lengths = {n: np.shape(x) for n, x in [*varying.items(), *zip(called, ys, strict=True), ("sigma", given[0]), ("weights", w)]
                if np.ndim(x)}
     if any(len(shape) > 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
         raise AdError(f"columns have one length: {', '.join(f'{n} has {s}' for n, s in lengths.items())}")
     rows = next((s[0] for s in lengths.values()), 1)
+    if by_row:
+        inputs = {n: x if n in from_data else objects([x])[[0] * rows] for n, x in inputs.items()}
+        w = w if w is None else w.astype(np.float64)
     return Observations(inputs, ys, given, w, called, Places(np.arange(rows)))

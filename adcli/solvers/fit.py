@@ -359,18 +359,37 @@ class NullDirection(NamedTuple):
 
     moves: Mapping[str, float]
 
-    @property
-    def text(self) -> str:
-        names = list(self.moves)
-        if len(names) == 1:
-            return f"{names[0]} has no influence: no residual changes with it here"
-        if len(names) == 2:
-            (x, dx), (y, dy) = self.moves.items()
-            ratio = dx / dy
-            return (f"{x} and {y} can only be had together: here the data determine {x} {'-' if ratio > 0 else '+'}"
-                    f" {factor(abs(ratio))}{y}, and neither alone")
-        steps = ", ".join(f"{x} by {d:.6g}" for x, d in self.moves.items())
-        return f"{', '.join(names[:-1])} and {names[-1]} can only be had together: moving {steps} changes no residual"
+
+def connected(directions: Sequence[NullDirection]) -> list[list[NullDirection]]:
+    """Directions, those together that move a parameter in common, if only by way of others."""
+    found: list[list[NullDirection]] = []
+    for d in directions:
+        same = [group for group in found if any(not d.moves.keys().isdisjoint(other.moves) for other in group)]
+        found = [group for group in found if group not in same] + [[*(other for group in same for other in group), d]]
+    return found
+
+
+def said_of(directions: Sequence[NullDirection]) -> str:
+    """What is not determined along directions that are connected: parameters that can only be had together, with the one sum of
+    them that the data determine, or with the moves that change nothing where there are several such sums."""
+    names = list(dict.fromkeys(name for d in directions for name in d.moves))
+    if len(names) == 1:
+        return f"{names[0]} has no influence: no residual changes with it here"
+    together = f"{', '.join(names[:-1])} and {names[-1]} can only be had together"
+    if len(names) == len(directions) + 1:
+        alone = "neither alone" if len(names) == 2 else "none alone"
+        return f"{together}: here the data determine {determined(directions, names)}, and {alone}"
+    moves = [", ".join(f"{x} by {m:.6g}" for x, m in d.moves.items()) for d in directions]
+    return f"{together}: moving {', nor moving '.join(moves)} changes no residual"
+
+
+def determined(directions: Sequence[NullDirection], names: Sequence[str]) -> str:
+    """The one sum of parameters that none of the directions changes, that of the first parameter with the factor 1."""
+    moves = np.array([[d.moves.get(name, 0.0) for name in names] for d in directions])
+    lengths = np.abs(moves).max(axis=0)
+    factors = np.linalg.svd(moves / lengths)[2][-1] / lengths
+    terms = zip(names, (factors / factors[0]).tolist(), strict=True)
+    return next(terms)[0] + "".join(f" {'-' if x < 0 else '+'} {factor(abs(x))}{name}" for name, x in terms)
 
 
 def factor(x: float) -> str:
@@ -383,7 +402,8 @@ class Fitted:
     """What a fit has found. Uncertainties are standard uncertainties, NaN where a parameter is not determined or held by a
     bound; `covariance` and `correlation` have NaN there too. `chi2` is Σr², of residuals divided by their uncertainties where
     these are known; `dof` the number of residuals less the rank of the Jacobian by the parameters that are not held,
-    `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite."""
+    `residual_sd` sqrt(chi2/dof). `stopped_at` is where some solver met numbers that are not finite, `next` where the next step
+    would lead."""
 
     start: Start
     values: Vector
@@ -404,6 +424,7 @@ class Fitted:
     held: Mapping[str, float] = field(default_factory=dict)
     undetermined: Sequence[NullDirection] = ()
     stopped_at: Vector | None = None
+    next: Vector | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -431,7 +452,7 @@ def fitted(residuals: Residuals, start: Start, loss: Loss, absolute: bool, most:
     sd = math.sqrt(chi2 / dof) * unit if dof > 0 else math.nan
     return Fitted(start, end.at, u, correlation * np.outer(u, u), correlation, plain * unit, jacobian * unit,
                   end.cost * unit * unit, chi2 * unit * unit, sd, dof, end.converged(residuals.size), residuals.evaluations,
-                  end.solver, loss, absolute, held, directions, stopped)
+                  end.solver, loss, absolute, held, directions, stopped, np.clip(end.at + end.step, start.low, start.high))
 
 
 def variance_of(r: Vector, loss: Loss, dof: int, p: int) -> float:

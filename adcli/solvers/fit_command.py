@@ -24,7 +24,7 @@ from adcli.command.options import (
 from adcli.command.usage import TRUST, WHAT, Command, OneOf, WholeNumber
 from adcli.input.points import axes, complete, ranks, unknown_name
 from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import packed_destination, say, write_points
@@ -39,6 +39,7 @@ from adcli.solvers.fit_data import (
     Observations,
     Places,
     Wanted,
+    objects,
     parameters,
     starts,
     targets,
@@ -152,28 +153,51 @@ def observations(program: Program, begins: Mapping[str, Begin], wanted: Sequence
     """Everything that is fitted to. BadTable where a row is bad."""
     others = [p for p in program.params if p.name not in begins]
     fixed = fixed_inputs(program, begins, options)
-    if has_tensors(program):
-        return of_tensors(others, fixed, wanted, options)
     free = [p for p in others if p.name not in fixed]
-    sources = [x for t in wanted for x in (t.observed, t.sigma)] + [options.weights]
-    names = list(dict.fromkeys(x for x in sources if isinstance(x, str)))
-    columns: dict[str, Any] = {}
+    tensors = has_tensors(program)
+    columns = compared_columns(program, wanted, options)
+    if tensors and not (options.data or columns or any(p.default is None for p in free)):
+        return of_tensors(others, fixed, wanted, options)
+    found: dict[str, Any] = {}
     faults: dict[int, BadTable] = {}
     places = Places(np.arange(1))
     if there := given_tables(options):
-        columns, faults, places = table_columns(there, free, names, fixed, options)
-    elif names or any(p.default is None for p in free):
-        raise AdError("no table", help="give one: --data FILE, or a pipe")
+        found, faults, places = table_columns(there, free, columns, fixed, options, tensors)
+    elif columns or any(p.default is None for p in free):
+        more = ", or tensors by --at A=@matrix.npy and --y @y.npy" if tensors else ""
+        raise AdError("no table", help=f"give one: --data FILE, or a pipe{more}")
     else:
         options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
 
     def numbers(x: Wanted | None) -> Any:
-        return None if x is None else columns[column(x)] if isinstance(x, str) else np.float64(x)
+        if x is None or isinstance(x, str):
+            return None if x is None else found[column(x)]
+        return every_row(np.asarray(x, np.float64))
 
-    inputs = {p.name: fixed.get(p.name, columns.get(p.name, p.default)) for p in others}
+    def every_row(x: Any) -> Any:
+        return objects([x])[[0] * len(places.rows)] if tensors else x
+
+    inputs = {p.name: found[p.name] if p.name in found else every_row(fixed.get(p.name, p.default)) for p in others}
     o = Observations(inputs, [numbers(t.observed) for t in wanted], [numbers(t.sigma) for t in wanted],
-                     numbers(options.weights), [called(t) for t in wanted], places)
+                     np.asarray(found[column(options.weights)], np.float64) if options.weights else None,
+                     [called(t) for t in wanted], places)
     return without_bad(o, faults, options)
+
+
+def compared_columns(program: Program, wanted: Sequence[Comparison], options: FitOptions) -> list[Param]:
+    """The columns of a table that something is compared with, or weighted by. AdError where one is no column."""
+    shapes = {r.name: shape_of(r.atom) for r in program.results}
+    found: dict[str, Param] = {}
+    for t in wanted:
+        for x in (t.observed, t.sigma):
+            if isinstance(x, np.ndarray) and not shapes[t.output]:
+                raise AdError(f"'{t.output}' is a number, which is compared with a column or a number",
+                              help=f"write --y {t.output}=y, for a column y of the table")
+            if isinstance(x, str) and not (x.startswith("@") and has_tensors(program)):
+                found[x] = Param(Var(x, shape=shapes[t.output]), x)
+    if (w := options.weights) and not (w.startswith("@") and has_tensors(program)):
+        found.setdefault(w, Param(Var(w), w))
+    return list(found.values())
 
 
 def column(name: str) -> str:
@@ -182,7 +206,7 @@ def column(name: str) -> str:
 
 
 def called(t: Comparison) -> str:
-    return f"column '{t.observed}'" if isinstance(t.observed, str) else f"{t.observed}"
+    return f"column '{t.observed}'" if isinstance(t.observed, str) else f"--y for {t.output}"
 
 
 def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOptions) -> dict[str, Any]:
@@ -207,19 +231,14 @@ def fixed_inputs(program: Program, begins: Mapping[str, Begin], options: FitOpti
 
 def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequence[Comparison],
                options: FitOptions) -> Observations:
-    """Inputs by --at, and observations that are numbers or files."""
-    if options.data:
-        raise AdError("--data is for programs of scalars; this one has tensors",
-                      help="give tensors by --at A=@matrix.npy, and --y 0 where the output is the vector of residuals")
+    """Inputs by --at, and observations that are numbers, lists or files."""
     options.refuse(TABLE_ALONE, "needs rows (--data FILE)")
 
     def numbers(x: Wanted | None, v: str) -> Any:
         if isinstance(x, str):
-            if not x.startswith("@"):
-                raise AdError(f"--y {x}: a program with tensors has no columns", help=f"write --y {v}=@{x}.npy, or --y 0")
             from adcli.input.arrays import read_tensor
             return read_tensor(v, x[1:], 1)
-        return None if x is None else np.float64(x)
+        return None if x is None else np.asarray(x, np.float64)
 
     o = Observations(complete(others, fixed), [numbers(t.observed, t.output) for t in wanted],
                      [numbers(t.sigma, t.output) for t in wanted],
@@ -230,12 +249,12 @@ def of_tensors(others: Sequence[Param], fixed: Mapping[str, Any], wanted: Sequen
     return o
 
 
-def table_columns(there: Sequence[Location], free: Sequence[Param], names: Sequence[str], fixed: Collection[str],
-                  options: FitOptions) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
+def table_columns(there: Sequence[Location], free: Sequence[Param], others: Sequence[Param], fixed: Collection[str],
+                  options: FitOptions, tensors: bool) -> tuple[dict[str, Any], dict[int, BadTable], Places]:
     """The columns of inputs, and those that are compared with by `column`; the bad rows; where rows come from."""
     if options.on_error == "mark":
         raise AdError("a fit writes no rows that could be marked", help="write --on-error skip")
-    params = [*free, *(Param(Var(name), name) for name in names)]
+    params = [*free, *others]
     parts: list[list[Any]] = [[] for _ in params]
     faults: dict[int, BadTable] = {}
     sizes: list[tuple[str, int]] = []
@@ -245,8 +264,8 @@ def table_columns(there: Sequence[Location], free: Sequence[Param], names: Seque
         faults |= {before + row: fault for row, fault in bad.items()}
         sizes.append((location.name, len(found[0]) if found else 0))
         for part, values in zip(parts, found, strict=True):
-            part.append(np.asarray(values, np.float64))
-    keys = [*(p.name for p in free), *map(column, names)]
+            part.append(objects(values) if tensors else np.asarray(values, np.float64))
+    keys = [*(p.name for p in free), *(column(p.name) for p in others)]
     rows = sum(size for _, size in sizes)
     return {key: np.concatenate(part) for key, part in zip(keys, parts, strict=True)}, faults, Places(np.arange(rows), sizes)
 

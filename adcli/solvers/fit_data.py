@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from adcli.lang.ir.names import composed, repeated
 from adcli.solvers.fit import Start
 
 Array = np.ndarray
+BOUNDS = re.compile(r"\s(in\s*\[[^\]]*\]?)\s*$")
+"""The bounds of all elements behind a tensor."""
 Wanted = str | float | Array
 """A column by its name, one number for all rows, or the numbers themselves."""
 
@@ -47,8 +50,10 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
     for piece in pieces:
         name, equals, given = (s.strip() for s in piece.partition("="))
         if equals and given[:1] in ("@", "["):
-            name = composed(name)
-            begin: Begin | None = Begin(axis(piece, ranks or {"": 1})[0][name])
+            name, bounds = composed(name), BOUNDS.search(piece)
+            array = axis(piece[:bounds.start()] if bounds else piece, ranks or {"": 1})[0][name]
+            begin: Begin | None = (declared(f"{name} {bounds[1]}")[1] if bounds else None) or Begin(array)
+            begin = begin._replace(value=array)
         else:
             name, begin = declared(piece)
         if name in found:
@@ -110,16 +115,24 @@ def require_start(name: str, begin: Begin) -> None:
         raise AdError(f"parameter '{name}' has no room between its bounds [{begin.low!r}, {begin.high!r}]",
                       help=f"a parameter that is known is no parameter: --at {name}={begin.low!r}")
     if not np.all((begin.low <= begin.value) & (begin.value <= begin.high)):
-        raise AdError(f"{name} = {begin.value!r} starts outside its range [{begin.low!r}, {begin.high!r}]",
-                      help=f"give another start, or another range: --params '{name}={begin.value!r} in [LOW, HIGH]'")
+        element, x = next((e, x) for e, x in elements(name, begin) if not begin.low <= x <= begin.high)
+        given = f"{x!r}" if element == name else "…"
+        raise AdError(f"{element} = {x!r} starts outside its range [{begin.low!r}, {begin.high!r}]",
+                      help=f"give another start, or another range: --params '{name}={given} in [LOW, HIGH]'")
+
+
+def elements(name: str, begin: Begin) -> Iterator[tuple[str, float]]:
+    """The elements of a start, of tensors by names such as W(0, 1)."""
+    from adcli.input.arrays import element
+    shape = np.shape(begin.value)
+    for i, x in enumerate(np.ravel(begin.value).tolist()):
+        yield element(name, i, shape), x
 
 
 def start_of(begins: Mapping[str, Begin]) -> Start:
-    """The parameters as one vector, elements of tensors by names such as W(0, 1)."""
-    from adcli.input.arrays import element
-    shapes = {name: np.shape(b.value) for name, b in begins.items()}
-    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
-    names = [element(name, i, shapes[name]) for name in begins for i in range(sizes[name])]
+    """The parameters as one vector."""
+    sizes = {name: np.size(b.value) for name, b in begins.items()}
+    names = [element for name, begin in begins.items() for element, _ in elements(name, begin)]
     low, high = (np.concatenate([np.full(sizes[name], x) for name, x in zip(begins, bounds, strict=True)])
                  for bounds in ([b.low for b in begins.values()], [b.high for b in begins.values()]))
     values = np.concatenate([np.asarray(b.value, np.float64).ravel() for b in begins.values()])
@@ -179,8 +192,11 @@ def observation(text: str) -> tuple[Wanted, Wanted | None]:
 
 
 def named(text: str) -> Wanted:
-    """A column, or a number where it reads as one."""
+    """A column, or a number or an array where it reads as one."""
     text = text.strip()
+    if text.startswith("["):
+        from adcli.input.arrays import text_array
+        return text_array("--y", text)
     try:
         return float(text) if text[:1] in "+-.0123456789" else composed(text)
     except ValueError:
@@ -206,7 +222,8 @@ class Places(NamedTuple):
 class Observations(NamedTuple):
     """Everything in arrays: the inputs that are no parameters, by name, and for each output what it is compared with, the
     standard uncertainty of that (None where it is not known) and what it is called; `weights` of squares (None: all are 1);
-    `places` where the rows come from, None where there are tensors and no rows."""
+    `places` where the rows come from, None where there are tensors and no rows. Rows of a program with tensors are arrays of
+    objects, a tensor or a number a row."""
 
     inputs: Mapping[str, Any]
     observed: Sequence[Array]
@@ -230,15 +247,26 @@ class Observations(NamedTuple):
                             [*map(part, self.sigmas)], part(self.weights), self.called, places)
 
 
+def objects(values: Sequence[Any]) -> Array:
+    """One tensor a row, or a number."""
+    found = np.empty(len(values), object)
+    for i, x in enumerate(values):
+        found[i] = x
+    return found
+
+
 def wrong(o: Observations) -> Iterator[tuple[str, Array]]:
     """What no residual can be made of: the reason, and where."""
+    def somewhere(test: Callable[[Any], Any], x: Array) -> Array:
+        return np.array([bool(np.any(test(e))) for e in x], bool) if np.asarray(x).dtype == object else test(x)
+
     for name, x in o.inputs.items():
-        yield f"input '{name}' is nan", np.isnan(x)
+        yield f"input '{name}' is nan", somewhere(np.isnan, x)
     for called, x, sigma in zip(o.called, o.observed, o.sigmas, strict=True):
-        yield f"{called} is not finite", ~np.isfinite(x)
+        yield f"{called} is not finite", somewhere(lambda y: ~np.isfinite(y), x)
         if sigma is not None:
             yield (f"the standard uncertainty of {called} must be finite and greater than 0",
-                   ~(np.isfinite(sigma) & (sigma > 0)))
+                   somewhere(lambda s: ~(np.isfinite(s) & (np.asarray(s) > 0)), sigma))
     if o.weights is not None:
         yield "a weight must be finite and not negative", ~(np.isfinite(o.weights) & (o.weights >= 0))
 

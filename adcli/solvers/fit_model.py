@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
+from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted, require_rows
 from adcli.solvers.fit_data import Begin, Observations, Places, packed, start_of
@@ -58,28 +59,56 @@ class RowModel:
         flat = found[:, :, :n].reshape(1 + len(b), m * n)
         return Outputs(flat[0], flat[1:].T, levels[:n])
 
+    def row_of(self, i: int) -> int:
+        """The row that an element of the flat outputs is from."""
+        return i % self.rows
+
+    def inputs_at(self, row: int) -> Mapping[str, Any]:
+        """The inputs of a row that are no parameters."""
+        return {name: float(c[row]) for name, c in self.columns.items()}
+
 
 class TensorModel:
-    """The elements of outputs that are tensors, or that depend on some: `inputs` has a value for each input that is no
-    parameter."""
+    """The elements of outputs that are tensors, or that depend on some, at a point or in every row: each of `points` has a value
+    for each input that is no parameter."""
 
-    def __init__(self, task: Task, begins: Mapping[str, Begin], inputs: Mapping[str, Any], jobs: int | None) -> None:
+    def __init__(self, task: Task, begins: Mapping[str, Begin], points: Sequence[Mapping[str, Any]], jobs: int | None) -> None:
         from adcli.answers.evaluation import computation
         from adcli.input.arrays import given
-        self.task, self.begins, self.inputs = task, begins, inputs
+        self.task, self.begins, self.points = task, begins, points
         self.compute, self.given = computation(task, jobs, None), given
+        self.ends = np.zeros(len(points), int)
+        require_room(f"a Jacobian of {len(points):,} rows", COPIES * 8 * len(points) * start_of(begins).values.size)
 
     def __call__(self, b: Array) -> Outputs:
-        from adcli.input.arrays import fitting
-        point = {**self.inputs, **packed(self.begins, b)}
-        whole = {p.name: self.given(p, point[p.name]) for p in self.task.primal.params}
-        results, level = self.compute(fitting(self.task.primal, whole))
+        found = [self.results(b, k) for k in range(len(self.points))]
+        values = [np.concatenate([np.ravel(v) for v in vs]) for vs, _, _ in found]
+        self.ends = np.cumsum([len(v) for v in values])
+        blocks = [np.concatenate([np.reshape(matrices[v, x], (np.size(value), -1)) for x in self.begins], axis=1)
+                  for vs, matrices, _ in found for v, value in zip(self.task.signature.outputs, vs, strict=True)]
+        return Outputs(np.concatenate(values), np.concatenate(blocks), np.array([float(level) for _, _, level in found]))
+
+    def results(self, b: Array, k: int) -> tuple[Sequence[Any], dict[tuple[str | None, str], Any], int]:
+        """The outputs of a row, their derivatives, the status."""
+        results, level = self.compute(self.whole(b, k))
         m = len(self.task.signature.outputs)
         keys = [(c.of, c.wrt[0]) for c in self.task.signature.derived]
-        values, matrices = results[:m], dict(zip(keys, results[m:], strict=True))
-        blocks = [np.concatenate([np.reshape(matrices[v, x], (np.size(value), -1)) for x in self.begins], axis=1)
-                  for v, value in zip(self.task.signature.outputs, values, strict=True)]
-        return Outputs(np.concatenate([np.ravel(v) for v in values]), np.concatenate(blocks), np.array([float(level)]))
+        return results[:m], dict(zip(keys, results[m:], strict=True)), level
+
+    def whole(self, b: Array, k: int) -> dict[str, Any]:
+        """All inputs of the program in a row. AdError where their shapes do not fit."""
+        from adcli.input.arrays import fitting
+        point = {**self.points[k], **packed(self.begins, b)}
+        found: dict[str, Any] = fitting(self.task.primal, {p.name: self.given(p, point[p.name]) for p in self.task.primal.params})
+        return found
+
+    def row_of(self, i: int) -> int:
+        """The row that an element of the flat outputs is from."""
+        return int(np.searchsorted(self.ends, i, "right"))
+
+    def inputs_at(self, row: int) -> Mapping[str, Any]:
+        """The inputs of a row that are no parameters."""
+        return self.points[row]
 
 
 class Fit(NamedTuple):
@@ -132,23 +161,37 @@ def power(x: float) -> float:
 def planned(task: Task, begins: Mapping[str, Begin], o: Observations, jobs: int | None) -> Fit:
     """The fit of a task, a Jacobian by the parameters."""
     start = start_of(begins)
-    if o.places is not None:
-        rows = len(o.places.rows)
+    rows = 1 if o.places is None else len(o.places.rows)
+    if not has_tensors(task.primal):
         observed, factors = (np.concatenate([np.broadcast_to(x, rows) for x in xs]) for xs in (o.observed, o.factors))
         return Fit(RowModel(task, begins, o.inputs, rows, jobs), o.places, begins, start, observed, factors)
-    model = TensorModel(task, begins, o.inputs, jobs)
-    shapes = output_shapes(task, model, start)
-    return Fit(model, None, begins, start, flat(o.observed, shapes, o.called), flat(o.factors, shapes, o.called))
+    points: list[Mapping[str, Any]] = [o.inputs]
+    compared: list[tuple[Sequence[Any], Sequence[Any]]] = [(o.observed, o.factors)]
+    if o.places is not None:
+        columns = {name: np.broadcast_to(x, rows) for name, x in o.inputs.items()}
+        both = [[np.broadcast_to(x, rows) for x in xs] for xs in (o.observed, o.factors)]
+        points = [{name: x[k] for name, x in columns.items()} for k in range(rows)]
+        compared = [([x[k] for x in both[0]], [x[k] for x in both[1]]) for k in range(rows)]
+    model = TensorModel(task, begins, points, jobs)
+    found = [*compared_at(task, model, start, o, compared)]
+    observed, factors = (np.concatenate(xs) if xs else np.zeros(0) for xs in ([y for y, _ in found], [f for _, f in found]))
+    return Fit(model, o.places, begins, start, observed, factors)
 
 
-def output_shapes(task: Task, model: TensorModel, start: Start) -> list[tuple[int, ...]]:
-    """The shapes of the outputs at a start."""
+def compared_at(task: Task, model: TensorModel, start: Start, o: Observations,
+                compared: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> Iterator[tuple[Array, Array]]:
+    """What the elements of the outputs are compared with in every row, and their factors. AdError where shapes do not fit."""
     from adcli.answers.evaluation import callable_program
     from adcli.lang.passes.simplify import simplify
-    point = {**model.inputs, **packed(model.begins, start.values)}
-    whole = {p.name: model.given(p, point[p.name]) for p in task.primal.params}
-    values, _ = callable_program(task, simplify(task.primal), (), None, None)(whole)
-    return [np.shape(x) for x in values]
+    outputs = callable_program(task, simplify(task.primal), (), None, None)
+    for k, (observed, factors) in enumerate(compared):
+        try:
+            shapes = [np.shape(x) for x in outputs(model.whole(start.values, k))[0]]
+            yield flat(observed, shapes, o.called), flat(factors, shapes, o.called)
+        except AdError as fault:
+            if o.places is None:
+                raise
+            raise AdError(f"{o.places.named(k)}: {fault.message}", help=fault.help) from None
 
 
 def flat(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], called: Sequence[str]) -> Array:

@@ -181,7 +181,7 @@ class Report:
         moved = np.zeros(len(found.x)) if found.direction is None else found.direction
         flat = [name for name, x, d in zip(function.names, found.residual, moved, strict=False) if x == 0 and abs(d) > 1e-6]
         if found.verdict == FLAT and flat and scalars:
-            yield from because.no_influence(function.program, function.names, self.at, flat)
+            yield from because.no_influence(function.program, function.names, self.at, flat)[1]
         start = np.maximum(1.0, np.max(np.abs(self.problem.start), initial=0.0))
         if found.verdict in (MOVING, NOT_FINITE) and np.max(np.abs(found.x), initial=0.0) > FAR * start:
             yield (f"note: {self.objective} still {self.verb} at {point_text(function.components, found.x)}: it may have no"

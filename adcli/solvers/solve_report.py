@@ -119,7 +119,7 @@ class SolveReport:
                 yield from said
         flat = [x for x, column in zip(f.names, s.jacobian.T, strict=True) if not np.any(column)]
         if flat and s.verdict in (SINGULAR_SOLUTION, NOT_CONVERGED):
-            yield from because.no_influence(f.program, f.names, self.at, flat)
+            yield from because.no_influence(f.program, f.names, self.at, flat)[1]
 
 
 # ---------------------------------------------------------------- forms

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adcli.solvers.fit import Fitted, Loss, Residuals, Start, fitted
+from adcli.solvers.fit import Fitted, Loss, Residuals, Start, connected, fitted, said_of
 
 FREE = Loss()
 
@@ -61,11 +61,13 @@ def test_a_line_has_the_coefficients_and_covariances_of_rational_arithmetic(abso
     ([[1, -1, 0], [1, -1, 0], [1, -1, 0], [1, -1, 0]],
      ["b1 and b2 can only be had together: here the data determine b1 - b2, and neither alone",
       "b3 has no influence: no residual changes with it here"], []),
+    ([[1, 2, 4], [2, 4, 8], [3, 6, 12], [0, 0, 0]],
+     ["b1, b2 and b3 can only be had together: here the data determine b1 + 2*b2 + 4*b3, and none alone"], []),
 ])
 def test_what_is_not_determined_is_named_and_has_no_uncertainty(matrix: list[list[float]], said: list[str],
                                                                 known: list[str]) -> None:
     found = linear(matrix, [1.0, 2.0, 3.0, 5.0], start([0.5, 0.5, 0.5]))
-    assert sorted(d.text for d in found.undetermined) == sorted(said)
+    assert sorted(map(said_of, connected(found.undetermined))) == sorted(said)
     assert [n for n, u in zip(found.names, found.uncertainties, strict=True) if np.isfinite(u)] == known
     for direction in found.undetermined:
         move = np.array([direction.moves.get(n, 0.0) for n in found.names])

@@ -102,6 +102,52 @@ def test_a_tensor_of_parameters_is_fitted_as_its_elements_are(tmp_path: Path) ->
     np.testing.assert_allclose(values(found), np.linalg.lstsq(a, y, rcond=None)[0], rtol=1e-12)
 
 
+def test_rows_of_lists_are_fitted_as_the_whole_tensor_is(tmp_path: Path) -> None:
+    """A row of x with a number y, with a list of y and with a list of residuals, and all of it at once."""
+    import polars
+    rows = [[1.0, t] for t in T]
+    polars.DataFrame({"x": rows, "y": Y, "s": S, "t": [[y] for y in Y]}).write_parquet(tmp_path / "d.parquet")
+    objects = [json.dumps({"x": x, "y": y, "s": s}) for x, y, s in zip(rows, Y, S, strict=True)]
+    (tmp_path / "d.ndjson").write_text("\n".join(objects), encoding="utf-8")
+    params = ("--params", "w=[0, 0] in [-100, 100]", "--data")
+    program = ("-e", "input x(M), w(M)", "-e", "v +=! x(j)*w(j)", *params)
+    whole = fit("-e", "input A(N, M), w(M)", "-e", "r(i) +=! A(i, j)*w(j)", "--at", f"A={rows}", *params[:2], "--y", f"{Y}:{S}",
+                stdin=b"")
+    found = [fit(*program, tmp_path / name, "--y", "y:s", stdin=b"") for name in ("d.parquet", "d.ndjson")]
+    for each in found:
+        np.testing.assert_allclose(values(each), values(whole), rtol=1e-12)
+        np.testing.assert_allclose(values(each, "uncertainty"), values(whole, "uncertainty"), rtol=1e-12)
+    lists = fit("-e", "input x(M), t(K), w(M)", "-e", "v +=! x(j)*w(j); r(k) = v - t(k)", "--of", "r", *params,
+                tmp_path / "d.parquet", "--y", "0", stdin=b"")
+    plain = fit(*program, tmp_path / "d.parquet", "--y", "y", stdin=b"")
+    np.testing.assert_allclose(values(lists), values(plain), rtol=1e-12)
+    compared = fit("-e", "input x(M), t(K), w(M)", "-e", "v +=! x(j)*w(j); r(k) = v + 0*t(k)", "--of", "r", *params,
+                   tmp_path / "d.parquet", "--y", "t", stdin=b"")
+    np.testing.assert_allclose(values(compared), values(plain), rtol=1e-12)
+
+
+LISTED = ("-e", "input x(M), w(M)", "-e", "v +=! x(j)*w(j)")
+BAD_LISTS = [
+    (("--params", "w=[0,0,0]", "--y", "y"), 2, "<stdin>: row 1: 'w' has 3 elements along dimension 0, and 'x' has 2"),
+    (("--params", "w=[0,0]", "--y", "y"), 5, "<stdin>:2: x(1) is null"),
+    (("--params", "w=[0,0]", "--y", "[1,2]"), 2, "'v' is a number, which is compared with a column or a number"),
+    (("--params", "w=[0,0] in [1, 2]", "--y", "y"), 2, "w(0) = 0.0 starts outside its range [1.0, 2.0]"),
+    (("--params", "w=[0,0]", "--y", "z"), 5, "no 'z'"),
+    (("--params", "w=[0,0]", "--y", "y", "--at", "x=[1,2]"), 5, "has 'x', which --at fixes"),
+]
+
+
+@pytest.mark.parametrize(("args", "code", "said"), BAD_LISTS, ids=[" ".join(f[0][1:]) for f in BAD_LISTS])
+def test_a_fault_in_rows_of_lists_is_named(args: tuple[str, ...], code: int, said: str) -> None:
+    bad = b"null" if said.endswith("null") else b"4"
+    rows = b'{"x":[1,2],"y":3}\n{"x":[1,%s],"y":4}\n{"x":[1,5],"y":4}\n' % bad
+    ended = adcli("fit", *LISTED, *args, stdin=rows)
+    assert ended.code == code and said in ended.err and not ended.out, ended.err
+    if bad == b"null":
+        ended = adcli("fit", *LISTED, *args, "--on-error", "skip", stdin=rows)
+        assert ended.code == 0 and "# residuals = 2\n" in ended.out and said in ended.err
+
+
 OUTLIER = {"x": [float(i) for i in range(1, 11)], "y": [2.1, 3.9, 6.2, 7.8, 10.1, 12.2, 13.8, 16.1, 30.0, 20.2]}
 
 
@@ -206,6 +252,9 @@ def test_few_rows_and_none() -> None:
     assert adcli("fit", *LINE, *AB, "--y", "y", stdin=b"").code == 2
 
 
+DECAY = b"t,y\n0,9.8\n1,6.1\n2,3.5\n4,1.4\n8,0.2\n"
+
+
 def test_a_suspicious_answer_ends_with_what_why_says() -> None:
     start = adcli("fit", "-e", "v = log(a)*t", "--params", "a=-1", "--y", "y", stdin=table(COLUMNS))
     assert start.code == 1 and not start.out
@@ -214,6 +263,14 @@ def test_a_suspicious_answer_ends_with_what_why_says() -> None:
     flat = adcli("fit", "-e", "v = a*t + max(b, 100)", *AB, "--y", "y", stdin=table(COLUMNS))
     assert flat.code == 1 and "param b = 1.0" in flat.out and "# not determined" in flat.out
     assert "note: b has no influence" in flat.err and "u of max(u, v) is not the largest at u = b = 1.0" in flat.err
+    most = adcli("fit", "-e", "v = a*(1 - exp(-k*t))", "--params", "a=1,k=1e4", "--y", "y", stdin=b"t,y\n0,1\n1,2\n2,4\n3,1\n")
+    assert "note: k has no influence" in most.err and "in <stdin>: row 2:\ndv_dk is 0.0\n" in most.err, most.err
+    assert "u = -k*t = -10000.0 is 0.0: underflow" in most.err   # not the t = 0 of row 1
+    lost = adcli("fit", "-e", "v = 1/(a + exp(b - t))", *AB, "--y", "y", stdin=DECAY)
+    assert lost.code == 1 and "note: b has all but lost its influence on the way" in lost.err
+    edge = adcli("fit", "-e", "v = a*t**k", "--params", "a=1,k=0.5", "--y", "y", stdin=DECAY)
+    assert edge.code == 1 and "row 1: the output is not finite at a point on the way" in edge.err
+    assert "u**v at u = t = 0.0" in edge.err and "is inf: a pole" in edge.err
     bound = adcli("fit", *LINE, "--params", "a=1 in [0, 2],b=0", "--y", "y", stdin=table(COLUMNS))
     assert bound.code == 0 and "in [0.0, 2.0]" in bound.out and "a is held by its bound 2.0" in bound.err
     constant = adcli("fit", *LINE, *AB, "--y", "y", stdin=b"t,y\n2,1\n2,2\n2,4\n")
