@@ -125,7 +125,8 @@ class Table:
         self.refuse_names(self.names, "the table")
         for option, name in self.required:
             if name not in self.names:
-                raise Fault(f"no column '{name}', which {option} names", nearest(name, self.names) or self._columns(self.names))
+                raise Fault(f"no column '{name}', which {option} names",
+                            self._delimiter(name) or nearest(name, self.names) or self._columns(self.names))
         self.words = [self.names.index(name) for name in self.wanted]
         if placed:
             self.places = [self._place(p) for p in self.inputs]
@@ -149,11 +150,17 @@ class Table:
             raise Fault(f"no column '{p.name}'", self._instead(p.name))
         return found[0] if found else None
 
-    def _instead(self, name: str) -> str:
-        """What may have been meant where a table has no column of this name."""
+    def _delimiter(self, name: str) -> str | None:
+        """The option with which a table of one column has one of this name."""
         for other in ";|\t,":
             if len(self.names) == 1 and name in map(str.strip, self.names[0].split(other)):
                 return "add " + (f"--delimiter {other!r}" if other != "\t" else "--input-format tsv")
+        return None
+
+    def _instead(self, name: str) -> str:
+        """What may have been meant where a table has no column of this name."""
+        if (option := self._delimiter(name)) is not None:
+            return option
         if nearest(name, self.names) is None and all(DECIMAL.fullmatch(n.strip()) for n in self.names):
             return "add --no-header if the first row is data"
         if name in self.lists:

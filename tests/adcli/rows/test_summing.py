@@ -193,6 +193,8 @@ def test_small_tables(data, options, want):
      "<stdin>:1: no column 'g', which --group-by names\nhelp: the columns are x\n", "", 5),
     (b"x,weight\n1,2\n", ["--sum", "--weights", "wieght"], "<stdin>:1: no column 'wieght', which --weights names\n"
      "help: did you mean 'weight'?\n", "", 5),
+    (b"x;g\n1,5;a\n", ["--sum", "--group-by", "g"],
+     "<stdin>:1: no column 'g', which --group-by names\nhelp: add --delimiter ';'\n", "", 5),
     (b"", ["--sum", "--data", "-"], "<stdin>:1: the table is empty: no header\n", "", 5),
 ], ids=lambda x: repr(x)[:60])
 def test_what_is_said(data, options, said, out, code, ways):
