@@ -110,8 +110,6 @@ def add_up(task: Task, options: ResultOptions, watch: Watch) -> int:
     from adcli.rows.summing import SumRun, check
     check(task, options)
     if options.data and options.in_parts:
-        if task.signature.tensors:
-            raise AdError("sums of tensors are not added up in parts", help="leave out --engine and --resume")
         from adcli.engines.run import run
         return run(task, options, watch)
     options.refuse(PART_OPTIONS, "needs files (--data FILE)")
