@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from command import adcli, numbers, succeeds
-from session_seed import drawn
+from session_seed import drawn, half
 
 from adcli.answers import evaluation
 from adcli.rows import blocks, summed_points, summing, tables, tables_polars
@@ -73,7 +73,7 @@ def ways(request, monkeypatch):
             monkeypatch.setattr(module, name, value)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", half(list(VERBS)))
 def test_a_sum_is_that_of_the_fractions(verb, files, rows):
     """Of every result, weighted or not, summed or averaged, by groups or not, by one thread or four."""
     each = table(succeeds(verb, *PROGRAM, *VERBS[verb], "--data", files[0].with_name("rows.csv"), "--only").out)
