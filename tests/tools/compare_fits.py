@@ -2,7 +2,7 @@
 """Certified digits of NIST's nonlinear regressions: adcli beside lmfit and SciPy's curve_fit. Prints a table; exit 1 where adcli
 has fewer digits than another.
 
-    python tests/tools/compare_fits.py [OUT]    OUT is tests/data/certified_digits.json
+    python tests/tools/compare_fits.py [OUT]    OUT is tests/data/fits/certified_digits.json
 
 Each of the 27 data sets is fitted from both starts by three programs in this process, with the options that a user who types
 none gets; curve_fit's evaluations are limited to 10000 instead of its few hundred. The log relative error (LRE) is
@@ -25,7 +25,7 @@ import numpy as np
 
 import adcli
 
-DATA = pathlib.Path(__file__).parents[1] / "data" / "fits.json"
+DATA = pathlib.Path(__file__).parents[1] / "data" / "fits" / "observations.json"
 CERTIFIED = 11.0
 """Digits that NIST prints."""
 ENOUGH = 10.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NIST's reference data sets for nonlinear regression as one file of JSON, tests/data/fits.json: a data set a line.
+"""NIST's reference data sets for nonlinear regression as one file of JSON, tests/data/fits/observations.json: a data set a line.
 
     python tests/tools/make_fit_data.py FOLDER OUT    FOLDER has NIST's files, Misra1a.dat and 26 more
 
