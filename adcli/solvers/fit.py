@@ -266,7 +266,7 @@ def solved(residuals: Residuals, start: Start, loss: Loss, method: str, most: in
         try:
             found: Vector = least_squares(fun, start.values, jac, method=method, x_scale="jac",
                                           ftol=TOLERANCE, xtol=TOLERANCE, max_nfev=most, **options).x
-        except np.linalg.LinAlgError:   # numbers so large that products of them are not finite
+        except (np.linalg.LinAlgError, ValueError):   # numbers so large that products of them are not finite
             return start.values
     return found
 
@@ -299,11 +299,25 @@ def ended(residuals: Residuals, start: Start, at: Vector, loss: Loss, solver: st
     r, j = small if loss.name == "linear" else triangular(*loss.modified(plain, jacobian))
     slope = j.T @ r
     held = ((at == start.low) & (slope > 0)) | ((at == start.high) & (slope < 0))
-    step = np.zeros_like(at)
-    if (~held).any():
-        step[~held] = shortest_solution(j[:, ~held], -r)
+    step = step_within(j, r, at, start, held)
     moved = float(np.linalg.norm(small[1] @ step))
     return End(at, len(plain), float(np.linalg.norm(plain)), small[1], held, step, moved, cost(plain, loss), solver)
+
+
+def step_within(j: Matrix, r: Vector, at: Vector, start: Start, held: Vector) -> Vector:
+    """The step of Gauss and Newton for the parameters that are not held; one that it would take beyond a bound goes to the bound,
+    and the others have the step that is best then."""
+    step, free = np.zeros_like(at), ~held
+    while free.any():
+        step[free] = shortest_solution(j[:, free], -(r + j[:, ~free] @ step[~free]))
+        room = np.where(step < 0, start.low, start.high) - at
+        share = np.full(len(at), math.inf)
+        np.divide(room, step, out=share, where=free & (step != 0))
+        if not (first := share.min()) < 1:
+            break
+        reached = share == first
+        step[reached], free = room[reached], free & ~reached
+    return step
 
 
 def cost(r: Vector, loss: Loss) -> float:
@@ -380,7 +394,9 @@ def said_of(directions: Sequence[NullDirection]) -> str:
         alone = "neither alone" if len(names) == 2 else "none alone"
         return f"{together}: here the data determine {determined(directions, names)}, and {alone}"
     moves = [", ".join(f"{x} by {m:.6g}" for x, m in d.moves.items()) for d in directions]
-    return f"{together}: moving {', nor moving '.join(moves)} changes no residual"
+    if len(moves) == 1:
+        return f"{together}: moving {moves[0]} changes no residual"
+    return f"{together}: neither moving {', nor moving '.join(moves)} changes a residual"
 
 
 def determined(directions: Sequence[NullDirection], names: Sequence[str]) -> str:

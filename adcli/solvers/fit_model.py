@@ -23,6 +23,8 @@ PASSES = 4
 """Units that residuals are taken in, one after another."""
 VANISHING = 1e-100
 """Residuals in their unit whose squares may be no doubles."""
+LARGEST_IN_SCALE = 1e60
+"""Residuals in the scale of a loss, of which fourth powers are taken."""
 COPIES = 6
 """Jacobians that a solver holds at a time, with their decompositions."""
 
@@ -143,10 +145,19 @@ class Fit(NamedTuple):
         start, again = self.start, PASSES
         while True:
             residuals = self.residuals(start.values)
+            require_scale(loss, largest(residuals(start.values)[0]) * residuals.unit)
             found, again = fitted(residuals, start, loss, absolute, most), again - 1
             if not again or not 0 < largest(found.residuals) < VANISHING * residuals.unit:
                 return replace(found, start=self.start)
             start = start._replace(values=found.values)   # squares have underflowed in the unit of the start
+
+
+def require_scale(loss: Loss, residual: float) -> None:
+    """AdError where residuals in the scale of a loss have squares that are no doubles."""
+    if loss.name != "linear" and residual < math.inf and residual / loss.scale > LARGEST_IN_SCALE:
+        raise AdError(f"the loss differs from squares from {loss.scale!r} on, which is nothing next to residuals of up to"
+                      f" {residual:.3g}",
+                      help="give the residual from which on it counts as an outlier: --f-scale C, or f_scale=C")
 
 
 def largest(x: Array) -> float:

@@ -82,3 +82,18 @@ def test_a_parameter_at_its_bound_is_held_and_the_others_are_fitted() -> None:
     assert found.values[0] == pytest.approx(level, rel=1e-13)
     assert found.converged and np.isnan(found.uncertainties[1])
     assert found.uncertainties[0] == pytest.approx(np.sqrt(found.chi2 / 4 / 5), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_are_those_of_linear_programs_of_least_squares(seed: int) -> None:
+    """Random linear problems with bounds of which about half are active, beside scipy.optimize.lsq_linear; the bound 0, which
+    nothing is near to relative to itself, among them."""
+    from scipy.optimize import lsq_linear
+    rng = np.random.default_rng(seed)
+    a, y = rng.normal(size=(12, 4)), rng.normal(size=12)
+    low, high = np.where(rng.random(4) < 0.6, 0.0, -0.2), np.where(rng.random(4) < 0.5, np.inf, 0.3)
+    known = lsq_linear(a, y, (low, high), method="bvls", tol=1e-15)
+    found = linear(a.tolist(), y.tolist(), start([0.1] * 4)._replace(low=low, high=high))
+    assert found.converged
+    np.testing.assert_allclose(found.values, known.x, rtol=1e-9, atol=1e-12)
+    assert [int(n in found.held) for n in found.names] == [int(x != 0) for x in known.active_mask]

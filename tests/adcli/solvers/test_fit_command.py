@@ -216,6 +216,7 @@ FAULTS = [
     ((*LINE, *AB, "--y", "y:s", "--sigma", "absolute", "--loss", "huber"), 2, "cannot be used together"),
     ((*LINE, *AB, "--y", "y", "--f-scale", "2"), 2, "--f-scale needs a robust loss"),
     ((*LINE, *AB, "--y", "y", "--loss", "huber", "--f-scale", "0"), 2, "must be greater than 0"),
+    ((*LINE, *AB, "--y", "y", "--loss", "cauchy", "--f-scale", "1e-300"), 2, "which is nothing next to residuals of up to"),
     ((*LINE, *AB, "--y", "y", "--at", "a=3"), 2, "'a' is a parameter, which --at fixes"),
     ((*LINE, *AB, "--y", "y", "--at", "t=3"), 5, "the table has 't', which --at fixes"),
     ((*LINE, *AB, "--y", "y", "--on-error", "mark"), 2, "write --on-error skip"),
