@@ -52,8 +52,8 @@ def starts(text: str, ranks: Mapping[str, int]) -> dict[str, Begin | None]:
         if equals and given[:1] in ("@", "["):
             name, bounds = composed(name), BOUNDS.search(piece)
             array = axis(piece[:bounds.start()] if bounds else piece, ranks or {"": 1})[0][name]
-            begin: Begin | None = (declared(f"{name} {bounds[1]}")[1] if bounds else None) or Begin(array)
-            begin = begin._replace(value=array)
+            range_ = declared(f"{name} {bounds[1]}")[1] if bounds else None
+            begin: Begin | None = (range_ or Begin(array))._replace(value=array)
         else:
             name, begin = declared(piece)
         if name in found:

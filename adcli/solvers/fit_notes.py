@@ -81,7 +81,7 @@ def notes(fit: Fit, task: Task, found: Fitted) -> Iterator[str]:
 def no_influence(fit: Fit, task: Task, b: np.ndarray, names: Collection[str]) -> Sequence[str]:
     """What `why` says of parameters without influence in most rows: it is asked in some of them, as a row may have a reason of
     its own."""
-    if has_tensors(task.primal):
+    if fit.places is None or has_tensors(task.primal):
         return []
     count = len(fit.places.rows)
     told: dict[Sequence[object], list[tuple[int, list[str]]]] = {}
