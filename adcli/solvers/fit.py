@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, plural
 from adcli.lang.ir.extras import missing
 
 Vector = np.ndarray
@@ -539,5 +539,5 @@ def spread(j: Matrix, lost: Matrix) -> tuple[Vector, Matrix]:
 def require_rows(rows: int, names: Sequence[str]) -> None:
     """AdError where there are fewer residuals than parameters."""
     if rows < len(names):
-        raise AdError(f"{rows} {'residual' if rows == 1 else 'residuals'} for {len(names)} parameters: {', '.join(names)}",
+        raise AdError(f"{plural(rows, 'residual')} for {plural(len(names), 'parameter')}: {', '.join(names)}",
                       help="give more rows, or fewer parameters: --params NAME=START")
