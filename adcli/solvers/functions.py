@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 
-from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.kernel import pointers
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
@@ -168,22 +169,22 @@ class ScalarVectorFunction(VectorFunction):
         return Called(self.program, self.names)
 
     @cached_property
-    def jacobian(self) -> Called:
-        return Called(derivatives.jacobian(self.program, self.names), self.names)
+    def jacobian(self) -> CalledMatrix:
+        return CalledMatrix(derivatives.jacobian(self.program, self.names), "jacobian", self.names, self.names)
 
     @cached_property
-    def hessian(self) -> Called:
+    def hessian(self) -> CalledMatrix:
         weighted, weights = weighted_sum(self.program)
-        return Called(derivatives.hessian(weighted, self.names), (*self.names, *weights))
+        return CalledMatrix(derivatives.hessian(weighted, self.names), "hessian", self.names, (*self.names, *weights))
 
     def fun(self, x: Vector) -> Vector:
         return self.value(x, self.fixed)
 
     def jac(self, x: Vector) -> Any:
-        return matrix(self.jacobian.program, "jacobian", self.names, self.jacobian(x, self.fixed))
+        return self.jacobian(x, self.fixed)
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        return matrix(self.hessian.program, "hessian", self.names, self.hessian(np.concatenate([x, v]), self.fixed))
+        return self.hessian(np.concatenate([x, v]), self.fixed)
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         return np.asarray(self.hess(x, v) @ direction)
@@ -197,16 +198,20 @@ class Called:
         place = {name: i for i, name in enumerate(names)}
         self.order = order = [p.name for p in program.params]
         self.fixed: Mapping[str, float] | None = None
-        self.row = np.zeros(len(order))
+        self.given, self.found = (np.zeros((n, self.kernel.lanes)) for n in (len(order), len(program.results)))   # of every lane
+        self.pointers = [pointers([block.ctypes.data + i * block.strides[0] for i in range(len(block))])
+                         for block in (self.given, self.found)]
+        self.work, self.lock = self.kernel.workspace(), Lock()
         self.into = [i for i, name in enumerate(order) if name in place]
         self.out_of = [place[order[i]] for i in self.into]
 
     def __call__(self, x: Vector, fixed: Mapping[str, float]) -> Vector:
-        if fixed is not self.fixed:
-            self.fixed, self.row = fixed, np.array([fixed.get(name, 0.0) for name in self.order], np.float64)
-        self.row[self.into] = x[self.out_of]
-        found = run_arrays(self.kernel, list(self.row[:, None]), 1)
-        return np.array([column[0] for column in found])
+        with self.lock:   # a solver may call from several threads
+            if fixed is not self.fixed:
+                self.fixed, self.given[:, :] = fixed, np.array([fixed.get(name, 0.0) for name in self.order], np.float64)[:, None]
+            self.given[self.into] = x[self.out_of, None]
+            self.kernel(*self.pointers, 0, self.kernel.lanes, self.work)
+            return self.found[:, 0].copy()
 
 
 def weighted_sum(program: Program) -> tuple[Program, list[str]]:
@@ -221,17 +226,24 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
     return Program((*program.params, *weights), tuple(b.equations), (result,), program.source), [w.name for w in weights]
 
 
-def matrix(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Vector) -> Any:
-    """A Jacobian or Hessian: dense, or sparse where entries were left out."""
-    form, places = matrix_among(columns(program), inputs, kind)
-    values, n = found[places].tolist(), len(form.rows)
-    if len(places) < (n * (n + 1) // 2 if form.symmetric else n * len(form.columns)):
-        return scipy_coo(form, values).tocsr()
-    full = np.zeros((n, len(form.columns)))
-    full[form.i, form.j] = values
-    if form.symmetric:
-        full[form.j, form.i] = values
-    return full
+class CalledMatrix(Called):
+    """The same of a Jacobian or Hessian by `inputs`: dense, or sparse where entries were left out."""
+
+    def __init__(self, program: Program, kind: MatrixKind, inputs: Sequence[str], names: Sequence[str]) -> None:
+        super().__init__(program, names)
+        form, self.places = matrix_among(columns(program), inputs, kind)
+        self.shape = n, m = len(form.rows), len(form.columns)
+        self.i, self.j, self.entry = np.array(list(form.places()), dtype=np.int64).reshape(-1, 3).T
+        self.sparse = len(self.places) < (n * (n + 1) // 2 if form.symmetric else n * m)
+
+    def __call__(self, x: Vector, fixed: Mapping[str, float]) -> Any:
+        values = super().__call__(x, fixed)[self.places][self.entry]
+        if self.sparse:
+            from scipy.sparse import coo_array
+            return coo_array((values, (self.i, self.j)), shape=self.shape).tocsr()
+        full = np.zeros(self.shape)
+        full[self.i, self.j] = values
+        return full
 
 
 def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
