@@ -69,8 +69,9 @@ class VectorFunction(ABC):
         """The gradient with the status of scalar outputs, for what `status` says of a point."""
         scalars = [r.name for r in self.program.results if not shape_of(r.atom)]
         primal = replace(self.program, results=tuple(r for r in self.program.results if r.name in scalars))
-        worked = DerivedProgram(primal, derivatives.gradient(primal, self.names, None, "reverse"), list(self.names))
-        code = None if has_tensors(primal) else compiled(with_status(worked.program, primal, worked.wrt), keep=True)
+        gradient = derivatives.gradient(primal, self.names, None, "reverse")
+        worked = DerivedProgram(primal, gradient, list(self.names))
+        code = None if has_tensors(primal) else compiled(with_status(gradient, primal, worked.wrt), keep=True)
         return Task(Request("grad", primal.source or Source("<text>", ""), scalars, list(self.names)), worked.signature,
                     worked=worked, linked=code)
 
