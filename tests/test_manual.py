@@ -1,13 +1,11 @@
 """The manual: every example of every chapter runs, and everything that it must describe is described."""
 from __future__ import annotations
 
-import doctest
 import re
 import shlex
 import shutil
 
 import click
-import engines
 import pytest
 from adcli.codegen.targets import TARGETS
 from adcli.lang.ir import LEVELS
@@ -15,7 +13,7 @@ from adcli.lang.lower.frontend import parse
 from back_ends import MODES
 from back_ends import derivatives as partials
 from command import adcli
-from documents import MANUAL, console_examples, fenced, shell, terminal, text
+from documents import MANUAL, as_shown, console_examples, fenced, imported, shell, terminal, text
 from engines import package
 from places import ROOT
 
@@ -35,30 +33,18 @@ def test_a_console_example_prints_what_is_shown(command, shown):
     assert terminal(command) == shown
 
 
-def imported(block):
-    """The packages that an example needs."""
-    return re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M)
-
-
-def of_engines(block):
-    """The marks of an example of a chapter on engines."""
-    return [pytest.mark.engine, *(engines.group(name) for name in imported(block) if name in engines.SESSIONS)]
-
-
-SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=of_engines(block) if document == "engines" else [])
-            for document in ("README", "python", "engines") for i, block in enumerate(fenced(text(document), "python"))]
+SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine] * (document == "engines"))
+            for document in ("README", "python", "engines") for i, block in enumerate(fenced(text(document), "python"))
+            if not {"pyspark", "ray"} & {*imported(block)}]   # which their own tests run, since they take long to start
 
 
 @pytest.mark.parametrize("block", SESSIONS)
 def test_the_python_examples(block, monkeypatch):
-    """Each as one session, compared character for character; those of engines where the engine is."""
+    """Each as one session; those of engines where the engine is."""
     for name in imported(block):
-        engines.SESSIONS[name]() if name in engines.SESSIONS else package(name)
+        package(name)
     monkeypatch.chdir(ROOT)
-    example = doctest.DocTestParser().get_doctest(block, {}, "session", "session", 0)
-    assert example.examples
-    written: list[str] = []
-    assert doctest.DocTestRunner(verbose=False).run(example, out=written.append).failed == 0, "".join(written)
+    as_shown(block)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import engines
 import pytest
+from documents import as_shown, fenced, imported, text
 from engines import package
 from places import WORKED
 
 import adcli
 
-pytestmark = [pytest.mark.engine, engines.group("ray")]
+pytestmark = pytest.mark.engine
 X = [None if i % 7 == 3 else float(i) for i in range(100)]
 Y = [i % 5 + 1 for i in range(100)]
 
@@ -46,3 +47,9 @@ def test_sums_merge_to_the_bits_of_one_machine(data):
     states = data.map_batches(adcli.ray.mapper(s), batch_format="pyarrow", batch_size=16).take_all()
     whole = s.batch(pa.table({"x": pa.array(X, "float64"), "y": pa.array(Y, "int16")}))
     assert s.merge([row["state"] for row in states]).equals(whole)
+
+
+@pytest.mark.usefixtures("ray")
+def test_the_example_of_the_manual():
+    (block,) = (block for block in fenced(text("engines"), "python") if "ray" in imported(block))
+    as_shown(block)

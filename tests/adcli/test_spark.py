@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import engines
 import pytest
+from documents import as_shown, fenced, imported, text
 from engines import package
 from places import WORKED
 
 import adcli
 
-pytestmark = [pytest.mark.engine, engines.group("pyspark")]
+pytestmark = pytest.mark.engine
 ROWS = [(None if i % 7 == 3 else float(i), i % 5 + 1, f"row {i}") for i in range(100)]
 
 
@@ -52,3 +53,9 @@ def test_sums_merge_to_the_bits_of_one_machine(frame):
     rows = package("pyarrow").RecordBatch.from_pylist([dict(zip(("x", "y"), row, strict=False)) for row in ROWS])
     here = s.finish(s.batch(rows))
     assert s.finish([row.state for row in states]).to_pylist() == here.to_pylist()
+
+
+@pytest.mark.usefixtures("frame")
+def test_the_example_of_the_manual():
+    (block,) = (block for block in fenced(text("engines"), "python") if "pyspark" in imported(block))
+    as_shown(block)

@@ -5,6 +5,7 @@ A command `adcli …` runs in this process, alone or as a part of a pipe; anythi
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import os
 import re
@@ -81,3 +82,16 @@ def shell(command: str, **environment: str) -> str:
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           encoding="utf-8", check=False)
     return done.stdout
+
+
+def imported(block: str) -> list[str]:
+    """The packages that a session of Python imports, without ours."""
+    return re.findall(r"^>>> (?:from|import) (?!adcli)(\w+)", block, re.M)
+
+
+def as_shown(block: str) -> None:
+    """Run a session of Python, whose answers are compared character for character."""
+    example = doctest.DocTestParser().get_doctest(block, {}, "session", "session", 0)
+    assert example.examples
+    written: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(example, out=written.append).failed == 0, "".join(written)

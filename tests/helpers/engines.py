@@ -21,11 +21,6 @@ def program(*names: str) -> str:
     return next(filter(None, map(shutil.which, names)), None) or pytest.skip(f"no program {' or '.join(names)}")
 
 
-def group(name: str) -> pytest.MarkDecorator:
-    """What tests have that share an engine, for which .ci/run runs them in one process: it takes long to start."""
-    return pytest.mark.xdist_group(name)
-
-
 def spark() -> Any:
     """The one session of Spark in this process, with two workers on this machine; it ends with the process."""
     for needed in ("pyarrow", "pandas", "pyspark"):
@@ -54,10 +49,6 @@ def ray() -> ModuleType:
             engine.shutdown()
     engine.data.DataContext.get_current().enable_progress_bars = False
     return engine
-
-
-SESSIONS = {"pyspark": spark, "ray": ray}
-"""Engines that are started once and shared."""
 
 
 def zig() -> list[str]:
