@@ -91,7 +91,7 @@ def chosen(task: Task, options: ResultOptions) -> Executor:
         raise unknown("engine", name, ENGINES)
     if equals and not where.strip():
         raise AdError(f"--engine {options.engine} names no address", help=f"for this machine write --engine {name}")
-    compile_ahead(task)   # once, for all workers that share the cache
+    compile_ahead(task, options)   # once, for all workers that share the cache
     executor: Executor = import_module(ENGINES[name]).executor(where or None, options)
     return executor
 

@@ -349,11 +349,14 @@ def task_of(job: Job) -> Task:
             while len(TASKS) >= TASKS_KEPT:
                 del TASKS[next(iter(TASKS))]
             TASKS[key] = replace(prepared(job.request, job.options), seeds=job.seeds)
-            compile_ahead(TASKS[key])
+            compile_ahead(TASKS[key], job.options)
         return TASKS[key]
 
 
-def compile_ahead(task: Task) -> None:
-    """Compile what does not depend on the shapes that rows have."""
-    if not task.signature.tensors:
+def compile_ahead(task: Task, options: ResultOptions) -> None:
+    """Compile what all rows need."""
+    if task.signature.tensors:
+        from adcli.rows.tensor_rows import RowResults
+        RowResults.of(task, options.jobs, options.quiet)
+    else:
         _ = task.kernel

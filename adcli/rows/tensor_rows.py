@@ -45,7 +45,7 @@ class RowResults:
         self.seeds: dict[object, dict[str, Any]] = {}
 
     @classmethod
-    @lru_cache(1)
+    @lru_cache(8)   # a worker of a cluster has several runs at once
     def of(cls, task: Task, jobs: int | None, quiet: bool) -> RowResults:
         """The same for all tables of a run."""
         return cls(task, jobs, quiet)
