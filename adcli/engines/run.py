@@ -22,7 +22,7 @@ from adcli.output.progress import Progress
 from adcli.output.remote import is_url
 from adcli.output.streams import packed_destination, require_parquet, say
 from adcli.rows.manifest import DoneParts, Entry, Manifest
-from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts
+from adcli.rows.parts import Job, Outcome, Part, asked, compile_ahead, done, job, parts, unpacked
 from adcli.rows.stream import tables
 from adcli.rows.sum_report import Shapes, SumReport, other_shapes, sum_names
 from adcli.rows.summing import require_shapes
@@ -243,7 +243,7 @@ def added(entries: Sequence[Entry]) -> tuple[Sums, Shapes | None]:
 def sums_of(entry: Entry) -> tuple[Sums, Shapes | None]:
     """The sums of a part, and their shapes."""
     shapes = entry["shapes"]
-    return Sums.unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()}
+    return unpacked(entry["sums"]), shapes and {name: tuple(shape) for name, shape in shapes.items()}
 
 
 class PartsBar:

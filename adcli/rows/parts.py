@@ -3,9 +3,12 @@ done with one, which needs nothing but the part and the job, so that another mac
 """
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import threading
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -25,6 +28,7 @@ from adcli.rows import manifest
 from adcli.rows.sources import Location
 from adcli.rows.stream import TableRun, fixed
 from adcli.rows.summing import SumRun
+from adcli.rows.sums import Sums
 from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
@@ -288,7 +292,17 @@ class PartSums(PartRun, SumRun):
     def result(self) -> dict[str, Any]:
         self.add_up()
         total, shapes = self.summed()
-        return {"sums": total.packed(), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
+        return {"sums": packed(total), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
+
+
+def packed(sums: Sums) -> str:
+    """Sums as a text: those of all parts are held until all are there, and a network has millions."""
+    return b64encode(zlib.compress(json.dumps(sums.packed()).encode(), 1)).decode()
+
+
+def unpacked(text: str) -> Sums:
+    """What `packed` made."""
+    return Sums.unpacked(json.loads(zlib.decompress(b64decode(text))))
 
 
 @cache

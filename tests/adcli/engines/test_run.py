@@ -20,7 +20,8 @@ from session_seed import drawn, half, session_seed
 
 from adcli.command.options import ResultOptions
 from adcli.rows.manifest import journal_lines, line, manifest_lines
-from adcli.rows.parts import Part, PartLocation, file_names
+from adcli.rows.parts import Part, PartLocation, file_names, packed, unpacked
+from adcli.rows.sums import ArraySums
 
 PROGRAM = ("grad", "-e", "v = x*sin(y)")
 FILES = ("in/a.csv", "in/b/a.csv", "in/t.tsv")
@@ -216,6 +217,16 @@ def test_sums_of_tensors_in_parts_are_those_of_all_rows(options, vectors):
     run = (*TENSORS, "--at", "W=@W.npy", "-q", *options)
     succeeds(*run, "-o", "sums", "--resume")
     assert Path("sums").read_bytes() == succeeds(*run).data
+
+
+def test_the_sums_of_a_part_take_little_room():
+    draw, size = drawn("room"), 2000
+    sums = ArraySums({"g": (size,)})
+    for _ in range(3):
+        sums.add_arrays([np.array([draw.gauss(0, 1) for _ in range(size)])], 0)
+    text = packed(sums.sums())
+    assert len(text) < 24 * size
+    assert unpacked(text) == sums.sums()
 
 
 def test_what_sums_of_tensors_in_parts_refuse(vectors):
