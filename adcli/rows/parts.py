@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.watch import Watch
 from adcli.codegen.machine.cache import own_content
@@ -32,6 +32,9 @@ from adcli.rows.sums import Sums
 from adcli.rows.tables import SUFFIXES, BadTable, Input, kind_of
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
+
+if TYPE_CHECKING:
+    from adcli.rows.grouped_sums import AnySums
 
 FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "text": ".ad"}
 INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",
@@ -295,7 +298,7 @@ class PartSums(PartRun, SumRun):
         return {"sums": packed(total), "shapes": shapes, "separator": self.form.separator.decode(), "comma": self.form.comma}
 
 
-def packed(sums: Sums) -> str:
+def packed(sums: AnySums) -> str:
     """Sums as a text: those of all parts are held until all are there, and a network has millions."""
     return b64encode(zlib.compress(json.dumps(sums.packed()).encode(), 1)).decode()
 

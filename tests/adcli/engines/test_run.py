@@ -21,7 +21,7 @@ from session_seed import drawn, half, session_seed
 from adcli.command.options import ResultOptions
 from adcli.rows.manifest import journal_lines, line, manifest_lines
 from adcli.rows.parts import Part, PartLocation, file_names, packed, unpacked
-from adcli.rows.sums import ArraySums
+from adcli.rows.sum_work import ArraySums
 
 PROGRAM = ("grad", "-e", "v = x*sin(y)")
 FILES = ("in/a.csv", "in/b/a.csv", "in/t.tsv")
