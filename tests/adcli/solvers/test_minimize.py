@@ -109,13 +109,13 @@ def test_a_circle_is_a_condition_however_small():
 
 def test_tensors_and_scalars_have_the_same_minimum():
     draw = drawn("solvers", "tensors")
-    a = np.array([[draw.uniform(-1, 1) for _ in range(3)] for _ in range(8)])
-    y = np.array([draw.uniform(-0.5, 0.5) for _ in range(8)])
+    a = np.array([[draw.uniform(-1, 1) for _ in range(3)] for _ in range(5)])
+    y = np.array([draw.uniform(-0.5, 0.5) for _ in range(5)])
     f = adcli.compile("input A(M,N), x(N), y(M)\nr(i) +=! A(i,j)*x(j)\ne(i) = r(i) + 0.1*r(i)*r(i)*r(i) - y(i)\nv +=! e(i)*e(i)")
     rows = [" + ".join(f"({c!r})*x{j}" for j, c in enumerate(row)) for row in a.tolist()]
     scalars = "\n".join(f"r{i} = {row}\ne{i} = r{i} + 0.1*r{i}*r{i}*r{i} - ({z!r})"
                         for i, (row, z) in enumerate(zip(rows, y.tolist(), strict=True)))
-    g = adcli.compile(scalars + "\nv = " + " + ".join(f"e{i}**2" for i in range(8)) + "\noutput v")
+    g = adcli.compile(scalars + "\nv = " + " + ".join(f"e{i}**2" for i in range(5)) + "\noutput v")
     one, other = f.minimize(A=a, y=y, x=np.zeros(3), wrt="x"), g.minimize(x0=0.0, x1=0.0, x2=0.0)
     assert one.success and other.success, (one.message, other.message)
     assert one.x == pytest.approx(other.x, rel=1e-8, abs=1e-9)
@@ -123,9 +123,9 @@ def test_tensors_and_scalars_have_the_same_minimum():
 
 def test_many_inputs_take_products_with_the_hessian():
     f = adcli.compile("input x(N)\nv +=! (1 - x(i))**2 + 100*(x(i+1) - x(i)**2)**2")
-    found = f.minimize(x=np.full(400, 1.3))
+    found = f.minimize(x=np.full(320, 1.3))
     assert found.success and found.verdict == "stationary", found.message
-    assert found.x == pytest.approx(np.ones(400), rel=1e-5)
+    assert found.x == pytest.approx(np.ones(320), rel=1e-5)
 
 
 def test_every_solver_that_is_named_is_there():
