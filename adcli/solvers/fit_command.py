@@ -71,8 +71,8 @@ class FitOptions(ResultOptions):
 
 
 @click.command("fit", cls=Command,
-               examples=("adcli fit -e 'v = a*exp(-k*t)' --params a=1,k=0.5 --data decay.csv --y counts:u_counts",
-                         "adcli fit model.ad --data d.csv --y y --params 'b1=500 in [0, 1000],b2=1e-4' -o fitted.ad"))
+               examples=("adcli fit -e 'v = a*(1 - exp(-k*x))' --params a=100,k=1e-3 --data samples/adsorption.csv --y y",
+                         "adcli fit samples/adsorption.ad --data samples/adsorption.csv --y y --params 'b1=500 in [0,1e3],b2'"))
 @program_options
 @option(WHAT, "--y", metavar="COLUMN",
         help="What the output is compared with: a column or a number, after : its standard uncertainty; v=y1:s1,w=y2 for several"

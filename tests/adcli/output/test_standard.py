@@ -19,15 +19,16 @@ LINES = {
     **{name: [name, "-e", "v = x*sin(y)", "--emit", "text"] for name in ROWS},
     **{name: [name, "-e", "v = x*sin(y)", "--at", "x=2,y=5"] for name in ("grad", "trace", "why")},
     "show": ["show", "-e", "x*y"], "fmt": ["fmt", "-e", "x*y"], "fmt --check": ["fmt", "--check", "-e", "x*y"],
-    "bench": ["bench", "--help"], "check": ["check", "--help"], "cache": ["cache", "info"], "functions": ["functions", "atan2"],
-    "help": ["help", "exit-codes"], "--help": ["grad", "--help"], "--version": ["--version"], "nothing": [],
+    **{name: [name, "--help"] for name in ("bench", "check", "fit", "minimize", "solve")},
+    "cache": ["cache", "info"], "functions": ["functions", "atan2"], "help": ["help", "exit-codes"],
+    "--help": ["grad", "--help"], "--version": ["--version"], "nothing": [],
     "a fault": ["grad", "-e", "x*", "--at", "x=1"], "a kink": ["grad", "-e", "abs(x)", "--at", "x=0", "--strict"],
     "a file": ["grad", "-e", "x*y", "--at", "x=2,y=5", "-o", "r"], "rows": ["grad", "-e", "x*y", "--data", "p.csv"],
     "rows to a file": ["grad", "-e", "x*y", "--data", "p.csv", "-o", "r"], "rows in": ["grad", "-e", "x*y", "--data", "-"],
     "a program in": ["fmt", "-"],
     "to stderr": ["eval", "-e", "x", "--at", "x=1", "-o", "/dev/fd/2"], "completion": ["_ADCLI_COMPLETE=bash_source"],
 }
-"""A line for every verb (those of bench and check that are quick), and for where things go to and come from."""
+"""A line for every verb (those of long work that are quick), and for where things go to and come from."""
 STATES = ["", "0 closed", "1 closed", "2 closed", "0 closed,1 closed,2 closed", "1 full", "2 full", "1 broken", "1 wrong",
           "2 wrong", "0 wrong"]
 EVERY = ("grad", "a file", "rows to a file", "rows in", "to stderr", "--help", "completion")

@@ -13,7 +13,7 @@ import sys
 import click
 import pytest
 from command import adcli, succeeds
-from places import WORKED
+from places import ROOT, WORKED
 
 from adcli.command.usage import GROUPS
 from adcli.main import VERBS, cli
@@ -162,6 +162,7 @@ def verb_help(verb: str) -> str:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_ends_with_two_examples_that_run(verb, monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
     monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]))
     lines = verb_help(verb).rstrip().splitlines()
