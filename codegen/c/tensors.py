@@ -242,8 +242,8 @@ def refuse_endless(program: Program) -> None:
 
 
 def unused(names: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """The names that no line has."""
-    words = {w for line in lines for w in re.findall(r"\w+", line.partition("/*")[0])}
+    """The names that no line has outside comments, which may go over several."""
+    words = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL)))
     return [n for n in names if n not in words]
 
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 from adcli.codegen.c.spelling import SINGLE
-from adcli.codegen.c.tensors import tensor_source
+from adcli.codegen.c.tensors import tensor_source, unused
 from adcli.codegen.targets import TARGETS, EmitOptions
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
@@ -47,6 +47,10 @@ def test_objects_have_the_interface_and_the_numbers_of_c(tmp_path: pathlib.Path)
             programs.append(program)
     points = [[drawn_point(r, p) for _ in range(3)] + [drawn_point(r, p, (n,)) for n in (1, 3, 9)] for p in programs]
     assert agree(programs, points, tmp_path, objects) >= len(programs) > 3
+
+
+def test_what_stands_in_a_comment_alone_is_not_used():
+    assert unused(["a", "b", "c"], ["/* x of b", "   where x = a */", "y = b; /* c */", "z = y;"]) == ["a", "c"]
 
 
 @compiled
