@@ -326,6 +326,10 @@ gauss_newton_option = option(WHAT, "--gauss-newton", is_flag=True,
                              help="For --sum and --mean: also rᵀr, Jᵀr and JᵀJ of the outputs r and their Jacobian J.")
 
 
+fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g.")
+hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal.")
+
+
 def format_option(formats: Sequence[str], help: str) -> Decorator:
     return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
 
@@ -385,8 +389,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "form": format_option(
             formats, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table). Arrays"
                      " go to -o FILE.npz."),
-        "fmt": option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template for numbers, such as %.6g."),
-        "hexadecimal": option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal."),
+        "fmt": fmt_option,
+        "hexadecimal": hexadecimal_option,
         "output": output_option,
         "quiet": quiet_option,
         "digits": option(TRUST, "--digits", is_flag=True, help="Show how many decimal digits of every number are proven right."),

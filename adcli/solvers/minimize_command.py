@@ -8,7 +8,9 @@ import click
 
 from adcli.command.options import (
     Options,
+    fmt_option,
     format_option,
+    hexadecimal_option,
     of_option,
     option,
     output_option,
@@ -22,7 +24,6 @@ from adcli.input.points import located, require_point
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
-from adcli.solvers.number_options import number_options
 
 SOLVER_NAMES = ("auto", "trust-exact", "trust-krylov", "Newton-CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "ipopt")
 """The names in solvers.minimize, said again so that a help text loads no NumPy; a test compares."""
@@ -52,7 +53,8 @@ class MinimizeOptions(Options):
 @option(WHAT, "--solver", type=OneOf("solver", SOLVER_NAMES), default="auto", show_default=True, metavar="SOLVER",
         help=f"{', '.join(SOLVER_NAMES[1:-1])} of SciPy, or ipopt; auto tries those that fit until one ends at a minimum.")
 @format_option(("text", "json", "csv"), "Format of the results (default: by the suffix of -o FILE; else text).")
-@number_options
+@fmt_option
+@hexadecimal_option
 @output_option
 @quiet_option
 @takes(MinimizeOptions)

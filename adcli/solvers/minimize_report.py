@@ -110,11 +110,7 @@ class Report:
         direction = self.optimum.found.direction
         if direction is None:
             return ""
-        size = np.abs(direction) / max(float(np.max(np.abs(direction))), 1e-300)
-        chosen = [i for i in np.argsort(-size, kind="stable") if size[i] > 1e-6]
-        names = self.problem.function.components
-        text = ", ".join(f"{names[i]} {direction[i] / np.abs(direction[chosen[0]]):+.3g}" for i in sorted(chosen[:MOST_NAMED]))
-        return f"along {text}" + (", …" if len(chosen) > MOST_NAMED else "")
+        return f"along {leading(self.problem.function.components, direction / max(float(np.max(np.abs(direction))), 1e-300))}"
 
     def held(self) -> list[tuple[str, float, float]]:
         """The variables at bounds: name, bound and multiplier."""
@@ -201,6 +197,13 @@ def point_text(names: Sequence[str], x: np.ndarray) -> str:
 
 
 # ---------------------------------------------------------------- whether derivatives mean something there
+
+def leading(names: Sequence[str], direction: np.ndarray) -> str:
+    """A direction by its largest components, each with its name."""
+    chosen = [i for i in np.argsort(-np.abs(direction), kind="stable") if abs(direction[i]) > 1e-6]
+    text = ", ".join(f"{names[i]} {direction[i]:+.3g}" for i in sorted(chosen[:MOST_NAMED]))
+    return text + (", …" if len(chosen) > MOST_NAMED else "")
+
 
 def status(function: VectorFunction, at: Mapping[str, Any]) -> tuple[int, Note | None]:
     """The level of status at a point, and the note on the operation that is not smooth."""

@@ -16,12 +16,10 @@ from adcli.output.layout import Layout, Row
 from adcli.output.numbers import Number, json_number, json_text
 from adcli.output.report import csv_text, heading, result_lines
 from adcli.solvers import because
-from adcli.solvers.minimize_report import point_text, status
+from adcli.solvers.minimize_report import leading, point_text, status
 from adcli.solvers.solve import NOT_CONVERGED, NOT_FINITE, SINGULAR_SOLUTION, Solution
 
 NOT_SMOOTH = "not smooth"
-MOST_NAMED = 4
-"""Unknowns of a direction that are named."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +94,7 @@ class SolveReport:
         lost = self.solution.lost
         if lost is None:
             return " to rounding"
-        names = self.solution.system.function.components
-        chosen = [i for i in np.argsort(-np.abs(lost), kind="stable") if abs(lost[i]) > 1e-6]
-        text = ", ".join(f"{names[i]} {lost[i]:+.3g}" for i in sorted(chosen[:MOST_NAMED]))
-        return f" along {text}" + (", …" if len(chosen) > MOST_NAMED else "")
+        return f" along {leading(self.solution.system.function.components, lost)}"
 
     def effort(self) -> str:
         return f"{self.solution.solver}: {plural(self.solution.evaluations, 'evaluation')}"
