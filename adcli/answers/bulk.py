@@ -14,7 +14,7 @@ from adcli.answers.watch import Watch
 from adcli.codegen.machine.arrays import run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
-from adcli.input.points import Axis, GridRange, Grids, combined, complete, first_outside, out_of_range, shapes
+from adcli.input.points import Axis, GridRange, Grids, combined, complete, shapes
 from adcli.lang.ir import LEVELS, Param
 from adcli.output.layout import Layout
 from adcli.output.lines import PointTemplate, lines
@@ -52,14 +52,9 @@ def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed]
         found = Computed(full, results, levels.astype(np.int64), b"")
         return found._replace(text=write(found))
 
-    bounded = [(p, p.low, p.high) for p in task.free if p.low is not None and p.high is not None]
     size = points_at_once(len(order) + len(task.signature.results), BLOCK)
     for found in overlapped(work, blocks(task.free, points, size), threads(None)):
-        for each in list(bounded):
-            p, low, high = each
-            if (x := first_outside(found.at[p.name], low, high)) is not None:
-                watch.say(out_of_range(p, x, task.signature.source))
-                bounded.remove(each)
+        watch.outside_block(found.at)
         yield found
         watch.over_block(found.at, found.results, found.levels)
 

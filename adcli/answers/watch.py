@@ -30,6 +30,7 @@ class Watch:
         self.loud, self.noting, self.strict = not options.quiet, options.form != "json", options.strict
         self.failed = False
         self.counts: Counter[str] = Counter()
+        self.beyond: set[str] = set()
 
     def say(self, remark: object) -> None:
         if self.loud:
@@ -70,6 +71,22 @@ class Watch:
                 self.counts[ROUGH] += int(np.count_nonzero(levels[i:]))
                 return
             self.rough(Row({n: float(c[i]) for n, c in at.items()}, [float(r[i]) for r in results], int(levels[i])))
+
+    def outside(self, found: Mapping[str, float]) -> None:
+        """Say once of each input that it leaves the range it was declared with, of which a value was `found`."""
+        from adcli.input.points import out_of_range
+        for p in self.task.free:
+            if p.name in found and p.name not in self.beyond:
+                self.beyond.add(p.name)
+                self.say(out_of_range(p, found[p.name], self.task.signature.source))
+
+    def outside_block(self, at: Mapping[str, Any]) -> None:
+        """The same for many points of scalars, a column for each input."""
+        from adcli.input.points import first_outside
+        for p in self.task.free:
+            if p.low is not None and p.high is not None and p.name not in self.beyond:
+                x = first_outside(at[p.name], p.low, p.high)
+                self.outside({} if x is None else {p.name: x})
 
     def rough(self, row: Row, kind: str = ROUGH) -> None:
         """The note on a result that is not smooth."""

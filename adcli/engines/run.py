@@ -16,7 +16,6 @@ from typing import Protocol
 
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.points import out_of_range
 from adcli.lang.ir.errors import AdError, one_line, plural
 from adcli.output.progress import Progress
 from adcli.output.remote import is_url
@@ -116,7 +115,6 @@ class PartsRun:
         self.todo = [part for part in parts if part.number not in kept.done]
         self.said = 0
         self.failed: list[Outcome] = []
-        self.beyond: set[str] = set()
         self.bar = PartsBar(self.todo, shown=not options.quiet)
 
     def all_done(self, executor: Executor) -> int:
@@ -191,10 +189,9 @@ class PartsRun:
         """Say what there is to say of a part."""
         if outcome.fault is not None:
             self.failed.append(outcome)
-        for p in self.task.free:
-            if p.name in outcome.outside and p.name not in self.beyond:
-                self.beyond.add(p.name)
-                self._say(out_of_range(p, outcome.outside[p.name], self.task.signature.source))
+        if outcome.outside and self.watch.loud:
+            self.bar.clear()
+        self.watch.outside(outcome.outside)
         for message in outcome.said:
             self.said += 1
             if self.said <= MOST_SAID:

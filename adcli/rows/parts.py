@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.answers.watch import Watch
@@ -255,23 +254,22 @@ class Heard(Watch):
         super().__init__(task, options)
         self.loud = True
         self.said: list[str] = []
+        self.found: Mapping[str, float] = {}
 
     def say(self, remark: object) -> None:
         self.said.append(str(remark))
 
+    def outside(self, found: Mapping[str, float]) -> None:
+        """Kept for who sees all parts, and says it once."""
+        self.found = {**found, **self.found}
+
 
 class PartRun(TableRun):
-    """One part on its way through a program. What leaves the range that an input was declared with is said by who sees all
-    parts."""
-
-    outside: Mapping[str, float] = MappingProxyType({})
+    """One part on its way through a program."""
 
     @property
     def name(self) -> str:
         return self.locations[0].name
-
-    def _remark(self, outside: Mapping[str, float]) -> None:
-        self.outside = {**outside, **self.outside}
 
     def result(self) -> dict[str, Any]:
         """Do it; what the manifest has of it."""
@@ -338,7 +336,7 @@ def done(job: Job, part: Part, task: Task | None = None, progress: Any = None) -
         if run:
             run.close()
     file = {"file": part.file} if part.file else {}
-    return Outcome(part, run.rows, run.bad, watch.failed, watch.said, run.outside, {**file, **result})
+    return Outcome(part, run.rows, run.bad, watch.failed, watch.said, watch.found, {**file, **result})
 
 
 def part_options(job: Job, part: Part) -> ResultOptions:

@@ -17,7 +17,7 @@ from adcli.answers.watch import Watch
 from adcli.command.options import SCALAR_OPTIONS, ResultOptions
 from adcli.input.distributions import NORMAL, Spread
 from adcli.input.fields import Fault
-from adcli.input.points import axes, out_of_range, ranks, typed, unknown_name
+from adcli.input.points import axes, ranks, typed, unknown_name
 from adcli.input.spreads import split
 from adcli.lang.ir.errors import AdError, plural
 from adcli.output.layout import Row
@@ -152,7 +152,6 @@ class TableRun:
         self.policy = options.on_error
         self.rows = self.bad = self.rough = self.taken = 0
         self.rough_row: tuple[Reading, int, Row] | None = None
-        self.beyond: set[str] = set()
         self.known = fixed(task, options) if known is None else known
         self.first = self.reading = self.kind(task, found[0], options, self.known)
         self.form = self.first.work.form
@@ -196,7 +195,7 @@ class TableRun:
             if self.rough_row is None and done.first is not None:
                 line, row = done.first
                 self.rough_row = reading, reading.line + line, row
-            self._remark(done.outside)
+            self.watch.outside(done.outside)
             for line, fault in done.faults:
                 self._tell(reading, reading.line + line, fault)
             reading.line += done.lines
@@ -240,13 +239,6 @@ class TableRun:
         if self.bad <= Watch.MOST and self.watch.loud:
             self.progress.clear()
             self.watch.say(message)
-
-    def _remark(self, outside: Mapping[str, float]) -> None:
-        """Say once of each input that it leaves the range it was declared with."""
-        for p in self.task.free:
-            if p.name in outside and p.name not in self.beyond:
-                self.beyond.add(p.name)
-                self.watch.say(out_of_range(p, outside[p.name], self.task.signature.source))
 
     def _sum_up(self) -> None:
         """Say how many rows were bad and, where --strict asks, which was the first that is not smooth or not finite, and why."""

@@ -7,7 +7,7 @@ from adcli.answers.bulk import Columns, blocks
 from adcli.answers.results import check
 from adcli.answers.watch import Watch
 from adcli.command.options import ResultOptions
-from adcli.input.points import checked, first_outside, out_of_range
+from adcli.input.points import checked
 from adcli.lang.ir.errors import plural
 from adcli.output.layout import Row
 from adcli.output.streams import packed_destination
@@ -46,14 +46,9 @@ def over_points(task: Task, options: ResultOptions, watch: Watch) -> int:
 
 def watched(task: Task, options: ResultOptions, watch: Watch) -> Iterator[tuple[Columns, int]]:
     """The points in blocks, with their number. Of each input that leaves its range it is said once."""
-    ranged = [(p, p.low, p.high) for p in task.free if p.low is not None and p.high is not None]
     for block in blocks(task.free, checked(task.free, options.at, watch.say), POINTS_AT_ONCE):
         columns = {name: column.astype("float64") for name, column in block.items()}
-        for each in list(ranged):
-            p, low, high = each
-            if (x := first_outside(columns[p.name], low, high)) is not None:
-                watch.say(out_of_range(p, x, task.signature.source))
-                ranged.remove(each)
+        watch.outside_block(columns)
         yield columns, len(next(iter(columns.values()))) if columns else 1
 
 
