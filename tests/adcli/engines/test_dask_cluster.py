@@ -100,7 +100,12 @@ def below(process):
 
 def workers(process):
     """Those of them that work."""
-    return sorted(pid for pid in below(process) if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text())
+    found = []
+    for pid in sorted(below(process)):
+        with suppress(OSError):   # it has ended
+            if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text():
+                found.append(pid)
+    return found
 
 
 def reachable(pids):
@@ -114,7 +119,12 @@ def reachable(pids):
 
 
 def alive(pids):
-    return {pid for pid in pids if os.path.exists(f"/proc/{pid}") and " Z " not in Path(f"/proc/{pid}/stat").read_text()}
+    found = set()
+    for pid in pids:
+        with suppress(OSError):   # it has ended
+            if " Z " not in Path(f"/proc/{pid}/stat").read_text():
+                found.add(pid)
+    return found
 
 
 def until(true, seconds=120):
@@ -136,8 +146,8 @@ def count(folder):
 def test_a_worker_that_is_killed_twice_is_nothing_but_lost_time(tables):
     run = start(tables, "-o", "killed/", "--engine", "dask", "--jobs", 2, "-q", preload=SLOW)
     for done in (1, 4):
-        until(lambda done=done: count(tables / "killed") >= done and workers(run.pid))
-        os.kill(workers(run.pid)[0], signal.SIGKILL)
+        found = until(lambda done=done: count(tables / "killed") >= done and workers(run.pid))
+        os.kill(found[0], signal.SIGKILL)
     assert ended(run) == (0, "")
     assert held(tables / "killed") == held(tables / "want")
 
