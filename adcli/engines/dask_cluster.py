@@ -5,6 +5,7 @@ fails again and again is tried alone at the end, so that none is blamed for what
 """
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import pickle
@@ -55,8 +56,7 @@ def executor(where: str | None, options: ResultOptions) -> Executor:
 
 def outcomes(where: str | None, options: ResultOptions, job: Job, todo: Sequence[Part], bar: Bar) -> Generator[Outcome]:
     """What has become of each part, in the order in which they are done."""
-    for name in ("distributed", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    _quiet_loggers()
     alone = replace(job, options=replace(job.options, jobs=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -116,6 +116,14 @@ def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
                 cluster.close(timeout=TICK)
             kill()
             ENDINGS.discard(kill)
+
+
+def _quiet_loggers() -> None:
+    """What the libraries log is for who runs a cluster. On import Dask gives some of its loggers levels of their own."""
+    importlib.import_module("distributed")
+    for name in ("distributed", "tornado", "asyncio", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _quiet_tracker() -> None:

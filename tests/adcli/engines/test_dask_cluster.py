@@ -279,6 +279,14 @@ def test_a_sum_has_the_same_bits_whoever_is_killed(cluster, tables, monkeypatch)
     assert want.startswith(f"rows = {PARTS * 20_000}\n")
 
 
+def test_dask_logs_nothing_into_our_answers(tables):
+    code = ("import logging; from adcli.engines.dask_cluster import _quiet_loggers; _quiet_loggers()\n"
+            "for name in ('distributed', 'distributed.client', 'distributed.worker', 'tornado.application', 'asyncio'):\n"
+            "    logging.getLogger(name).error('said')")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
+
+
 def test_a_cluster_that_is_not_there(tables, monkeypatch):
     from adcli.engines import dask_cluster
     monkeypatch.setattr(dask_cluster, "CONNECT", 2)
