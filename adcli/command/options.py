@@ -50,7 +50,7 @@ PART_OPTIONS = ("engine", "retries", "resume")
 """Options about parts of tables."""
 ROW_OPTIONS = (*TABLE_OPTIONS, *PART_OPTIONS, "jobs")
 """Options about rows of tables."""
-SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "zeros")
+SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "tier", "zeros")
 """Options that programs with tensors have no meaning for."""
 SUM_OPTIONS = ("sum", "mean", "weights", "group_by", "gauss_newton")
 """Options about sums over rows."""
@@ -174,6 +174,7 @@ class ResultOptions(Options):
     enclose: bool = False
     status: bool = False
     fast_math: bool = False
+    tier: str = "auto"
     no_cache: bool = False
 
     @property
@@ -402,6 +403,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": option(OTHER, "--fast-math", is_flag=True,
                             help="Let code fuse products with sums and multiply by reciprocals; the last digits may change."),
+        "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
+                       help="Code for numbers: a tape is there sooner, compiled code is faster; auto counts which pays."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),
     }
     return together(*(each for name, each in every.items() if name not in without))

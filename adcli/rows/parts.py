@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FORM_SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "json": ".ndjson", "parquet": ".parquet", "text": ".ad"}
 INDIFFERENT = ("verb", "typed", "program", "expressions", "form_known", "output", "quiet", "explain", "data", "jobs", "no_cache",
-               "resume", "engine", "retries", "at", "tangent", "cotangent")
+               "tier", "resume", "engine", "retries", "at", "tangent", "cotangent")
 """Options that no result depends on, or that are told apart by what they mean."""
 LONG_VALUE = 100
 """Characters of a value that the manifest shows."""

@@ -26,7 +26,7 @@ from adcli.output.numbers import number_format
 from adcli.output.streams import packed_destination, say, write_points
 
 FORMATS = ("text", "json", "csv")
-WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "no_cache")
+WITHOUT = ("form", *PART_OPTIONS, "jobs", "digits", "enclose", "status", "strict", "fast_math", "tier", "no_cache")
 
 if TYPE_CHECKING:
     from adcli.lang.ir import Program

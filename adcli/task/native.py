@@ -16,6 +16,6 @@ def compiled(program: Program, keep: bool = False) -> Any:
     if has_tensors(program):
         from adcli.task.nest_code import native
         return native(program, store)
-    from adcli.codegen.rows.compiled import compile_program
     from adcli.codegen.rows.expand import for_machine
-    return compile_program(for_machine(program), store=store)
+    from adcli.codegen.rows.tiers import native as of_numbers
+    return of_numbers(for_machine(program), store=store)

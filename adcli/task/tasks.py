@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.codegen.machine import cache
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory
+from adcli.codegen.machine.tape import Tape, unpacked
 from adcli.codegen.rows.compiled import kept, linked
 from adcli.lang.ir import Param, Program, Var
-from adcli.lang.ir.errors import Note
+from adcli.lang.ir.errors import AdError, Note
 from adcli.output.layout import Layout
 from adcli.task.request import Request
 from adcli.task.signature import Column, Signature
@@ -23,7 +24,6 @@ from adcli.task.verbs import VERBS, Verb
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from adcli.codegen.rows.llvm import Module
     from adcli.command.options import ResultOptions
     from adcli.task.derive import DerivedProgram
 
@@ -39,8 +39,8 @@ class Slot(NamedTuple):
 class Task:
     """A request, the signature of its derivative, and the values of the seeds where they are given.
 
-    Code that is made is kept in the `slot` of the cache, if there is one. `worked` and `linked` are what is there already of the
-    programs and the code.
+    Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `tape` are what is there already
+    of the programs and the code; `tier` is the tier of code that is asked for.
     """
 
     request: Request
@@ -49,6 +49,8 @@ class Task:
     slot: Slot | None = None
     worked: DerivedProgram | None = None
     linked: Kernel | None = None
+    tape: Tape | None = None
+    tier: str = "auto"
 
     @property
     def verb(self) -> Verb:
@@ -102,46 +104,84 @@ class Task:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """Native code for the derivative with the status as its last result; what was made is kept."""
+        """Native code for the derivative with the status as its last result: compiled, or on a tape first."""
         if self.linked is not None:
             return self.linked
-        from adcli.codegen.machine.veclib import host, lanes
-        from adcli.codegen.rows import jit
-        from adcli.codegen.rows.expand import for_machine
-        from adcli.codegen.rows.llvm import emit
-        from adcli.lang.ir.gc import paused
-        from adcli.lang.passes.status import with_status
-        with paused():
-            program = for_machine(with_status(self.program, self.primal, self.derivation.wrt))
-            module = emit(program, lanes(), host(), fast=self.request.fast)
-            code = jit.object_code(module.text, level=jit.effort(module))
+        from adcli.codegen.rows.tiers import on_tape
         try:
-            kernel = linked(code, module.entry)
+            if tape := self.tape or self.recorded():
+                return on_tape(tape, self.tier, self.compiled, self.slot and self.slot.store)
+            return self.compiled()
         except NoExecutableMemory as refused:
             from adcli.codegen.rows.interpreted import Interpreted
             cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
-            return Interpreted(program)
-        if self.slot:
-            self.slot.store.put(self.slot.key, pack(self.slot.key, self.signature, module, code))
+            return Interpreted(self.expanded)
+
+    @cached_property
+    def expanded(self) -> Program:
+        """The derivative program with its status, as code is made of it."""
+        from adcli.codegen.rows.expand import for_machine
+        from adcli.lang.ir.gc import paused
+        from adcli.lang.passes.status import with_status
+        with paused():
+            return for_machine(with_status(self.program, self.primal, self.derivation.wrt))
+
+    @property
+    def begins_on_tape(self) -> bool:
+        """Whether the tier of its code is, or is first, that of tapes."""
+        from adcli.codegen.rows.tiers import begins_on_tape
+        return self.tier == "tape" or (self.tier == "auto" and not self.request.fast and begins_on_tape(self.expanded))
+
+    def recorded(self) -> Tape | None:
+        """The program's tape, where its code begins with one; it is kept."""
+        if not self.begins_on_tape:
+            return None
+        from adcli.codegen.rows.tiers import recorded
+        tape = recorded(self.expanded)
+        self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, ()), tape.packed())
+        return tape
+
+    def compiled(self) -> Kernel:
+        """The program's compiled code, made now; it is kept."""
+        from adcli.codegen.machine.veclib import host, lanes
+        from adcli.codegen.rows import jit
+        from adcli.codegen.rows.llvm import emit
+        from adcli.lang.ir.gc import paused
+        with paused():
+            module = emit(self.expanded, lanes(), host(), fast=self.request.fast)
+            code = jit.object_code(module.text, level=jit.effort(module))
+        kernel = linked(code, module.entry)
+        self.keep(module.entry, code)
         return kernel
+
+    def keep(self, entry: EntryPoint, code: bytes) -> None:
+        """Put the code into the cache, if there is one."""
+        if self.slot:
+            self.slot.store.put(self.slot.key, pack(self.slot.key, self.signature, entry, code))
 
 
 def prepared(request: Request, options: ResultOptions) -> Task:
     """The Task for a request. AdError if the program or what is asked of it is wrong."""
+    tier = "compiled" if options.tier == "auto" and options.in_parts else options.tier   # parts have rows enough, each a process
+    if tier == "tape" and request.fast:
+        raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
     if options.no_cache or options.emit:
-        return made(request, None)
+        return made(request, None, tier)
     try:
         slot = Slot(cache.Store(cache.location(), cache.to_stderr), request.key())
     except OSError:   # our own files cannot be looked at
-        return made(request, None)
+        return made(request, None, tier)
     data = slot.store.get(slot.key)
-    return (unpack(request, slot.key, data) if data is not None else None) or made(request, slot)
+    found = unpack(request, slot.key, data) if data is not None else None
+    if found is None or tier == ("compiled" if found.tape else "tape"):
+        return made(request, slot, tier)
+    return replace(found, slot=slot, tier=tier)
 
 
-def made(request: Request, slot: Slot | None) -> Task:
+def made(request: Request, slot: Slot | None, tier: str) -> Task:
     from adcli.task.derive import derived
     worked = derived(request)
-    return Task(request, worked.signature, slot=slot, worked=worked)
+    return Task(request, worked.signature, slot=slot, worked=worked, tier=tier)
 
 
 # ---------------------------------------------------------------- entries of the cache
@@ -150,14 +190,16 @@ Name, Number, Place = str | None, float | None, int | None
 HEAD = {"key": str, "entry": (str, int, int, int, int, [str]), "wrt": [str], "outputs": [str], "results": [(str, Name, [str])],
         "inputs": [(str, Number, Number, Number, bool, Name)], "notes": [(str, Place, Place)]}
 """What the first line of an entry is; see `fits`."""
+TAPE = "tape"
+"""What the entry of a tape is called."""
 LANES, MOST_WORK = (1, 2, 4, 8), 1 << 40
 """What rows can go together, and bytes of working memory that no program needs."""
 
 
-def pack(key: str, signature: Signature, module: Module, code: bytes) -> bytes:
-    """What an evaluation needs: a line of JSON, then the object code. Only programs of scalars are kept so."""
+def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes) -> bytes:
+    """What an evaluation needs: a line of JSON, then the object code or the tape. Only programs of scalars are kept so."""
     head = {
-        "key": key, "entry": list(module.entry), "wrt": signature.wrt, "outputs": signature.outputs, "results": signature.results,
+        "key": key, "entry": list(entry), "wrt": signature.wrt, "outputs": signature.outputs, "results": signature.results,
         "inputs": [[p.name, p.default, p.low, p.high, p.active, p.seed] for p in signature.inputs],
         "notes": [[n.message, *(n.span or (None, None))] for n in signature.notes],
     }
@@ -181,7 +223,12 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
     *entry, externals = head["entry"]
     point = EntryPoint._make([*entry, tuple(externals)])
     sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
-    kernel = kept(code, point) if sizes and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK else None
+    if not (sizes and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK):
+        return None
+    if point.name == TAPE:
+        tape = unpacked(code)
+        return Task(request, signature, tape=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
+    kernel = kept(code, point)
     return None if kernel is None else Task(request, signature, linked=kernel)
 
 

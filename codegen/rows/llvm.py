@@ -92,8 +92,17 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
     entry = EntryPoint(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
-    columns = len(program.params) + len(program.results) - len(listed.positions())
-    return Module("\n".join(lines), entry, len(program.equations), columns)
+    return Module("\n".join(lines), entry, len(program.equations), columns(program, listed))
+
+
+def columns(program: Program, listed: Listed) -> int:
+    """How many columns have code of their own."""
+    return len(program.params) + len(program.results) - len(listed.positions())
+
+
+def compile_length(program: Program) -> int:
+    """How much work it is for LLVM to compile a program that has been expanded, in equations."""
+    return weighed(len(program.equations), columns(program, Listed.of(program)))
 
 
 @dataclass(frozen=True, slots=True)

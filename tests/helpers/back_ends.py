@@ -7,7 +7,8 @@ import struct
 import tempfile
 from collections.abc import Sequence
 
-from adcli.codegen.machine.kernel import run
+from adcli.codegen.machine.kernel import Kernel, run
+from adcli.codegen.rows import tiers
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
@@ -30,9 +31,21 @@ def values(program: Program, points: list[dict[str, float]], back_end: str) -> l
             found = run_in_c(pathlib.Path(folder), [(program, [[at[p.name] for p in program.params] for at in points])])[0]
         columns = list(zip(*found, strict=True))
     else:
-        kernel = compile_program(for_machine(program))
-        columns = run(kernel, [[at[p.name] for at in points] for p in program.params], rows=len(points))
+        columns = both_tiers(for_machine(program), [[at[p.name] for at in points] for p in program.params], len(points))
     return [{r.name: c[i] for r, c in zip(program.results, columns, strict=True)} for i in range(len(points))]
+
+
+def both_tiers(program: Program, columns: Sequence[Sequence[float]], rows: int) -> list[list[float]]:
+    """The results of a program's compiled code, which those of its tape equal to the bit."""
+    found = run(compile_program(program), columns, rows)
+    for r, one, other in zip(program.results, found, run(on_tape(program), columns, rows), strict=True):
+        assert list(map(bits, one)) == list(map(bits, other)), f"{r.name}: {one} compiled, {other} from the tape"
+    return found
+
+
+def on_tape(program: Program) -> Kernel:
+    """The program on a tape, with which it stays."""
+    return tiers.native(program, "tape")
 
 
 def derivatives(program: Program, points: list[dict[str, float]], mode: str, back_end: str, wrt=None,

@@ -5,6 +5,7 @@ it is there for.
 """
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.parse import parse_tree
 from adcli.lang.syntax.printer import STYLES, print_program
 from adcli.lang.syntax.source import normal
-from back_ends import MODES, alike, bits
+from back_ends import MODES, alike, bits, both_tiers, on_tape
 
 Point = Mapping[str, float]
 
@@ -310,9 +311,8 @@ def check_arm(alone: Program, chosen: Program, points: Iterable[Point]) -> None:
 # ---------------------------------------------------------------- native code
 
 def native(program: Program, points: Sequence[Point]) -> list[list[float]]:
-    """The results of a program that a machine can run, one list for each result."""
-    kernel = compile_program(program)
-    return kernels.run(kernel, [[at[p.name] for at in points] for p in program.params], len(points))
+    """The results of a program that a machine can run, one list for each result; the same in both tiers."""
+    return both_tiers(program, [[at[p.name] for at in points] for p in program.params], len(points))
 
 
 def check_native(program: Program, points: Sequence[Point]) -> int:
@@ -360,12 +360,11 @@ def near(op: Primitive, got: float, want: float, args: Sequence[float]) -> bool:
 
 
 def check_rows(program: Program, points: Sequence[Point]) -> None:
-    """A row has the same bits among others, at every place of a block, and alone."""
+    """A row has the same bits among others, at every place of a block, and alone; in both tiers."""
     program = expand.for_machine(program)
-    kernel = compile_program(program)
     columns = [[at[p.name] for at in points] for p in program.params]
-    alone = [[c[0] for c in kernels.run(kernel, [[x[i]] for x in columns], 1)] for i in range(len(points))]
-    for count in range(1, len(points) + 1):
+    alone = [[c[0] for c in both_tiers(program, [[x[i]] for x in columns], 1)] for i in range(len(points))]
+    for kernel, count in itertools.product((compile_program(program), on_tape(program)), range(1, len(points) + 1)):
         together = kernels.run(kernel, [x[:count] for x in columns], count)
         for i in range(count):
             assert [bits(c[i]) for c in together] == list(map(bits, alone[i])), report(program, points[i], f"row {i} of {count}")

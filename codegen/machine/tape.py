@@ -1,0 +1,71 @@
+"""Tapes: programs of numbers as arrays of operations and operands, which one piece of code carries out for all, the player.
+
+A tape is made in a microsecond an equation where compiled code takes twenty times as long, and takes a few nanoseconds more
+for an operation on a block of rows. The results have the same bits. `adcli.codegen.rows.encoder` makes tapes,
+`adcli.codegen.rows.player` writes the player, and `adcli.codegen.rows.tiers` chooses between a tape and compiled code.
+"""
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import NamedTuple
+
+from adcli.codegen.machine.kernel import CACHE_LINE, EntryPoint, Kernel, Pointers
+
+END, RESULT = 0, 1
+"""The instructions that are no operation: the end of a block, and that a value goes to a column."""
+HEADER = CACHE_LINE
+"""Bytes of the player's memory before the slots: the addresses of code and constants, the number of constants and of inputs."""
+COUNTS = struct.Struct("=7q")
+"""The head of a tape as bytes: words of code, constants, then the numbers in `Tape`."""
+WORD = array("i").itemsize
+
+
+class Tape(NamedTuple):
+    """A program as instructions, each a number followed by where its result goes and its operands lie: for RESULT a column and a
+    slot, for an operation slots. A slot has one value at a time, for each row of a block; input i is in slot i, constant k in
+    slot -1 - k. `length` is how much work the program would be to compile (see `adcli.codegen.rows.llvm`)."""
+
+    code: array[int]
+    constants: array[float]
+    inputs: int
+    outputs: int
+    slots: int
+    instructions: int
+    length: int
+
+    def packed(self) -> bytes:
+        """The tape as bytes of this machine."""
+        counts = COUNTS.pack(len(self.code), len(self.constants), self.inputs, self.outputs, self.slots,
+                             self.instructions, self.length)
+        return counts + self.constants.tobytes() + self.code.tobytes()
+
+
+def unpacked(data: bytes) -> Tape | None:
+    """The tape in `packed` bytes; None where their number is not that of one."""
+    if len(data) < COUNTS.size:
+        return None
+    words, values, *numbers = COUNTS.unpack_from(data)
+    code, constants, middle = array("i"), array("d"), COUNTS.size + 8 * values
+    if words < 1 or values < 0 or min(numbers) < 0 or len(data) != middle + WORD * words:
+        return None
+    constants.frombytes(data[COUNTS.size:middle])
+    code.frombytes(data[middle:])
+    return Tape(code, constants, *numbers)
+
+
+class TapeKernel(Kernel):
+    """A tape with its player: called as compiled code is, from several threads at once; its memory is from `workspace`."""
+
+    __slots__ = ("tape",)
+
+    def __init__(self, tape: Tape, player: Kernel) -> None:
+        self.tape, self.held, self.function, self.lanes = tape, player, player.function, player.lanes
+        self.work_bytes = HEADER + 8 * self.lanes * (tape.slots + len(tape.constants))
+        self.entry = EntryPoint(player.entry.name, self.lanes, self.work_bytes, tape.inputs, tape.outputs, player.entry.externals)
+
+    def workspace(self) -> Pointers:
+        memory, t = super().workspace(), self.tape
+        header = (t.code.buffer_info()[0], t.constants.buffer_info()[0], len(t.constants), t.inputs)
+        struct.pack_into("=4Q", memory, 0, *header)
+        return memory

@@ -1,0 +1,136 @@
+"""The player of tapes as LLVM IR: one function that carries out any program of numbers, from its tape.
+
+    define void @player(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
+
+It is called as compiled code is (`llvm`), on the same columns, and gives the same bits: for each block of `lanes` rows it takes
+the instructions of the tape one by one, and each is the line that `instructions` has for the operation, on vectors from slots and
+into a slot. `work` begins with the header that `adcli.codegen.machine.tape` writes; behind it are the slots, those of constants
+first.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.machine.tape import END, HEADER, RESULT
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, stack
+from adcli.lang.ir import Primitive
+from adcli.lang.ir.primitives import TABLE
+
+OPERATIONS: dict[Primitive, int] = {
+    op: number for number, op in enumerate((op for op in TABLE.values() if (op.llvm or op.libm) and op.name not in DEFINITIONS),
+                                           start=RESULT + 1)}
+"""The numbers of the operations that `expand` leaves."""
+NAME = "player"
+
+
+def emit(lanes: int, library: veclib.Library) -> tuple[str, EntryPoint]:
+    """The text of the player for blocks of `lanes` rows. Of work, inputs and outputs its entry says nothing: a tape does."""
+    instructions = Instructions(lanes, library)
+    body = [line for op, number in OPERATIONS.items() for line in operation(instructions, op, number)]
+    lines = [*instructions.declarations(), *frame(instructions), *body, "}", ""]
+    return "\n".join(lines), EntryPoint(NAME, lanes, 0, 0, 0, tuple(sorted(instructions.externals)))
+
+
+def frame(instructions: Instructions) -> Iterator[str]:
+    """What comes before the first operation: constants go to their slots once, inputs for each block; and what ends a block."""
+    lanes, real = instructions.lanes, instructions.real
+    splat = ["  %constant = load double, ptr %constant.at"]
+    if lanes > 1:
+        splat += [f"  %constant.one = insertelement {real} poison, double %constant, i32 0",
+                  f"  %constant.all = shufflevector {real} %constant.one, {real} poison, <{lanes} x i32> zeroinitializer"]
+    yield from [
+        f"define void @{NAME}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack(lanes)} {{",
+        "entry:",
+        "  %code = load ptr, ptr %work",
+        *(line for i, field in enumerate(("constants", "constants.count", "inputs.count"), start=1) for line in (
+            f"  %{field}.at = getelementptr i64, ptr %work, i64 {i}",
+            f"  %{field} = load {'i64' if i > 1 else 'ptr'}, ptr %{field}.at")),
+        f"  %first = getelementptr i8, ptr %work, i64 {HEADER}",
+        f"  %slots = getelementptr {real}, ptr %first, i64 %constants.count",
+        "  br label %constants.more",
+        "constants.more:",
+        "  %k = phi i64 [ 0, %entry ], [ %k.next, %constants.each ]",
+        "  %k.any = icmp slt i64 %k, %constants.count",
+        "  br i1 %k.any, label %constants.each, label %blocks",
+        "constants.each:",
+        "  %constant.at = getelementptr double, ptr %constants, i64 %k",
+        *splat,
+        "  %k.slot = sub i64 -1, %k",
+        f"  %k.at = getelementptr {real}, ptr %slots, i64 %k.slot",
+        f"  store {real} {'%constant.all' if lanes > 1 else '%constant'}, ptr %k.at, align {8 * lanes}",
+        "  %k.next = add i64 %k, 1",
+        "  br label %constants.more",
+        "blocks:",
+        f"  %row = phi i64 [ %begin, %constants.more ], [ %row.next, %op.{END} ]",
+        "  %rows.any = icmp slt i64 %row, %end",
+        "  br i1 %rows.any, label %inputs.more, label %exit",
+        "exit:",
+        "  ret void",
+        "inputs.more:",
+        "  %i = phi i64 [ 0, %blocks ], [ %i.next, %inputs.each ]",
+        "  %i.any = icmp slt i64 %i, %inputs.count",
+        "  br i1 %i.any, label %inputs.each, label %next",
+        "inputs.each:",
+        "  %i.at = getelementptr ptr, ptr %in, i64 %i",
+        "  %column = load ptr, ptr %i.at",
+        "  %column.at = getelementptr double, ptr %column, i64 %row",
+        f"  %input = load {real}, ptr %column.at, align 8",
+        f"  %i.slot = getelementptr {real}, ptr %slots, i64 %i",
+        f"  store {real} %input, ptr %i.slot, align {8 * lanes}",
+        "  %i.next = add i64 %i, 1",
+        "  br label %inputs.more",
+        "next:",
+        f"  %pc = phi ptr [ %code, %inputs.more ], {', '.join(f'[ %pc.{n}, %op.{n} ]' for n in (RESULT, *OPERATIONS.values()))}",
+        "  %operation = load i32, ptr %pc",
+        "  switch i32 %operation, label %never [",
+        *(f"    i32 {n}, label %op.{n}" for n in (END, RESULT, *OPERATIONS.values())),
+        "  ]",
+        "never:",
+        "  unreachable",
+        f"op.{END}:",
+        f"  %row.next = add i64 %row, {lanes}",
+        "  br label %blocks",
+        f"op.{RESULT}:",
+        *word(RESULT, 1), *word(RESULT, 2),
+        f"  %to.slot = getelementptr ptr, ptr %out, i64 %word.{RESULT}.1",
+        "  %to = load ptr, ptr %to.slot",
+        "  %to.at = getelementptr double, ptr %to, i64 %row",
+        f"  %result.at = getelementptr {real}, ptr %slots, i64 %word.{RESULT}.2",
+        f"  %result = load {real}, ptr %result.at, align {8 * lanes}",
+        f"  store {real} %result, ptr %to.at, align 8",
+        *onward(RESULT, 3)]
+
+
+def operation(instructions: Instructions, op: Primitive, number: int) -> list[str]:
+    """The block of an operation: its words are its number, the slot of its result, the slots of its arguments."""
+    real, truth, mask, align = instructions.real, instructions.truth, instructions.mask, 8 * instructions.lanes
+    lines = [f"op.{number}:   ; {op.name}"]
+    for i in range(op.arity + 1):
+        lines += [*word(number, i + 1), f"  %at.{number}.{i} = getelementptr {real}, ptr %slots, i64 %word.{number}.{i + 1}"]
+    arguments = [f"%x.{number}.{i}" for i in range(op.arity)]
+    for i, x in enumerate(arguments, start=1):
+        if op.kind(i - 1) == "t":
+            lines += [f"  %mask.{number}.{i} = load {mask}, ptr %at.{number}.{i}, align {align}",
+                      f"  {x} = trunc {mask} %mask.{number}.{i} to {truth}"]
+        else:
+            lines.append(f"  {x} = load {real}, ptr %at.{number}.{i}, align {align}")
+    z, kind = f"%z.{number}", real
+    lines.append(instructions.template(op).format(*arguments, z=z))
+    if op.truth:
+        lines.append(f"  %kept.{number} = sext {truth} {z} to {mask}")
+        z, kind = f"%kept.{number}", mask
+    return [*lines, f"  store {kind} {z}, ptr %at.{number}.0, align {align}", *onward(number, op.arity + 2)]
+
+
+def word(number: int, i: int) -> list[str]:
+    """Word `i` of an instruction, behind its number."""
+    return [f"  %short.{number}.{i}.at = getelementptr i32, ptr %pc, i64 {i}",
+            f"  %short.{number}.{i} = load i32, ptr %short.{number}.{i}.at",
+            f"  %word.{number}.{i} = sext i32 %short.{number}.{i} to i64"]
+
+
+def onward(number: int, words: int) -> list[str]:
+    """To the instruction behind one of so many words."""
+    return [f"  %pc.{number} = getelementptr i32, ptr %pc, i64 {words}", "  br label %next"]

@@ -1,0 +1,195 @@
+"""The two tiers of native code for a program of numbers: compiled code, and a tape with its player. The bits are the same.
+
+Programs are compiled. One whose compilation takes over a second longer than it saves at a few points begins on a tape; the work
+done there is counted, and when it is as much as compiling is, code is compiled in a thread of its own and takes over between two
+blocks of rows. So the rows decide, however they come: in one call, in a stream, in many calls.
+"""
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import COMPILING, EntryPoint, Kernel, NoExecutableMemory, Pointers, started
+from adcli.codegen.machine.tape import Tape, TapeKernel
+from adcli.codegen.rows.compiled import compile_program, kept, linked
+from adcli.lang.ir.gc import paused
+
+if TYPE_CHECKING:
+    from adcli.codegen.machine.cache import Store
+    from adcli.lang.ir import Program
+
+TIERS = ("auto", "tape", "compiled")
+"""What can be asked for."""
+COMPILE_SECONDS = 20e-6
+"""What an equation takes from program to compiled code, as `compile_length` counts them: half of it Python's, half LLVM's."""
+PLAY_SECONDS = 4e-9
+"""What an instruction of a tape takes longer for a block of rows than in compiled code."""
+WORTH_A_TAPE = 1.0
+"""Seconds that compiling takes longer than it saves, from which on a program begins on a tape."""
+AT_A_TIME = 0.05
+"""Seconds after which it is looked whether there is compiled code."""
+
+
+def compile_seconds(length: int) -> float:
+    """What compiling takes, by the counted length of a program."""
+    return COMPILE_SECONDS * length
+
+
+def begins_on_tape(program: Program) -> bool:
+    """Whether a program that has been expanded is so long that it begins on a tape."""
+    from adcli.codegen.rows.llvm import compile_length
+    return compile_seconds(compile_length(program)) > WORTH_A_TAPE
+
+
+@paused()
+def recorded(program: Program) -> Tape:
+    """The tape of a program as `for_machine` leaves it."""
+    from adcli.codegen.rows.encoder import encoded
+    from adcli.codegen.rows.expand import expand
+    from adcli.codegen.rows.instructions import DEFINITIONS
+    return encoded(expand(program, DEFINITIONS))
+
+
+# ---------------------------------------------------------------- the player
+
+_players: dict[int, Kernel] = {}
+"""Those of this process, by their lanes."""
+
+
+def player(store: Store | None) -> Kernel:
+    """The player for this machine, from the cache where it is there. NoExecutableMemory where the system refuses native code."""
+    lanes = veclib.lanes()
+    with COMPILING:
+        if lanes not in _players:
+            _players[lanes] = kept_player(store, lanes) or made_player(store, lanes)
+        return _players[lanes]
+
+
+def player_name(lanes: int) -> str:
+    """Its entry in the cache. OSError where our own files cannot be read."""
+    from adcli.codegen.machine.cache import key, surroundings
+    return key(["player", str(lanes), *surroundings()])
+
+
+def kept_player(store: Store | None, lanes: int) -> Kernel | None:
+    """The player from the cache."""
+    try:
+        name = player_name(lanes) if store else ""
+    except OSError:
+        return None
+    head, _, code = ((store.get(name) if store else None) or b"").partition(b"\n")
+    found, _, externals = head.partition(b" ")
+    if not name or found != name.encode():
+        return None
+    return kept(code, EntryPoint("player", lanes, 0, 0, 0, tuple(json.loads(externals))))
+
+
+def made_player(store: Store | None, lanes: int) -> Kernel:
+    """The player made anew, and kept."""
+    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.player import emit
+    text, entry = emit(lanes, veclib.host())
+    code = jit.object_code(text)
+    made = linked(code, entry)
+    if store:
+        try:
+            name = player_name(lanes)
+        except OSError:
+            return made
+        store.put(name, f"{name} {json.dumps(entry.externals)}\n".encode() + code)
+    return made
+
+
+# ---------------------------------------------------------------- from a tape to compiled code
+
+class TieredKernel(Kernel):
+    """A tape that is replaced by compiled code, which `make` makes, when it has been played as long as that takes.
+
+    Every call has memory of its own, which a later one uses again. Where memory is too short to compile, the tape goes on.
+    """
+
+    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "rising")
+
+    def __init__(self, tape: TapeKernel, make: Callable[[], Kernel]) -> None:
+        self.entry, self.lanes, self.work_bytes = tape.entry._replace(work_bytes=0), tape.lanes, 0
+        self.current: Kernel = tape
+        self.make, self.lock, self.rising = make, threading.Lock(), False
+        self.played, self.fault = 0.0, None
+        self.idle: list[tuple[Kernel, Pointers]] = []
+
+    def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
+        if not self.rising:
+            self.count(end - begin)
+        while begin < end:
+            kernel = self.current
+            until = min(end, begin + self.rows_at_a_time(kernel.tape)) if isinstance(kernel, TapeKernel) else end
+            memory = self.memory(kernel)
+            kernel(inputs, outputs, begin, until, memory)
+            self.idle.append((kernel, memory))
+            begin = until
+        if self.fault is not None:
+            raise self.fault
+
+    def memory(self, kernel: Kernel) -> Pointers:
+        """Memory for a call."""
+        while self.idle:
+            owner, memory = self.idle.pop()
+            if owner is kernel:
+                return memory
+        return kernel.workspace()
+
+    def rows_at_a_time(self, tape: Tape) -> int:
+        """How many rows are played before it is looked whether there is compiled code."""
+        return self.lanes * max(1, int(AT_A_TIME / block_seconds(tape)))
+
+    def count(self, rows: int) -> None:
+        """Count rows that are to be played, and begin to compile if that has become worth it."""
+        tape = self.current
+        if not isinstance(tape, TapeKernel):
+            return
+        with self.lock:
+            self.played += rows / self.lanes * block_seconds(tape.tape)
+            if self.rising or self.played < compile_seconds(tape.tape.length):
+                return
+            self.rising = True
+        if not started(threading.Thread(target=self.rise)):
+            self.rise()
+
+    def rise(self) -> None:
+        """Compile, and go on with compiled code."""
+        try:
+            with COMPILING:
+                self.current = self.make()
+        except MemoryError:
+            pass
+        except BaseException as fault:
+            self.fault = fault
+
+
+def block_seconds(tape: Tape) -> float:
+    """What a tape takes longer than compiled code for a block of rows."""
+    return PLAY_SECONDS * tape.instructions
+
+
+def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:
+    """The kernel that begins with a tape, and stays with it where `tier` says so. NoExecutableMemory where the system refuses
+    native code."""
+    kernel = TapeKernel(tape, player(store))
+    return kernel if tier == "tape" else TieredKernel(kernel, make)
+
+
+def native(program: Program, tier: str = "auto", store: Store | None = None) -> Kernel:
+    """The program, as `for_machine` leaves it, as native code in a tier; carried out by the evaluator where the system refuses
+    native code."""
+    def make() -> Kernel:
+        return compile_program(program, store=store)
+
+    if tier == "compiled" or (tier == "auto" and not begins_on_tape(program)):
+        return make()
+    try:
+        return on_tape(recorded(program), tier, make, store)
+    except NoExecutableMemory:
+        return make()

@@ -1,0 +1,36 @@
+"""Tapes as bytes, and their memory."""
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+from adcli.codegen.machine.kernel import run
+from adcli.codegen.machine.tape import COUNTS, TapeKernel, unpacked
+from adcli.codegen.rows import tiers
+from native_programs import long_program
+
+
+def test_a_tape_travels_as_bytes() -> None:
+    tape = tiers.recorded(long_program(200))
+    again = unpacked(tape.packed())
+    assert again == tape and again is not None
+    player = tiers.player(None)
+    at = [[0.1, -2.0, 3.0]] * 5
+    assert run(TapeKernel(again, player), at) == run(TapeKernel(tape, player), at)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0", lambda data: data[:COUNTS.size],
+    lambda data: struct.pack("=q", -1) + data[8:], lambda data: data[:8] + struct.pack("=q", 1 << 40) + data[16:],
+    lambda data: data[:32] + struct.pack("=q", -1) + data[40:]])
+def test_bytes_that_are_no_tape(spoil) -> None:
+    assert unpacked(spoil(tiers.recorded(long_program(20)).packed())) is None
+
+
+def test_memory_is_of_each_caller_and_as_long_as_the_live_values() -> None:
+    tape = tiers.recorded(long_program(5000))
+    kernel = TapeKernel(tape, tiers.player(None))
+    one, other = kernel.workspace(), kernel.workspace()
+    assert ctypes.addressof(one) != ctypes.addressof(other) and ctypes.addressof(one) % 64 == 0
+    assert kernel.work_bytes == len(one) == 64 + 8 * kernel.lanes * (tape.slots + len(tape.constants))

@@ -1,0 +1,88 @@
+"""The player has the bits of compiled code: every operation at special values, at every width, on any number of rows."""
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import Kernel, run
+from adcli.codegen.machine.tape import TapeKernel
+from adcli.codegen.rows import jit, player
+from adcli.codegen.rows.compiled import compile_program, linked
+from adcli.codegen.rows.expand import for_machine
+from adcli.codegen.rows.tiers import recorded
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Lit, Param, Program, Result, Var
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.status import with_status
+from back_ends import bits, both_tiers
+from native_programs import WIDTHS, long_program, number
+from session_seed import drawn
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -3.0, 5e-324, -5e-324, 2.0 ** -1022, 1e-300, 1e300, -1e300, math.pi / 2, 1.7e308,
+           1e22, math.inf, -math.inf, math.nan]
+
+
+def side_by_side(arity: int) -> Program:
+    """Every operation on numbers of so many arguments; those of truth values ask whether an input differs from 0."""
+    params = tuple(Param(Var(f"x{i}"), f"x{i}") for i in range(arity))
+    b, results = Builder(), []
+    for op in TABLE.values():
+        if op.arity == arity and op.name != "dup":
+            args = [Lit(2.0) if i in op.static else b.emit(TABLE["ne"], p.var, Lit(0.0)) if op.kind(i) == "t" else p.var
+                    for i, p in enumerate(params)]
+            results.append(Result(op.name, number(b, b.emit(op, *args))))
+    return Program(params, tuple(b.equations), tuple(results))
+
+
+def grid(arity: int, count: int) -> list[list[float]]:
+    """Columns of combinations of special values, all of them or so many."""
+    points = list(itertools.product(SPECIAL, repeat=arity))
+    if len(points) > count:
+        points = drawn("grid", arity).sample(points, count)
+    return [list(c) for c in zip(*points, strict=True)]
+
+
+@pytest.mark.parametrize("arity", [1, 2, 3])
+def test_operations_at_special_values(arity: int) -> None:
+    columns = grid(arity, 2001)
+    both_tiers(for_machine(side_by_side(arity)), columns, len(columns[0]))
+
+
+def test_derivatives_and_status_at_special_values() -> None:
+    primal = side_by_side(2)
+    columns = grid(2, 403)
+    for name in ("atan2", "pow", "fmod", "xlogy", "hypot"):
+        one = Program(primal.params, primal.equations, (primal.result(name),))
+        both_tiers(for_machine(with_status(gradient(one), one, ["x0", "x1"])), columns, len(columns[0]))
+
+
+def of_width(lanes: int, library: veclib.Library) -> Kernel:
+    text, entry = player.emit(lanes, library)
+    return linked(jit.object_code(text, level=0), entry)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_every_width_and_number_of_rows(lanes: int) -> None:
+    program = long_program(300)
+    compiled, tape = compile_program(program, lanes), TapeKernel(recorded(program), of_width(lanes, veclib.host()))
+    for rows in (0, 1, lanes - 1, lanes, lanes + 1, 3 * lanes + 1):
+        at = [[0.1 * i + 0.3 * k - 0.5 for i in range(rows)] for k in range(5)]
+        want, got = run(compiled, at, rows), run(tape, at, rows)
+        assert [[bits(x) for x in column] for column in got] == [[bits(x) for x in column] for column in want]
+
+
+def test_without_a_vector_library() -> None:
+    program = side_by_side(1)
+    tape = TapeKernel(recorded(for_machine(program)), of_width(4, veclib.NO_LIBRARY))
+    compiled = compile_program(for_machine(program), 4, veclib.NO_LIBRARY)
+    want, got = (run(kernel, [SPECIAL]) for kernel in (compiled, tape))
+    assert [[bits(x) for x in column] for column in got] == [[bits(x) for x in column] for column in want]
+
+
+def test_the_text_is_the_same_everywhere_and_short() -> None:
+    text, entry = player.emit(1, veclib.NO_LIBRARY)
+    assert text == player.emit(1, veclib.NO_LIBRARY)[0] and len(text) < 100_000
+    assert "sin" in entry.externals and not any(name.startswith("_ZGV") for name in entry.externals)

@@ -1,0 +1,136 @@
+"""Which tier a program begins in, when it moves up, and that nobody sees it."""
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from adcli.codegen.machine.cache import Store
+from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
+from adcli.codegen.machine.tape import TapeKernel
+from adcli.codegen.rows import jit, tiers
+from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.interpreted import Interpreted
+from adcli.lang.ir import Program
+from native_programs import long_program
+
+AT = [[0.1 * k + 0.01 * i for i in range(50)] for k in range(5)]
+
+
+def joined(kernel: Kernel) -> None:
+    """Wait for what is compiled meanwhile."""
+    for thread in threading.enumerate():
+        if getattr(thread, "_target", None) == getattr(kernel, "rise", None):
+            thread.join()
+
+
+def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: float) -> tiers.TieredKernel:
+    """A program that is compiled after so many rows of a block."""
+    monkeypatch.setattr(tiers, "WORTH_A_TAPE", 0.0)
+    tape = tiers.recorded(program)
+    monkeypatch.setattr(tiers, "COMPILE_SECONDS", after * tiers.block_seconds(tape) / tape.length)
+    kernel = tiers.native(program)
+    assert isinstance(kernel, tiers.TieredKernel)
+    return kernel
+
+
+def test_short_programs_are_compiled_and_long_ones_begin_on_a_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = long_program(300)
+    assert type(tiers.native(program)) is Kernel and type(tiers.native(program, "compiled")) is Kernel
+    assert type(tiers.native(program, "tape")) is TapeKernel
+    monkeypatch.setattr(tiers, "WORTH_A_TAPE", 1e-3)
+    assert type(tiers.native(program)) is tiers.TieredKernel and type(tiers.native(program, "compiled")) is Kernel
+
+
+def test_rows_that_keep_coming_move_up_and_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = long_program(300)
+    kernel, want = rising(program, monkeypatch, after=20), repr(run(compile_program(program), AT))
+    blocks = -(-50 // kernel.lanes)
+    for call in range(6):
+        assert isinstance(kernel.current, TapeKernel) == (call * blocks < 20)
+        assert repr(run(kernel, AT)) == want
+        joined(kernel)
+    assert kernel.workspace() is None
+
+
+def test_one_call_of_many_rows_moves_up_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code is there before the second piece begins, since the thread is waited for where the next piece is asked for."""
+    program = long_program(300)
+    kernel, seen = rising(program, monkeypatch, after=2), []
+    monkeypatch.setattr(tiers, "AT_A_TIME", 0.0)
+    memory = tiers.TieredKernel.memory
+
+    def looked(self: tiers.TieredKernel, current: Kernel) -> object:
+        seen.append(type(current))
+        joined(self)
+        return memory(self, current)
+    monkeypatch.setattr(tiers.TieredKernel, "memory", looked)
+    assert repr(run(kernel, AT)) == repr(run(compile_program(program), AT))
+    assert seen == [TapeKernel, Kernel]
+
+
+def test_threads_share_a_kernel_while_it_moves_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = long_program(1500)
+    kernel, want = rising(program, monkeypatch, after=60), repr(run(compile_program(program), AT))
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: repr(run(kernel, AT)), range(60))) == {want}
+    joined(kernel)
+    assert type(kernel.current) is Kernel and repr(run(kernel, AT)) == want
+
+
+def test_it_is_compiled_once_whoever_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, count, made = rising(long_program(300), monkeypatch, after=1), [], jit.object_code
+    monkeypatch.setattr(jit, "object_code", lambda *args, **more: count.append(1) or made(*args, **more))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: run(kernel, AT), range(20)))
+    joined(kernel)
+    assert len(count) == 1
+
+
+@pytest.mark.parametrize("thread", [True, False], ids=["thread", "no thread"])
+def test_too_little_memory_to_compile_leaves_the_tape_and_a_defect_is_said(
+        thread: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not thread:
+        monkeypatch.setattr(tiers, "started", lambda thread: False)
+    for fault in (MemoryError(), jit.CodegenError("nonsense")):
+        kernel, want = rising(long_program(300), monkeypatch, after=1), repr(run(compile_program(long_program(300)), AT))
+
+        def refused(fault: BaseException = fault) -> Kernel:
+            raise fault
+        kernel.make = refused
+        first = None
+        try:
+            first = repr(run(kernel, AT))
+        except jit.CodegenError:
+            assert not isinstance(fault, MemoryError)
+        joined(kernel)
+        if isinstance(fault, MemoryError):
+            assert first == repr(run(kernel, AT)) == want
+        else:
+            with pytest.raises(jit.CodegenError):
+                run(kernel, AT)
+
+
+def test_a_system_that_refuses_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> Kernel:
+        raise NoExecutableMemory
+    monkeypatch.setattr(tiers, "player", refused)
+    from adcli.codegen.rows import compiled
+    monkeypatch.setattr(compiled, "linked", refused)
+    assert isinstance(tiers.native(long_program(20), "tape"), Interpreted)
+
+
+def test_the_player_is_made_once_and_kept(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, want = long_program(300), repr(run(compile_program(long_program(300)), AT))
+    store = Store(str(tmp_path / "cache"), lambda said: pytest.fail(said))
+    count, made = [], jit.object_code
+    monkeypatch.setattr(jit, "object_code", lambda *args, **more: count.append(1) or made(*args, **more))
+    for _ in range(3):
+        monkeypatch.setattr(tiers, "_players", {})
+        assert repr(run(tiers.native(program, "tape", store), AT)) == want
+        assert repr(run(tiers.native(program, "tape"), AT)) == want   # the process has it
+    assert len(count) == 1
+    for entry in (tmp_path / "cache").iterdir():
+        entry.write_bytes(entry.read_bytes()[:-1])
+    monkeypatch.setattr(tiers, "_players", {})
+    assert repr(run(tiers.native(program, "tape", store), AT)) == want and len(count) == 2
