@@ -38,7 +38,7 @@ def bounds(task: Task, options: ResultOptions, watch: Watch) -> int:
     options.refuse(["digits"], "and --enclose cannot be used together")
     options.refuse(["fmt"], "cannot be used with --enclose: rounded bounds guarantee nothing")
     options.refuse(["status"], "cannot be used with --enclose: wide bounds show what is not smooth")
-    options.refuse(["fast_math"], "has no effect on --enclose")
+    options.refuse(["fast_math", "tier"], "has no effect on --enclose")
     available()
     specs, layout, number = joined(task.free, options.at), task.layout(False), number_format(None, options.hexadecimal)
     rows = enclosed(task, given_boxes(task, specs, watch), watch)

@@ -54,7 +54,8 @@ SCALAR_OPTIONS = ("digits", "enclose", "fast_math", "tier", "zeros")
 """Options that programs with tensors have no meaning for."""
 SUM_OPTIONS = ("sum", "mean", "weights", "group_by", "gauss_newton")
 """Options about sums over rows."""
-NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, *SUM_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose")
+NUMBER_OPTIONS = ("at", "data", *ROW_OPTIONS, *SUM_OPTIONS, "form", "fmt", "hexadecimal", "strict", "digits", "enclose",
+                  "tier")
 """Options about numbers, which an emitted program and a pattern have none of."""
 EMIT_OPTIONS = ("style", "lanes", "symbol", "precision", "main", "abi", "triple", "cpu")
 """Options about what is emitted."""

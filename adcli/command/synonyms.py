@@ -71,6 +71,7 @@ OPTIONS = choices([
     ("noheader header headerless", ("--no-header",)), ("names colnames column-names", ("--columns",)),
     ("results-only output-only no-input", ("--only",)),
     ("sparse", ("--no-zeros",)), ("dense full", ("--zeros",)), ("spy sparsity", ("--pattern",)),
+    ("backend vm bytecode jit interpret", ("--tier tape",)), ("aot compile", ("--tier compiled",)),
     ("nocache fresh force recompile", ("--no-cache",)),
     ("std sigma confidence level", ("--coverage 0.95",)), ("mc samples trials", ("--monte-carlo",)),
     ("corr correlations", ("--correlation",)),

@@ -1,4 +1,4 @@
-"""--explain: how a derivative is computed, the ways there are and what each costs."""
+"""--explain: how a derivative is computed, the ways there are and what each costs; and which code computes it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,8 +13,25 @@ if TYPE_CHECKING:
 
 
 def explanation(task: Task) -> str:
-    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken."""
-    return "".join(f"{line}\n" for step in task.derivation.steps for line in explained(step)) or "nothing to differentiate\n"
+    """How a derivative is computed, order by order: the ways there are, what each costs, which is taken; and by which code."""
+    steps = [line for step in task.derivation.steps for line in explained(step)] or ["nothing to differentiate"]
+    return "".join(f"{line}\n" for line in (*steps, f"code: {code(task)}"))
+
+
+def code(task: Task) -> str:
+    """Which tier of code computes the numbers, and what was counted."""
+    from adcli.codegen.machine.veclib import lanes
+    from adcli.codegen.rows.llvm import compile_length
+    from adcli.codegen.rows.tiers import TAPE_FROM, blocks_worth
+    length = compile_length(task.expanded)
+    counted = f"counted length {length:,}"
+    if task.tier != "auto":
+        return f"{'a tape' if task.tier == 'tape' else 'compiled'}, as --tier says; {counted}"
+    if task.request.fast:
+        return f"compiled, for --fast-math; {counted}"
+    if task.tape is None:
+        return f"compiled; {counted}, a tape pays beyond {TAPE_FROM:,}"
+    return f"a tape; {counted}, compiling pays from {lanes() * blocks_worth(task.tape):,} rows on"
 
 
 def explained(step: DerivationStep) -> Iterator[str]:

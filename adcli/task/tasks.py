@@ -39,8 +39,8 @@ class Slot(NamedTuple):
 class Task:
     """A request, the signature of its derivative, and the values of the seeds where they are given.
 
-    Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `tape` are what is there already
-    of the programs and the code; `tier` is the tier of code that is asked for.
+    Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
+    already of the programs, the code and the tape; `tier` is the tier of code that is asked for.
     """
 
     request: Request
@@ -49,7 +49,7 @@ class Task:
     slot: Slot | None = None
     worked: DerivedProgram | None = None
     linked: Kernel | None = None
-    tape: Tape | None = None
+    recorded: Tape | None = None
     tier: str = "auto"
 
     @property
@@ -109,8 +109,8 @@ class Task:
             return self.linked
         from adcli.codegen.rows.tiers import on_tape
         try:
-            if tape := self.tape or self.recorded():
-                return on_tape(tape, self.tier, self.compiled, self.slot and self.slot.store)
+            if self.tape:
+                return on_tape(self.tape, self.tier, self.compiled, self.slot and self.slot.store)
             return self.compiled()
         except NoExecutableMemory as refused:
             from adcli.codegen.rows.interpreted import Interpreted
@@ -126,17 +126,14 @@ class Task:
         with paused():
             return for_machine(with_status(self.program, self.primal, self.derivation.wrt))
 
-    @property
-    def begins_on_tape(self) -> bool:
-        """Whether the tier of its code is, or is first, that of tapes."""
-        from adcli.codegen.rows.tiers import begins_on_tape
-        return self.tier == "tape" or (self.tier == "auto" and not self.request.fast and begins_on_tape(self.expanded))
-
-    def recorded(self) -> Tape | None:
-        """The program's tape, where its code begins with one; it is kept."""
-        if not self.begins_on_tape:
+    @cached_property
+    def tape(self) -> Tape | None:
+        """The program's tape, where its code is one or begins with one; what was made is kept."""
+        if self.recorded or self.tier == "compiled" or self.request.fast:
+            return self.recorded
+        from adcli.codegen.rows.tiers import begins_on_tape, recorded
+        if self.tier == "auto" and not begins_on_tape(self.expanded):
             return None
-        from adcli.codegen.rows.tiers import recorded
         tape = recorded(self.expanded)
         self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, ()), tape.packed())
         return tape
@@ -173,12 +170,12 @@ def prepared(request: Request, options: ResultOptions) -> Task:
         return made(request, None, tier)
     data = slot.store.get(slot.key)
     found = unpack(request, slot.key, data) if data is not None else None
-    if found is None or tier == ("compiled" if found.tape else "tape"):
+    if found is None or tier == ("compiled" if found.recorded else "tape"):
         return made(request, slot, tier)
     return replace(found, slot=slot, tier=tier)
 
 
-def made(request: Request, slot: Slot | None, tier: str) -> Task:
+def made(request: Request, slot: Slot | None, tier: str = "auto") -> Task:
     from adcli.task.derive import derived
     worked = derived(request)
     return Task(request, worked.signature, slot=slot, worked=worked, tier=tier)
@@ -227,7 +224,7 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
         return None
     if point.name == TAPE:
         tape = unpacked(code)
-        return Task(request, signature, tape=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
+        return Task(request, signature, recorded=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
     kernel = kept(code, point)
     return None if kernel is None else Task(request, signature, linked=kernel)
 

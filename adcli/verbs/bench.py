@@ -10,10 +10,10 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,10 +23,14 @@ from adcli.lang.ir.errors import AdError, plural
 from adcli.output.streams import packed_destination
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from adcli.api.function import Function
+    from adcli.codegen.machine.kernel import Kernel
     from adcli.lang.ir import Program
     from adcli.lang.ir.errors import Source
 
+Made = TypeVar("Made")
 BATCH = 16
 """How many times as many rows are timed where threads share them; a start of threads must not show."""
 RUNS = 5
@@ -55,7 +59,7 @@ class BenchOptions(Options):
 @output_option
 @takes(BenchOptions)
 def command(options: BenchOptions) -> int:
-    """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, start-up.
+    """Time of value, forward and reverse mode per row on one and on all threads, compile time by phase, both tiers, start-up.
 
     Rows are sampled from the declared ranges of the inputs, else from 0.5 to 1.5.
     """
@@ -76,33 +80,76 @@ def measured(source: Source, wrt: list[str] | None, of: list[str] | None, rows: 
     from adcli.task.shapes import refuse_tensors
     f = Function(parse_source(source))
     refuse_tensors(f.program, "bench")
-    timed = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
+    functions = {"value": f, "forward": f.jvp(wrt, of), "reverse": f.vjp(wrt, of), "gradient": f.grad(wrt, of)}
     threads = processors()
     many = BATCH * rows
-    widest = max(len(g.inputs) + len(g.outputs) for g in timed.values())
+    widest = max(len(g.inputs) + len(g.outputs) for g in functions.values())
     require_room(f"a batch of {BATCH} × {rows:,} rows", 8 * widest * many, "time fewer --rows")
-    per_row = {name: best(call(g, rows, 1), seconds) / rows * 1e9 for name, g in timed.items()}
+    per_row = {name: best(call(g, rows, 1), seconds) / rows * 1e9 for name, g in functions.items()}
     batches = {name: {str(jobs): best(call(g, many, jobs), seconds) / many * 1e9 for jobs in sorted({1, threads})}
-               for name, g in timed.items()}
+               for name, g in functions.items()}
     return {
         "program": source.name, "inputs": len(f.inputs), "outputs": len(f.outputs),
-        "equations": {name: len(g.program.equations) for name, g in timed.items()},
+        "equations": {name: len(g.program.equations) for name, g in functions.items()},
         "rows": rows, "ns_per_row": per_row,
         "over_value": {name: ns / per_row["value"] for name, ns in per_row.items() if name != "value"},
         "batch_rows": many, "threads": threads, "batch_ns_per_row": batches,
         "speed_up": {name: ns["1"] / ns[str(threads)] for name, ns in batches.items()},
+        "tiers": tiers_beside(functions["gradient"], rows, seconds),
         "compile_ms": phases(source, wrt, of), "start_up_ms": start_up(source, f.program),
     }
 
 
-def call(g: Function, rows: int, jobs: int) -> Callable[[], object]:
-    """A call on sampled rows into arrays that are there already."""
+def sampled(g: Function, rows: int) -> dict[str, Any]:
+    """Columns of the inputs."""
     import numpy as np
     r = np.random.default_rng(0)
-    at = {p.name: r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows)
-          for p in g.program.params}
+    return {p.name: r.uniform(*(0.5, 1.5) if p.low is None or p.high is None else (p.low, p.high), rows)
+            for p in g.program.params}
+
+
+def call(g: Function, rows: int, jobs: int) -> Callable[[], object]:
+    """A call on sampled rows into arrays that are there already, of compiled code however long it takes to make."""
+    from adcli.codegen.rows.tiers import TieredKernel
+    kernel = g.kernel()
+    if isinstance(kernel, TieredKernel):
+        kernel.rise()
+    at = sampled(g, rows)
     result = g(at, jobs=jobs)
     return lambda: g(at, jobs=jobs, out=result)
+
+
+def tiers_beside(g: Function, rows: int, seconds: float) -> dict[str, dict[str, float]]:
+    """Both tiers of code: milliseconds until it is there, nanoseconds a row, and a row and equation, microseconds a single point.
+    The tape's are without the milliseconds of the player, which are there once."""
+    from adcli.codegen.machine import veclib
+    from adcli.codegen.rows.expand import for_machine
+    from adcli.codegen.rows.tiers import made_player, native, player
+    player(None)
+    program = for_machine(g.program)
+    columns, figures = list(sampled(g, rows).values()), dict[str, dict[str, float]]()
+    for tier in ("compiled", "tape"):
+        kernel, made = timed(lambda tier=tier: native(program, tier))
+        point, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
+        figures[tier] = {"made_ms": made * 1e3, "us_per_point": point * 1e6, "ns_per_row": row * 1e9,
+                         "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}
+    figures["tape"]["player_ms"] = timed(lambda: made_player(None, veclib.lanes()))[1] * 1e3
+    return figures
+
+
+def on_rows(kernel: Kernel, columns: Sequence[np.ndarray], rows: int) -> Callable[[], object]:
+    """A call of a kernel on the first rows of columns."""
+    from adcli.codegen.machine.arrays import run_arrays
+    given = [c[:rows] for c in columns]
+    out = run_arrays(kernel, given, rows)
+    return lambda: run_arrays(kernel, given, rows, out)
+
+
+def timed(work: Callable[[], Made]) -> tuple[Made, float]:
+    """What is made, and the seconds it took."""
+    start = time.perf_counter()
+    made = work()
+    return made, time.perf_counter() - start
 
 
 def best(run: Callable[[], object], seconds: float) -> float:
@@ -127,9 +174,8 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     found: dict[str, float] = {}
 
     def phase(name: str, work: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
-        made = work()
-        found[name] = (time.perf_counter() - start) * 1e3
+        made, seconds = timed(work)
+        found[name] = seconds * 1e3
         return made
 
     program = phase("parse", lambda: parse_source(source))
@@ -169,5 +215,11 @@ def table(figures: dict[str, Any]) -> str:
         batch = figures["batch_ns_per_row"][name]
         lines.append(f"{name:10s} {figures['equations'][name]:9d} {ns:9.2f} {ratio} {batch['1']:9.2f} {batch[str(threads)]:10.2f}"
                      f" {figures['speed_up'][name]:9.2f}")
+    lines += ["", f"{'gradient':10s} {'made, ms':>9s} {'us/point':>9s} {'ns/row':>9s} {'/ equation':>10s}"]
+    for tier, found in figures["tiers"].items():
+        lines.append(f"{tier:10s} {found['made_ms']:9.1f} {found['us_per_point']:9.2f} {found['ns_per_row']:9.2f}"
+                     f" {found['ns_per_row_and_equation']:10.3f}")
     shown = {kind: ", ".join(f"{k} {v:.1f}" for k, v in figures[kind].items()) for kind in ("compile_ms", "start_up_ms")}
-    return "\n".join([*lines, "", f"compile    {shown['compile_ms']} ms", f"start-up   {shown['start_up_ms']} ms"]) + "\n"
+    return "\n".join([*lines, "", f"compile    {shown['compile_ms']} ms",
+                      f"player     {figures['tiers']['tape']['player_ms']:.1f} ms, once for all tapes",
+                      f"start-up   {shown['start_up_ms']} ms"]) + "\n"

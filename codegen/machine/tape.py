@@ -24,7 +24,8 @@ WORD = array("i").itemsize
 class Tape(NamedTuple):
     """A program as instructions, each a number followed by where its result goes and its operands lie: for RESULT a column and a
     slot, for an operation slots. A slot has one value at a time, for each row of a block; input i is in slot i, constant k in
-    slot -1 - k. `length` is how much work the program would be to compile (see `adcli.codegen.rows.llvm`)."""
+    slot -1 - k. `instructions` counts them, with the END; `length` is how much work the program would be to compile (see
+    `adcli.codegen.rows.llvm`)."""
 
     code: array[int]
     constants: array[float]

@@ -57,4 +57,4 @@ def encoded(program: Program) -> Tape:
             code += (z, operations[e.op])
     code.reverse()
     return Tape(array("i", code), slots.constants, len(program.params), len(program.results), next(slots.unused),
-                len(program.equations) + len(program.results), compile_length(program))
+                1 + len(program.equations) + len(program.results), compile_length(program))

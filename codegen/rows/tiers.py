@@ -7,6 +7,7 @@ blocks of rows. So the rows decide, however they come: in one call, in a stream,
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -21,27 +22,30 @@ if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
     from adcli.lang.ir import Program
 
-TIERS = ("auto", "tape", "compiled")
-"""What can be asked for."""
+TAPE_FROM = 50_000
+"""Equations, as `compile_length` counts them, from which on compiling takes a second."""
 COMPILE_SECONDS = 20e-6
-"""What an equation takes from program to compiled code, as `compile_length` counts them: half of it Python's, half LLVM's."""
+"""What each takes from program to compiled code: half of it Python's, half LLVM's."""
 PLAY_SECONDS = 4e-9
 """What an instruction of a tape takes longer for a block of rows than in compiled code."""
-WORTH_A_TAPE = 1.0
-"""Seconds that compiling takes longer than it saves, from which on a program begins on a tape."""
 AT_A_TIME = 0.05
-"""Seconds after which it is looked whether there is compiled code."""
-
-
-def compile_seconds(length: int) -> float:
-    """What compiling takes, by the counted length of a program."""
-    return COMPILE_SECONDS * length
+"""Seconds of these after which it is looked whether there is compiled code."""
 
 
 def begins_on_tape(program: Program) -> bool:
     """Whether a program that has been expanded is so long that it begins on a tape."""
     from adcli.codegen.rows.llvm import compile_length
-    return compile_seconds(compile_length(program)) > WORTH_A_TAPE
+    return compile_length(program) > TAPE_FROM
+
+
+def blocks_worth(tape: Tape) -> int:
+    """How many blocks of rows take as much longer on a tape than in compiled code as compiling takes."""
+    return math.ceil(COMPILE_SECONDS * tape.length / (PLAY_SECONDS * tape.instructions))
+
+
+def blocks_at_a_time(tape: Tape) -> int:
+    """How many blocks are played before it is looked whether there is compiled code."""
+    return max(1, int(AT_A_TIME / (PLAY_SECONDS * tape.instructions)))
 
 
 @paused()
@@ -111,21 +115,22 @@ class TieredKernel(Kernel):
     Every call has memory of its own, which a later one uses again. Where memory is too short to compile, the tape goes on.
     """
 
-    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "rising")
+    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "rising", "worth")
 
     def __init__(self, tape: TapeKernel, make: Callable[[], Kernel]) -> None:
         self.entry, self.lanes, self.work_bytes = tape.entry._replace(work_bytes=0), tape.lanes, 0
         self.current: Kernel = tape
         self.make, self.lock, self.rising = make, threading.Lock(), False
-        self.played, self.fault = 0.0, None
+        self.played, self.worth = 0, blocks_worth(tape.tape)
+        self.fault: BaseException | None = None
         self.idle: list[tuple[Kernel, Pointers]] = []
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
         if not self.rising:
-            self.count(end - begin)
+            self.count((end - begin) // self.lanes)
         while begin < end:
             kernel = self.current
-            until = min(end, begin + self.rows_at_a_time(kernel.tape)) if isinstance(kernel, TapeKernel) else end
+            until = min(end, begin + self.lanes * blocks_at_a_time(kernel.tape)) if isinstance(kernel, TapeKernel) else end
             memory = self.memory(kernel)
             kernel(inputs, outputs, begin, until, memory)
             self.idle.append((kernel, memory))
@@ -141,25 +146,19 @@ class TieredKernel(Kernel):
                 return memory
         return kernel.workspace()
 
-    def rows_at_a_time(self, tape: Tape) -> int:
-        """How many rows are played before it is looked whether there is compiled code."""
-        return self.lanes * max(1, int(AT_A_TIME / block_seconds(tape)))
-
-    def count(self, rows: int) -> None:
-        """Count rows that are to be played, and begin to compile if that has become worth it."""
-        tape = self.current
-        if not isinstance(tape, TapeKernel):
-            return
+    def count(self, blocks: int) -> None:
+        """Count blocks that are to be played, and begin to compile if that has become worth it."""
         with self.lock:
-            self.played += rows / self.lanes * block_seconds(tape.tape)
-            if self.rising or self.played < compile_seconds(tape.tape.length):
+            self.played += blocks
+            if self.rising or self.played < self.worth:
                 return
             self.rising = True
         if not started(threading.Thread(target=self.rise)):
             self.rise()
 
     def rise(self) -> None:
-        """Compile, and go on with compiled code."""
+        """Compile now, and go on with compiled code."""
+        self.rising = True
         try:
             with COMPILING:
                 self.current = self.make()
@@ -167,11 +166,6 @@ class TieredKernel(Kernel):
             pass
         except BaseException as fault:
             self.fault = fault
-
-
-def block_seconds(tape: Tape) -> float:
-    """What a tape takes longer than compiled code for a block of rows."""
-    return PLAY_SECONDS * tape.instructions
 
 
 def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:

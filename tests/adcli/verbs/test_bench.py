@@ -22,6 +22,8 @@ def test_figures_of_every_kind():
     assert figures["equations"]["value"] == 2
     assert list(figures["compile_ms"]) == ["parse", "differentiate", "emit", "llvm", "link"]
     assert list(figures["start_up_ms"]) == ["warm", "cold"]
+    assert list(figures["tiers"]) == ["compiled", "tape"]
+    assert all(t > 0 for tier in figures["tiers"].values() for t in tier.values())
     times = [*figures["ns_per_row"].values(), *figures["compile_ms"].values(), *figures["start_up_ms"].values()]
     assert all(t > 0 for t in times)
     value, gradient = figures["ns_per_row"]["value"], figures["ns_per_row"]["gradient"]

@@ -24,11 +24,10 @@ def joined(kernel: Kernel) -> None:
             thread.join()
 
 
-def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: float) -> tiers.TieredKernel:
-    """A program that is compiled after so many rows of a block."""
-    monkeypatch.setattr(tiers, "WORTH_A_TAPE", 0.0)
-    tape = tiers.recorded(program)
-    monkeypatch.setattr(tiers, "COMPILE_SECONDS", after * tiers.block_seconds(tape) / tape.length)
+def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: int) -> tiers.TieredKernel:
+    """A program that is compiled after so many blocks of rows."""
+    monkeypatch.setattr(tiers, "TAPE_FROM", 0)
+    monkeypatch.setattr(tiers, "blocks_worth", lambda tape: after)
     kernel = tiers.native(program)
     assert isinstance(kernel, tiers.TieredKernel)
     return kernel
@@ -38,7 +37,7 @@ def test_short_programs_are_compiled_and_long_ones_begin_on_a_tape(monkeypatch: 
     program = long_program(300)
     assert type(tiers.native(program)) is Kernel and type(tiers.native(program, "compiled")) is Kernel
     assert type(tiers.native(program, "tape")) is TapeKernel
-    monkeypatch.setattr(tiers, "WORTH_A_TAPE", 1e-3)
+    monkeypatch.setattr(tiers, "TAPE_FROM", 100)
     assert type(tiers.native(program)) is tiers.TieredKernel and type(tiers.native(program, "compiled")) is Kernel
 
 
@@ -54,14 +53,16 @@ def test_rows_that_keep_coming_move_up_and_have_the_same_bits(monkeypatch: pytes
 
 
 def test_one_call_of_many_rows_moves_up_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code is there before the second piece begins, since the thread is waited for where the next piece is asked for."""
+    """The code is made while the first piece is played, and there before the second begins."""
     program = long_program(300)
-    kernel, seen = rising(program, monkeypatch, after=2), []
+    kernel, seen, begun = rising(program, monkeypatch, after=2), [], threading.Event()
     monkeypatch.setattr(tiers, "AT_A_TIME", 0.0)
-    memory = tiers.TieredKernel.memory
+    memory, make = tiers.TieredKernel.memory, kernel.make
+    kernel.make = lambda: begun.wait() and make()
 
     def looked(self: tiers.TieredKernel, current: Kernel) -> object:
         seen.append(type(current))
+        begun.set()
         joined(self)
         return memory(self, current)
     monkeypatch.setattr(tiers.TieredKernel, "memory", looked)
