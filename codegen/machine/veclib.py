@@ -19,10 +19,12 @@ ISA_FLAGS = {2: "sse2", 4: "avx2", 8: "avx512f"}
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A vector maths library: `has` says whether it holds a symbol."""
+    """A vector maths library: `has` says whether it holds a symbol, and `reciprocals` whether its machine looks up reciprocals of
+    eight doubles."""
 
     name: str
     has: Callable[[str], bool]
+    reciprocals: bool = False
 
     def symbol(self, function: str, arity: int, lanes: int) -> str | None:
         """The symbol for libm's `function` on `lanes` lanes, None where the library has none."""
@@ -75,4 +77,5 @@ def host() -> Library:
     except OSError:
         return NO_LIBRARY
     letters = {ISA_LETTERS[n] for n, flag in ISA_FLAGS.items() if flag in cpu_flags()}
-    return Library("libmvec", cache(lambda symbol: symbol[4] in letters and hasattr(library, symbol)))
+    return Library("libmvec", cache(lambda symbol: symbol[4] in letters and hasattr(library, symbol)),
+                   ISA_FLAGS[8] in cpu_flags())

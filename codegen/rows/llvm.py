@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
+from adcli.codegen.rows.division import Divisions, multiplied_out
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, bits, stack, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
@@ -141,7 +142,11 @@ def interface(program: Program) -> list[str]:
 
 def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
-    return [f"define {head(name, writer.lanes)} {{", *loop(writer.lanes, writer.columns(part), writer.body(part)), "}"]
+    if writer.instructions.reciprocals:
+        writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
+    body = writer.body(part)
+    lines = loop(writer.lanes, writer.columns(part), body, last=writer.divisions.here)
+    return [f"define {head(name, writer.lanes)} {{", *lines, "}"]
 
 
 def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
@@ -217,15 +222,16 @@ def head(name: str, lanes: int) -> str:
     return f"void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack(lanes)}"
 
 
-def loop(step: int, before: list[str], body: list[str], slots: int = 0) -> list[str]:
-    """What a function does: `body` for every `step` rows, each time with `slots` slots of its own."""
+def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: str = "block") -> list[str]:
+    """What a function does: `body`, which ends in the block `last`, for every `step` rows, each time with `slots` slots of its
+    own."""
     return ["entry:",
             *before,
             "  %any = icmp slt i64 %begin, %end",
             "  br i1 %any, label %block, label %exit",
             "block:",
-            "  %row = phi i64 [ %begin, %entry ], [ %next, %block ]",
-            *(["  %slots = phi ptr [ %work, %entry ], [ %others, %block ]"] if slots else []),
+            f"  %row = phi i64 [ %begin, %entry ], [ %next, %{last} ]",
+            *([f"  %slots = phi ptr [ %work, %entry ], [ %others, %{last} ]"] if slots else []),
             *body,
             *([f"  %others = getelementptr {vector('double', step)}, ptr %slots, i64 {slots}"] if slots else []),
             f"  %next = add i64 %row, {step}",
@@ -249,6 +255,7 @@ class KernelWriter:
         self.temporaries = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
+        self.divisions = Divisions(instructions, frozenset())
         for p in program.params:
             self.crossing[p.var] = self.define(p.var, p.name)
 
@@ -313,6 +320,8 @@ class KernelWriter:
 
     def equation(self, e: Equation) -> str:
         args = [self.operands.get(a) or self.operand(a) for a in e.args]
+        if e.outs[0] in self.divisions.chosen:
+            return self.divisions.equation(e, args, self.define(e.outs[0], e.outs[0].name))
         return self.instructions.template(e.op).format(*args, z=self.define(e.outs[0], e.outs[0].name))
 
     def operand(self, atom: Atom) -> str:
