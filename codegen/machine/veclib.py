@@ -19,12 +19,11 @@ ISA_FLAGS = {2: "sse2", 4: "avx2", 8: "avx512f"}
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A vector maths library: `has` says whether it holds a symbol, and `reciprocals` whether its machine looks up reciprocals of
-    eight doubles."""
+    """A vector maths library: `has` says whether it holds a symbol, and `wide` whether its machine has AVX-512."""
 
     name: str
     has: Callable[[str], bool]
-    reciprocals: bool = False
+    wide: bool = False
 
     def symbol(self, function: str, arity: int, lanes: int) -> str | None:
         """The symbol for libm's `function` on `lanes` lanes, None where the library has none."""

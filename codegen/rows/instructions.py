@@ -34,7 +34,7 @@ class Instructions:
     def __init__(self, lanes: int, library: veclib.Library, fast: bool = False) -> None:
         self.lanes, self.library, self.licence = lanes, library, FAST if fast else ""
         self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in ("double", "i1", "i64"))
-        self.reciprocals = library.reciprocals and lanes == 8 and not fast
+        self.wide, self.fast = library.wide and lanes == 8, fast
         self.templates: dict[Primitive, str] = {}
         self.declared: dict[str, str] = {}
         self.helpers: dict[str, list[str]] = {}

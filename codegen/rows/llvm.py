@@ -32,6 +32,8 @@ LISTED_FROM = 500
 """Results that are constants or repeat others from which on they are listed: code for each takes far longer to make."""
 BLOCKS, BLOCKS_BEYOND = 4, 20_000
 """How many blocks go through each part together in a program of more than BLOCKS_BEYOND equations."""
+AHEAD = 32
+"""Rows between those at hand and those that are asked for meanwhile; memory beyond a column may be asked for, too."""
 LONGEST_NAME = 200
 """Characters of a name that LLVM is given. It cuts names itself, at 1024 bytes, and then two may be one."""
 PLAIN_NAME = re.compile(r"[A-Za-z$._][A-Za-z0-9$._]*")
@@ -142,7 +144,9 @@ def interface(program: Program) -> list[str]:
 
 def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
-    if writer.instructions.reciprocals:
+    if writer.instructions.wide:
+        writer.begin_prefetching()
+    if writer.instructions.wide and not writer.instructions.fast:
         writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
     body = writer.body(part)
     lines = loop(writer.lanes, writer.columns(part), body, last=writer.divisions.here)
@@ -252,7 +256,7 @@ class KernelWriter:
         self.lanes, self.real = instructions.lanes, instructions.real
         self.truth, self.mask = instructions.truth, instructions.mask
         self.names: dict[str, int] = dict.fromkeys(LOOP_NAMES, 0)
-        self.temporaries = 0
+        self.temporaries = self.ahead = 0
         self.operands: dict[Atom, str] = {}
         self.crossing: dict[Var, str] = {}
         self.divisions = Divisions(instructions, frozenset())
@@ -287,7 +291,7 @@ class KernelWriter:
         var = self.program.params[i].var
         z = self.operands[var] = self.crossing[var]
         at, line = self.input_at(i)
-        return [line, f"  {z} = load {self.real}, ptr {at}, align 8"]
+        return [line, f"  {z} = load {self.real}, ptr {at}, align 8", *self.prefetched(at, 0)]
 
     def input_at(self, i: int) -> tuple[str, str]:
         """Where an input lies, and the line that finds it."""
@@ -316,7 +320,20 @@ class KernelWriter:
 
     def store_result(self, i: int, atom: Atom) -> list[str]:
         at, line = self.output_at(i)
-        return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align 8"]
+        return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align 8", *self.prefetched(at, 1)]
+
+    def begin_prefetching(self) -> None:
+        """From here on columns are asked for before their rows are due: a processor that sees a column read asks for what comes
+        next itself, but of few columns, and to the end of a page."""
+        self.ahead = AHEAD
+        self.instructions.declared["llvm.prefetch.p0"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+
+    def prefetched(self, at: str, write: int) -> list[str]:
+        """What asks for rows to come of the column that is read or written at `at`."""
+        if not self.ahead:
+            return []
+        return [f"  {at}.later = getelementptr double, ptr {at}, i64 {self.ahead}",
+                f"  call void @llvm.prefetch.p0(ptr {at}.later, i32 {write}, i32 3, i32 1)"]
 
     def equation(self, e: Equation) -> str:
         args = [self.operands.get(a) or self.operand(a) for a in e.args]

@@ -16,7 +16,7 @@ from adcli.codegen.rows.expand import for_machine
 from adcli.lang.lower.frontend import parse
 from session_seed import drawn
 
-lookup = pytest.mark.skipif(not veclib.host().reciprocals, reason="this processor has no table of reciprocals of doubles")
+lookup = pytest.mark.skipif(not veclib.host().wide, reason="this processor has no table of reciprocals of doubles")
 CONSTANTS = (3.0, -0.7, 1e-5, 6.02214076e23, 1.4142135623730951, 2 - 2.0 ** -52, 1 + 2.0 ** -52)
 QUOTIENTS = {"q": "x/y", "r": "1/y", **{f"k{i}": f"{c!r}/y" for i, c in enumerate(CONSTANTS)},
              **{f"c{i}": f"x/{c!r}" for i, c in enumerate(CONSTANTS)}}

@@ -179,3 +179,13 @@ def test_names_longer_than_llvm_keeps_stay_apart():
     long = "a" * 1500
     f = adcli.compile(f"{long}1 = x + 1\n{long}2 = {long}1*x\nv = {long}1 + {long}2*y{long}*z{long}")
     assert f({"x": 2.0, f"y{long}": 1.0, f"z{long}": 10.0})["v"] == 63.0
+
+
+def test_columns_are_asked_for_ahead_where_they_are_long() -> None:
+    """By kernels for this machine's rows alone, once for each column; the texts for any machine are as ever."""
+    program = gradient(parse("v = x*x*y"))
+    wide = llvm.emit(program, 8, veclib.Library("any", lambda symbol: False, True)).text
+    assert wide.count("call void @llvm.prefetch") == len(program.params) + len(program.results)
+    assert wide.count("i32 0, i32 3, i32 1)") == len(program.params)
+    for lanes, library, size in ((8, veclib.NO_LIBRARY, None), (4, veclib.host(), None), (8, veclib.host(), 2)):
+        assert "prefetch" not in llvm.emit(program, lanes, library, part_size=size).text
