@@ -1,0 +1,600 @@
+#!/usr/bin/env python3
+"""adcli as a tool of GradBench (github.com/gradbench/gradbench): speaks its protocol on standard input and output.
+
+    gradbench run --eval 'gradbench eval lse' --tool 'python tests/gradbench.py'
+
+One JSON object a line comes in (start, define, evaluate, analysis), and one goes out for each, with its `id`. `define` says
+whether there is such an eval; `evaluate` runs one of its functions at least `min_runs` times and for `min_seconds`; its timings
+are `prepare` (everything up to the first result, compilation included) and one `evaluate` for each run, in nanoseconds.
+
+The programs are the files in tests/data/gradbench; EVALS says what each function does with them. Loops over time and iterations
+that end by a condition, which the language has not, are a Loop here: a program for several steps, called again and again, and
+differentiated in forward or reverse mode through all its calls. Everything runs on one core unless --jobs says more.
+"""
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import json
+import math
+import pathlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path.pop(0)   # tests has a folder adcli
+import adcli
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "data" / "gradbench"
+JOBS = 1
+"""The number of threads of a call; --jobs changes it."""
+
+Values = dict[str, Any]
+
+
+class Prepared(NamedTuple):
+    """A function at one input: what is timed, and what makes JSON of its result."""
+
+    run: Callable[[], Any]
+    answer: Callable[[Any], Any]
+
+
+Evaluation = Callable[[Any], Prepared]
+"""Makes an input of a function, as it comes in JSON, ready to run."""
+
+
+# ---------------------------------------------------------------- programs
+
+compiled = functools.cache(adcli.compile)
+
+
+@functools.cache
+def text(name: str) -> str:
+    return (PROGRAMS / f"{name}.ad").read_text(encoding="utf-8")
+
+
+def program(name: str) -> adcli.Function:
+    return compiled(text(name), f"{name}.ad")
+
+
+@functools.cache
+def derived(f: adcli.Function, method: str, **options: Any) -> adcli.Function:
+    """A derivative of a Function, derived and compiled once."""
+    made: adcli.Function = getattr(f, method)(**options)
+    return made
+
+
+def repeated(f: adcli.Function, values: Values) -> Callable[[], Values]:
+    """Calls at one point that compute into the same arrays."""
+    out = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)} or None
+    return lambda: f(values, out=out, jobs=JOBS)
+
+
+def simple(f: adcli.Function, output: str, values: Values) -> Prepared:
+    """One output of a Function at one point."""
+    return Prepared(repeated(f, values), lambda found: np.asarray(found[output]).tolist())
+
+
+def function_of(f: adcli.Function, name: str, inputs: str, outputs: str) -> str:
+    """The text of a program of scalars as the definition of a function."""
+    body = [line for line in f.text().splitlines() if line.split()[0] not in ("input", "param", "output")]
+    return "\n    ".join([f"def {name}({inputs}) -> ({outputs}) {{", *body]) + "\n}\n"
+
+
+# ---------------------------------------------------------------- loops
+
+class Call(NamedTuple):
+    """One call of a Function: what it got, and what came out."""
+
+    f: adcli.Function
+    values: Values
+    found: Values
+
+
+class Loop(NamedTuple):
+    """How a program of several steps is called again and again: its outputs next_NAME are the inputs NAME of the next call.
+
+    `moving` are the names that are carried so and have derivatives, `kept` (counters and conditions) are only carried. `wrt` are
+    further inputs to differentiate by, and the output `summed`, if there is one, is summed up over the calls.
+    """
+
+    moving: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+    summed: str = ""
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        return self.moving + self.kept
+
+    def steps(self, n: int, line: Callable[[int, list[str], list[str]], str]) -> str:
+        """The text of n steps in a row, each a line made of its number and the carried names before and after it."""
+        names = [list(self.carried), *([f"{name}_{t}" for name in self.carried] for t in range(1, n)),
+                 [f"next_{name}" for name in self.carried]]
+        return "\n".join(line(t, names[t], names[t + 1]) for t in range(n)) + "\n"
+
+    def calls(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> list[Call]:
+        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0."""
+        made: list[Call] = []
+        for f, own in calls:
+            values = own | start
+            made.append(Call(f, values, f(values, jobs=JOBS)))
+            start = self.after(made[-1])
+            if until and start[until]:
+                break
+        return made
+
+    def after(self, call: Call) -> Values:
+        return {name: call.found[f"next_{name}"] for name in self.carried}
+
+    def pulled_back(self, calls: Sequence[Call], adjoints: Values) -> Values:
+        """Reverse mode: the adjoints of what was carried at the start and of `wrt`, from those of what was at the end."""
+        of = tuple(f"next_{name}" for name in self.moving) + ((self.summed,) if self.summed else ())
+        total: Values = dict.fromkeys(self.wrt, 0.0)
+        for f, values, _ in reversed(calls):
+            back = derived(f, "vjp", wrt=self.moving + self.wrt, of=of)
+            weights = {f"d_dnext_{name}": adjoints[name] for name in self.moving}
+            found = back(values | weights | ({f"d_d{self.summed}": 1.0} if self.summed else {}), jobs=JOBS)
+            adjoints = {name: found[f"d_d{name}"] for name in self.moving}
+            total = {name: total[name] + found[f"d_d{name}"] for name in self.wrt}
+        return adjoints | total
+
+    def pushed_forward(self, calls: Sequence[Call], tangents: Values, wrt: Values) -> Values:
+        """Forward mode: the tangents of what was carried at the end, from those at the start and of `wrt`."""
+        directions = {f"d{name}": tangent for name, tangent in wrt.items()}
+        for f, values, _ in calls:
+            ahead = derived(f, "jvp", wrt=self.moving + self.wrt, of=tuple(f"next_{name}" for name in self.moving))
+            found = ahead(values | directions | {f"d{name}": tangents[name] for name in self.moving}, jobs=JOBS)
+            tangents = {name: found[f"dnext_{name}"] for name in self.moving}
+        return tangents
+
+
+# ---------------------------------------------------------------- evals of one program
+
+def of_vector(name: str, *more: str) -> dict[str, Evaluation]:
+    """The value v of a program and its gradient by the vector x; `more` inputs are named as in the JSON."""
+    def values(given: Any) -> Values:
+        return {"x": np.array(given["x"], dtype=float)} | {key: given[key] for key in more}
+
+    return {"primal": lambda given: simple(program(name), "v", values(given)),
+            "gradient": lambda given: simple(derived(program(name), "grad", wrt="x"), "dv_dx", values(given))}
+
+
+def gmm_values(given: Any) -> Values:
+    """The factors' parts below the diagonal come by columns; the program has them in a matrix for each component."""
+    d, k = given["d"], given["k"]
+    lower = np.zeros((k, d, d))
+    columns, rows = np.triu_indices(d, 1)
+    lower[:, rows, columns] = np.array(given["l"], dtype=float).reshape(k, -1)
+    return {name: np.array(given[name], dtype=float).reshape(-1, d) for name in ("x", "mu", "q")} | {
+        "alpha": np.array(given["alpha"], dtype=float), "l": lower, "gamma": float(given["gamma"]), "m": float(given["m"])}
+
+
+def gmm_gradient(given: Any) -> Prepared:
+    def answer(found: Values) -> Any:
+        columns, rows = np.triu_indices(given["d"], 1)
+        packed = {"l": found["derr_dl"][:, rows, columns].tolist()}
+        return {name: found[f"derr_d{name}"].tolist() for name in ("alpha", "mu", "q")} | packed
+
+    return Prepared(repeated(derived(program("gmm"), "grad", wrt="alpha,mu,q,l"), gmm_values(given)), answer)
+
+
+def kmeans_values(given: Any) -> Values:
+    return {"c": np.array(given["centroids"], dtype=float), "p": np.array(given["points"], dtype=float)}
+
+
+def kmeans_direction(given: Any) -> Prepared:
+    """The gradient over the diagonal of the Hessian, which is its product with ones: an element stands for one centroid alone."""
+    values = kmeans_values(given)
+    f = derived(derived(program("kmeans"), "grad", wrt="c"), "jvp", wrt="c", of="dcost_dc")
+    run = repeated(f, values | {"dc": np.ones_like(values["c"])})
+
+    def direction() -> Any:
+        found = run()
+        return found["dcost_dc"] / found["ddcost_dc"]
+    return Prepared(direction, np.ndarray.tolist)
+
+
+# ---------------------------------------------------------------- bundle adjustment
+
+CAMERA, POINT = ("r1", "r2", "r3", "c1", "c2", "c3", "f", "u", "v", "k1", "k2"), ("X1", "X2", "X3")
+COLUMNS = (*CAMERA, *POINT, "w")
+BLOCK = 2048
+"""Observations of one call, whose results stay in the cache while they are put in order."""
+
+
+class Observations:
+    """The observations of bundle adjustment, and the Jacobian of their errors as compressed sparse rows."""
+
+    def __init__(self, given: Any) -> None:
+        self.n, self.m, self.p = given["n"], given["m"], given["p"]
+        self.cameras = np.repeat(np.array(given["cam"], dtype=float)[:, None], self.n, axis=1)
+        self.points = np.repeat(np.array(given["x"], dtype=float)[:, None], self.m, axis=1)
+        self.w = np.full(self.p, float(given["w"]))
+        self.seen = np.repeat(np.array(given["feat"], dtype=float)[:, None], self.p, axis=1)
+        self.camera, self.point = np.arange(self.p) % self.n, np.arange(self.p) % self.m
+
+    def blocks(self, f: adcli.Function) -> Iterator[tuple[slice, np.ndarray]]:
+        """The outputs of f for one block of observations after the other, a row each."""
+        results = np.empty((len(f.outputs), BLOCK))
+        for start in range(0, self.p, BLOCK):
+            rows = slice(start, min(start + BLOCK, self.p))
+            n = rows.stop - start
+            values = dict(zip(CAMERA, self.cameras.take(self.camera[rows], axis=1), strict=True))
+            values |= zip(POINT, self.points.take(self.point[rows], axis=1), strict=True)
+            values |= {"w": self.w[rows], "a": self.seen[0, rows], "b": self.seen[1, rows]}
+            f(values, out=dict(zip(f.outputs, results[:, :n], strict=True)), jobs=JOBS)
+            yield rows, results[:, :n]
+
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        of_points, of_weights = np.empty((self.p, 2)), np.empty(self.p)
+        for rows, found in self.blocks(program("ba")):
+            of_points[rows] = found[:2].T
+            of_weights[rows] = found[2]
+        return of_points, of_weights
+
+    def jacobian(self) -> dict[str, np.ndarray]:
+        f = derived(program("ba"), "grad", of="; ".join([f"{e}:{x}" for e in ("e1", "e2") for x in COLUMNS] + ["ew:w"]))
+        wide = 2 * len(COLUMNS)
+        first = [f.outputs.index(f"d{e}_d{x}") for e in ("e1", "e2") for x in COLUMNS]
+        values, last = np.empty((self.p, wide)), np.empty(self.p)
+        columns = np.empty((self.p, 2, len(COLUMNS)), dtype=np.int32)
+        for rows, found in self.blocks(f):
+            values[rows] = found[first].T
+            last[rows] = found[f.outputs.index("dew_dw")]
+        columns[:, :, :11] = (11 * self.camera)[:, None, None] + np.arange(11)
+        columns[:, :, 11:14] = (11 * self.n + 3 * self.point)[:, None, None] + np.arange(3)
+        of_weights = 11 * self.n + 3 * self.m + np.arange(self.p, dtype=np.int32)
+        columns[:, :, 14] = of_weights[:, None]
+        starts = np.arange(2 * self.p + 1, dtype=np.int32) * len(COLUMNS)
+        return {"rows": np.concatenate([starts, starts[-1] + np.arange(1, self.p + 1, dtype=np.int32)]),
+                "cols": np.concatenate([columns.reshape(-1), of_weights]), "vals": np.concatenate([values.reshape(-1), last])}
+
+
+def ba_errors(given: Any) -> Prepared:
+    def answer(found: tuple[np.ndarray, np.ndarray]) -> Any:
+        of_points, of_weights = found
+        return {"reproj_error": {"elements": of_points[0].tolist(), "repeated": len(of_points)},
+                "w_err": {"element": float(of_weights[0]), "repeated": len(of_weights)}}
+
+    return Prepared(Observations(given).errors, answer)
+
+
+def ba_jacobian(given: Any) -> Prepared:
+    """The answer is short, as all observations are alike: the first 30 elements and the last."""
+    return Prepared(Observations(given).jacobian, lambda found: {name: a[[*range(30), -1]].tolist() for name, a in found.items()})
+
+
+# ---------------------------------------------------------------- determinants
+
+@functools.cache
+def minors(size: int) -> tuple[adcli.Function, Values]:
+    """The determinant by expansion along the first row, and so on for the minors, each of which is computed once; and the tables
+    of the column of each term and of the minor that is left."""
+    lines, tables = [], Values()
+    left = {(column,): column for column in range(size)}
+    for m in range(2, size + 1):
+        sets = list(itertools.combinations(range(size), m))
+        tables[f"column{m}"] = np.array(sets, dtype=np.int32)
+        tables[f"left{m}"] = np.array([[left[s[:j] + s[j + 1:]] for j in range(m)] for s in sets], dtype=np.int32)
+        lines.append(f"minor{m}(s) +=! (j % 2 == 0 ? 1 : -1) * A(L - {m}, column{m}(s, j)) * minor{m - 1}(left{m}(s, j))")
+        left = {s: i for i, s in enumerate(sets)}
+    declared = "".join(f", int32 {name}({name.upper()}_S, {name.upper()}_T)" for name in tables)
+    source = "\n".join([f"input A(L, L){declared}", "minor1(s) = A(L - 1, s)", *lines, f"v = minor{size}(0)", "output v"])
+    return compiled(source), tables
+
+
+def det(method: str) -> Evaluation:
+    def prepared(given: Any) -> Prepared:
+        size = given["ell"]
+        f, tables = minors(size)
+        values = tables | {"A": np.array(given["A"], dtype=float).reshape(size, size)}
+        if method == "value":
+            return simple(f, "v", values)
+        return Prepared(repeated(derived(f, "grad", wrt="A"), values), lambda found: found["dv_dA"].reshape(-1).tolist())
+    return prepared
+
+
+# ---------------------------------------------------------------- hand tracking
+
+def ht_values(given: Any) -> Values:
+    """A last bone is put below the roots; a point at a vertex is one in a triangle of three times that vertex."""
+    data, model = given["data"], given["data"]["model"]
+    parents = np.array(model["parents"], dtype=np.int32)
+    parents = np.append(np.where(parents < 0, len(parents), parents), len(parents)).astype(np.int32)
+    by_two = parents[parents]
+    by_four = by_two[by_two]
+    if (by_four[by_four] < len(parents) - 1).any():
+        raise ValueError("the program is for at most eight bones in a row")
+    us = np.array(given["us"], dtype=float).reshape(-1, 2)
+    found = np.array(data["correspondences"], dtype=np.int32)
+    corners = np.array(model["triangles"], dtype=np.int32)[found] if len(us) else np.repeat(found[:, None], 3, axis=1)
+    return {"theta": np.array(given["theta"], dtype=float), "u": us if len(us) else np.tile([1.0, 0.0], (len(found), 1)),
+            "base": np.concatenate([np.array(model["base_relatives"], dtype=float), np.eye(4)[None]]),
+            "inverse": np.array(model["inverse_base_absolutes"], dtype=float),
+            "position": np.array(model["base_positions"], dtype=float), "weight": np.array(model["weights"], dtype=float),
+            "point": np.array(data["points"], dtype=float), "mirror": -1.0 if model["is_mirrored"] else 1.0,
+            "jump": np.stack([parents, by_two, by_four]), "tri": corners}
+
+
+def ht_errors(given: Any) -> Prepared:
+    return Prepared(repeated(program("ht"), ht_values(given)), lambda found: found["err"].reshape(-1).tolist())
+
+
+def ht_jacobian(given: Any) -> Prepared:
+    """Forward mode: a direction for each parameter, and two for the barycentric coordinates, of which each point has its own."""
+    values = ht_values(given)
+    theta, u = values["theta"], values["u"]
+    directions = [(derived(program("ht"), "jvp", wrt="u"), {"du": np.tile(e, (len(u), 1))}) for e in np.eye(2) if given["us"]]
+    directions += [(derived(program("ht"), "jvp", wrt="theta"), {"dtheta": e}) for e in np.eye(len(theta))]
+    runs = [repeated(f, values | direction) for f, direction in directions]
+    return Prepared(lambda: np.stack([run()["derr"].reshape(-1) for run in runs], axis=1), np.ndarray.tolist)
+
+
+# ---------------------------------------------------------------- loops over time
+
+def lengths(n: int, most: int) -> list[int]:
+    """How many of n steps each call does."""
+    return [most] * (n // most) + [n % most] * (n % most > 0)
+
+
+@functools.cache
+def lstm_loop(layers: int) -> Loop:
+    carried = tuple(f"{what}{i}" for i in range(layers) for what in ("hidden", "memory"))
+    return Loop(carried, wrt=(*(f"weight{i}" for i in range(layers)), "extra"), summed="like")
+
+
+@functools.cache
+def lstm_program(layers: int, steps: int) -> adcli.Function:
+    loop = lstm_loop(layers)
+
+    def line(t: int, now: list[str], then: list[str]) -> str:
+        into = [f"in{t}", *then[::2]]
+        cells = [f"({then[2 * i]}, {then[2 * i + 1]}) = cell(weight{i}, {into[i]}, {now[2 * i]}, {now[2 * i + 1]})"
+                 for i in range(layers)]
+        return "\n".join([f"in{t}(i) = x({t}, i) * extra(0, i)", *cells, f"true{t}(i) = x({t + 1}, i)",
+                          f"like{t} = predicted(extra, {then[-2]}, true{t})"])
+
+    inputs = [*(f"weight{i}(8, B)" for i in range(layers)), "extra(3, B)", *(f"{name}(B)" for name in loop.carried)]
+    return compiled(text("lstm") + f"input {', '.join(inputs)}\nparam x(R, B)\n" + loop.steps(steps, line)
+                    + f"like = {' + '.join(f'like{t}' for t in range(steps))}\n"
+                    + f"output like, {', '.join(f'next_{name}' for name in loop.carried)}\n")
+
+
+STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 32, 16
+"""Steps in one call: more are fewer calls, and longer compilation."""
+
+
+def lstm(differentiate: bool) -> Evaluation:
+    def prepared(given: Any) -> Prepared:
+        parts = ("main_params", "extra_params", "state", "sequence")
+        main, extra, state, x = (np.array(given[name], dtype=float) for name in parts)
+        layers, b = len(main) // 2, x.shape[1]
+        loop = lstm_loop(layers)
+        fixed = {f"weight{i}": main.reshape(layers, 8, b)[i] for i in range(layers)} | {"extra": extra}
+        start = {f"{what}{i}": state[2 * i + j] for i in range(layers) for j, what in enumerate(("hidden", "memory"))}
+        sizes = lengths(len(x) - 1, STEPS_LSTM)
+        begins = itertools.accumulate([0, *sizes[:-1]])
+        calls = [(lstm_program(layers, n), fixed | {"x": x[t:t + n + 1]}) for t, n in zip(begins, sizes, strict=True)]
+        scale = -1 / ((len(x) - 1) * b)
+
+        def value() -> float:
+            return scale * math.fsum(call.found["like"] for call in loop.calls(calls, start))
+
+        def gradient() -> np.ndarray:
+            found = loop.pulled_back(loop.calls(calls, start), {name: np.zeros(b) for name in loop.moving})
+            return scale * np.concatenate([found[name].reshape(-1) for name in loop.wrt])
+        return Prepared(gradient, np.ndarray.tolist) if differentiate else Prepared(value, float)
+    return prepared
+
+
+ODE = Loop(("y",), wrt=("x",))
+
+
+@functools.cache
+def ode_program(steps: int) -> adcli.Function:
+    return compiled(text("ode") + "input y(N), x(N)\nparam h\n"
+                    + ODE.steps(steps, lambda t, now, then: f"{then[0]} = step({now[0]}, x, h)") + "output next_y\n")
+
+
+def ode(differentiate: bool) -> Evaluation:
+    def prepared(given: Any) -> Prepared:
+        x, s = np.array(given["x"], dtype=float), given["s"]
+        calls = [(ode_program(n), {"x": x, "h": 2 / s}) for n in lengths(s, STEPS_ODE)]
+        start, last = {"y": np.zeros(len(x))}, np.zeros(len(x))
+        last[-1] = 1
+
+        def value() -> np.ndarray:
+            return ODE.calls(calls, start)[-1].found["next_y"]
+
+        def gradient() -> np.ndarray:
+            return ODE.pulled_back(ODE.calls(calls, start), {"y": last})["x"]
+        return Prepared(gradient if differentiate else value, np.ndarray.tolist)
+    return prepared
+
+
+# ---------------------------------------------------------------- derivatives of programs with derivatives in them
+
+def least(value: Callable[[np.ndarray], float], slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Where a function is least, by gradient descent as GradBench prescribes it: the rate doubles after ten steps that went down
+    and halves after one that did not, and the search ends where the gradient or a step is at most 1e-5 long."""
+    v, g, rate, falls = value(x), slope(x), 1e-5, 0
+    while np.hypot.reduce(g) > 1e-5:
+        if falls == 10:
+            rate, falls = 2 * rate, 0
+            continue
+        tried = x - rate * g
+        if np.hypot.reduce(tried - x) <= 1e-5:
+            break
+        if (at := value(tried)) < v:
+            x, v, g, falls = tried, at, slope(tried), falls + 1
+        else:
+            rate, falls = rate / 2, 0
+    return x
+
+
+MODES = {"f": "forward", "r": "reverse"}
+PARTICLE = Loop(("x", "y", "vx", "vy", "v"), ("gone",), ("w",))
+
+
+@functools.cache
+def particle_program(mode: str) -> adcli.Function:
+    force = derived(program("potential"), "grad", wrt="x,y", of="a:x; a:y", mode=mode)
+    return stepping(PARTICLE, function_of(force, "force", "x, y, w", "da_dx, da_dy") + text("particle"), STEPS_PARTICLE)
+
+
+def stepping(loop: Loop, definitions: str, steps: int) -> adcli.Function:
+    """Steps of a program of scalars that is the function step of what is carried, then `wrt`."""
+    inputs = ", ".join(loop.carried + loop.wrt)
+    lines = loop.steps(steps, lambda t, now, then: f"({', '.join(then)}) = step({', '.join([*now, *loop.wrt])})")
+    return compiled(f"{definitions}input {inputs}\n{lines}output {', '.join(f'next_{name}' for name in loop.carried)}\n")
+
+
+def particle(outer: str, inner: str) -> Evaluation:
+    """How far the charge is to be lowered for the particle to land at 0; `outer` and `inner` are the modes of the derivatives."""
+    def prepared(given: Any) -> Prepared:
+        f, start = particle_program(MODES[inner]), {"x": 0.0, "y": 8.0, "vx": 0.75, "vy": 0.0, "v": 0.0, "gone": 0.0}
+
+        def flight(w: np.ndarray) -> list[Call]:
+            return PARTICLE.calls(itertools.repeat((f, {"w": float(w[0])})), start, "gone")
+
+        def slope(w: np.ndarray) -> np.ndarray:
+            calls, zeros = flight(w), dict.fromkeys(PARTICLE.moving, 0.0)
+            if outer == "r":
+                return np.array([PARTICLE.pulled_back(calls, zeros | {"v": 1.0})["w"]])
+            return np.array([PARTICLE.pushed_forward(calls, zeros, {"w": 1.0})["v"]])
+        begin = np.array([float(given["w"])])
+        return Prepared(lambda: float(least(lambda w: PARTICLE.after(flight(w)[-1])["v"], slope, begin)[0]), float)
+    return prepared
+
+
+ASCENT = Loop(("x", "y"), ("rate", "rises", "done"), ("p", "q"))
+
+
+@functools.cache
+def ascent_program(mode: str) -> adcli.Function:
+    f, inputs = program("saddle"), "x1, y1, x2, y2"
+    slope = derived(f, "grad", wrt="x2,y2", of="v:x2; v:y2", mode=mode)
+    definitions = function_of(f, "value", inputs, "v") + function_of(slope, "slope", inputs, "dv_dx2, dv_dy2") + text("ascent")
+    return stepping(ASCENT, definitions, STEPS_ASCENT)
+
+
+def saddle(outer: str, inner: str) -> Evaluation:
+    """The point (x1, y1) where the greatest value over (x2, y2) is least, and (x2, y2) there."""
+    def prepared(given: Any) -> Prepared:
+        begin = np.array(given["start"], dtype=float)
+        f, g = ascent_program(MODES[inner]), derived(program("saddle"), "grad", mode=MODES[outer])
+        start = dict(zip(ASCENT.carried, [*begin.tolist(), 1e-5, 0.0, 0.0], strict=True))
+
+        def ascent(p: np.ndarray) -> list[Call]:
+            return ASCENT.calls(itertools.repeat((f, {"p": float(p[0]), "q": float(p[1])})), start, "done")
+
+        def top(p: np.ndarray) -> np.ndarray:
+            end = ASCENT.after(ascent(p)[-1])
+            return np.array([end["x"], end["y"]])
+
+        def height(p: np.ndarray) -> float:
+            found: Values = program("saddle")(dict(zip(("x1", "y1", "x2", "y2"), [*p, *top(p)], strict=True)))
+            return found["v"]
+
+        def slope(p: np.ndarray) -> np.ndarray:
+            """By the function itself, and through all steps of the ascent."""
+            calls = ascent(p)
+            end = ASCENT.after(calls[-1])
+            at = g(x1=p[0], y1=p[1], x2=end["x"], y2=end["y"])
+            own, by = np.array([at["dv_dx1"], at["dv_dy1"]]), {"x": at["dv_dx2"], "y": at["dv_dy2"]}
+            if outer == "r":
+                found = ASCENT.pulled_back(calls, by)
+                return own + np.array([found["p"], found["q"]])
+            ends = [ASCENT.pushed_forward(calls, {"x": 0.0, "y": 0.0}, {"p": 1.0 - i, "q": float(i)}) for i in range(2)]
+            return own + np.array([sum(by[name] * end[name] for name in by) for end in ends])
+
+        def point() -> np.ndarray:
+            p = least(height, slope, begin)
+            return np.concatenate([p, top(p)])
+        return Prepared(point, np.ndarray.tolist)
+    return prepared
+
+
+def both(prepared: Callable[[str, str], Evaluation]) -> dict[str, Evaluation]:
+    return {outer + inner: prepared(outer, inner) for outer in MODES for inner in MODES}
+
+
+# ---------------------------------------------------------------- the evals
+
+EVALS: dict[str, dict[str, Evaluation]] = {
+    "hello": {"square": lambda given: simple(program("hello"), "y", {"x": given}),
+              "double": lambda given: simple(derived(program("hello"), "grad"), "dy_dx", {"x": given})},
+    "gmm": {"objective": lambda given: simple(program("gmm"), "err", gmm_values(given)), "jacobian": gmm_gradient},
+    "ba": {"objective": ba_errors, "jacobian": ba_jacobian},
+    "kmeans": {"cost": lambda given: simple(program("kmeans"), "cost", kmeans_values(given)), "dir": kmeans_direction},
+    "lstm": {"objective": lstm(False), "jacobian": lstm(True)},
+    "llsq": of_vector("llsq", "n"),
+    "lse": of_vector("lse"),
+    "det": {"primal": det("value"), "gradient": det("grad")},
+    "ht": {"objective": ht_errors, "jacobian": ht_jacobian},
+    "ode": {"primal": ode(False), "gradient": ode(True)},
+    "particle": both(particle),
+    "saddle": both(saddle),
+}
+
+
+# ---------------------------------------------------------------- the protocol
+
+def timed(prepared: Prepared, min_runs: int, min_seconds: float) -> tuple[Any, list[int]]:
+    """The last result and the nanoseconds of each run."""
+    times: list[int] = []
+    while len(times) < max(min_runs, 1) or sum(times) < min_seconds * 1e9:
+        start = time.perf_counter_ns()
+        result = prepared.run()
+        times.append(time.perf_counter_ns() - start)
+    return result, times
+
+
+def evaluate(message: Any) -> Values:
+    functions = EVALS.get(message["module"], {})
+    if message["function"] not in functions:
+        return {"success": False, "error": f"there is no function {message['function']} of an eval {message['module']}"}
+    given = message["input"]
+    runs = (given.get("min_runs", 1), given.get("min_seconds", 0)) if isinstance(given, dict) else (1, 0)
+    start = time.perf_counter_ns()
+    prepared = functions[message["function"]](given)
+    prepared.run()
+    ready = time.perf_counter_ns() - start
+    result, times = timed(prepared, *runs)
+    timings = [{"name": "prepare", "nanoseconds": ready}, *({"name": "evaluate", "nanoseconds": t} for t in times)]
+    return {"success": True, "output": prepared.answer(result), "timings": timings}
+
+
+def define(message: Any) -> Values:
+    if message["module"] in EVALS:
+        return {"success": True}
+    return {"success": False, "error": f"there is no eval {message['module']}; there are {', '.join(EVALS)}"}
+
+
+def response(message: Any) -> str:
+    """One line for one message; what fails is said in it."""
+    answers: dict[str, Callable[[Any], Values]] = {"start": lambda _: {"tool": "adcli"}, "define": define, "evaluate": evaluate}
+    try:
+        found = answers.get(message["kind"], lambda _: {})(message)
+        return json.dumps({"id": message["id"]} | found, allow_nan=False)
+    except Exception as error:   # the eval goes on with its next message
+        return json.dumps({"id": message["id"], "success": False, "error": f"{type(error).__name__}: {error}"})
+
+
+def main() -> None:
+    global JOBS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=1, help="threads of a call")
+    JOBS = parser.parse_args().jobs
+    for line in sys.stdin:
+        print(response(json.loads(line)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
