@@ -10,10 +10,11 @@ guards that always hold are dropped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
 from adcli.lang.ir.elementwise import compact
@@ -24,11 +25,7 @@ ValueKey = tuple[object, ...]
 """What two equations have in common that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
-AND, OR, POW = TABLE["and"], TABLE["or"], TABLE["pow"]
-
-COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
-    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y}
+POW = TABLE["pow"]
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
@@ -36,7 +33,7 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Prog
 
     `known` says of inputs what they are: a constant, or another input.
     """
-    return prune(_Folder(program, known).program())
+    return prune(_Folder(known).program(program))
 
 
 def prune(program: Program) -> Program:
@@ -54,127 +51,68 @@ def prune(program: Program) -> Program:
 class _Folder:
     """The forward pass: what each variable is now, and which equation computed what."""
 
-    def __init__(self, program: Program, known: Mapping[Atom, Atom] | None = None) -> None:
-        self.old = program
+    def __init__(self, known: Mapping[Atom, Atom] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
-        self.defined: dict[Atom, Equation] = {}
-        self.known: dict[Atom, bool] = {}
+        self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
+        self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
         self.equations: list[Equation] = []
 
-    def program(self) -> Program:
-        for e in self.old.equations:
-            self.equation(e)
-        results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in self.old.results])
-        return replace(self.old, equations=tuple(self.equations), results=results)
+    def program(self, old: Program) -> Program:
+        self.lines(old.equations)
+        results = tuple([r.with_atom(self.env.get(r.atom, r.atom)) for r in old.results])
+        return replace(old, equations=tuple(self.equations), results=results)
 
-    def equation(self, e: Equation) -> None:
-        args = tuple([self.env.get(a, a) for a in e.args])
-        if e.op is POW and isinstance(args[1], Lit):
-            args = (args[0], self.exponent(e.args[1], args[1]))
-        if e.op is DUP:
-            self.env.update(dict.fromkeys(e.outs, args[0]))
-            return
-        out = e.outs[0]
-        if isinstance(e.op, Comprehension):
-            self.comprehension(e, e.op, args)
-            return
-        if e.op.truth:
-            self.learn(e, args)
-        else:
-            folded = self.fold(e, args)
-            if folded is not None:
-                self.env[out] = folded
-                return
-        self.keep(e.with_args(args))
-
-    def comprehension(self, e: Equation, op: Comprehension, args: tuple[Atom, ...]) -> None:
-        """A comprehension with its body simplified; what it starts from, where it has no points."""
-        op, args = normal(op, args)
-        if op.onto is not None and empty(op):
-            self.env[e.outs[0]] = args[op.onto]
-        else:
-            self.keep(Equation(e.outs, op, args, e.span, e.group))
-
-    def exponent(self, was: Atom, now: Lit) -> Atom:
-        """The exponent of a power. A literal integer there means `pown`, which rounds otherwise, so a computed one stays so."""
-        if isinstance(was, Lit) or now.integer is None:
-            return now
-        return self.keep(Equation((Var(None, True),), MUL, (now, Lit(1.0))))
+    def lines(self, equations: Iterable[Equation]) -> None:
+        """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
+        env = self.env
+        now = env.get
+        for e in equations:
+            args = tuple([now(a, a) for a in e.args])
+            if args == e.args:   # of the same atoms, which are known by identity
+                args = e.args
+            rule = FOLDS.get(e.op, _comprehension if type(e.op) is Comprehension else None)
+            value = rule(self, e, args) if rule else None
+            if value is None:
+                self.keep(e if args is e.args else e.with_args(args))
+            else:
+                for out in e.outs:
+                    env[out] = value
 
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
-        key = value_key(e)
-        earlier = self.seen.get(key)
-        if earlier is not None:
-            self.env[e.outs[0]] = earlier
-            if e.outs[0] in self.known:
-                self.known[earlier] = self.known[e.outs[0]]
+        out, key = e.outs[0], value_key(e.op, e.args)
+        earlier = self.seen.setdefault(key, out)
+        if earlier is not out:
+            self.env[out] = earlier
             return earlier
-        self.seen[key] = e.outs[0]
-        self.defined[e.outs[0]] = e
+        if e.op is NEG or e.op is NOT:
+            self.opposite[out] = e.args[0]
         self.equations.append(e)
-        return e.outs[0]
+        return out
 
-    # -- truth values whose operands are constants
-
-    def learn(self, e: Equation, args: tuple[Atom, ...]) -> None:
-        """Note a truth value that is the same at every point; only `select` makes use of it."""
-        compare = COMPARE.get(e.op.name)
-        truths = [self.known.get(a) for a in args]
-        if compare is not None:
-            x, y = args
-            if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
-                self.known[e.outs[0]] = compare(x.value, y.value)
-        elif e.op is NOT:
-            if truths[0] is not None:
-                self.known[e.outs[0]] = not truths[0]
-        else:
-            dominant = e.op is OR
-            if dominant in truths:
-                self.known[e.outs[0]] = dominant
-            elif None not in truths:
-                self.known[e.outs[0]] = not dominant
-
-    # -- real values
-
-    def fold(self, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
-        """The atom that an equation comes to, or None if it must be computed as it stands."""
-        rule = FOLDS.get(e.op.name)
-        if all(isinstance(a, Lit) for a in args):
-            exact = CONSTANT.get(e.op.name)
-            if exact is not None:
-                values = tuple([a.value for a in args if isinstance(a, Lit)])
-                result = exact(*values)
-                meant = None if result is None else folded(e.op.name, result, values)
-                if meant is not None:
-                    return Lit(meant)
-        return rule(self, e, args) if rule else None
-
-    def negated(self, atom: Atom) -> Atom | None:
-        """y, if the atom is −y."""
-        if isinstance(atom, Lit):
-            return Lit(-atom.value) if math.copysign(1.0, atom.value) < 0 and not math.isnan(atom.value) else None
-        e = self.defined.get(atom)
-        return e.args[0] if e is not None and e.op is NEG else None
-
-    def again(self, e: Equation, op: str, *args: Atom) -> Atom:
+    def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
         """The value of the equation rewritten as op(args), with the same variable."""
-        rewritten = Equation(e.outs, TABLE[op], args, e.span, e.group)
-        folded = self.fold(rewritten, args)
+        rewritten = Equation(e.outs, op, args, e.span, e.group)
+        folded = FOLDS[op](self, rewritten, args)
         return self.keep(rewritten) if folded is None else folded
 
 
 # ---------------------------------------------------------------- what is the same
 
-def value_key(e: Equation) -> ValueKey:
-    """Equal for equations that compute the same of the same arguments."""
-    parts: list[object] = [identity(a) if isinstance(a, Lit) else id(a) for a in e.args]
-    if isinstance(e.op, Comprehension):
-        return (structure(e.op), *parts)
-    if e.op.commutes and len(parts) == 2:
-        parts.sort(key=repr)
-    return (e.op, *parts)
+def value_key(op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
+    """Equal for equations that compute the same of the same arguments: a variable is itself, a constant what tells it apart."""
+    if type(op) is Comprehension:
+        return structure(op), *[a if type(a) is Var else identity(a) for a in args]
+    if len(args) == 2:
+        x, y = args
+        one, other = x if type(x) is Var else identity(x), y if type(y) is Var else identity(y)
+        if op.commutes:
+            alike = type(x) is type(y)
+            if (id(y) < id(x) if one is x else repr(other) < repr(one)) if alike else other is y:
+                return op, other, one
+        return op, one, other
+    return op, *[a if type(a) is Var else identity(a) for a in args]
 
 
 def identity(constant: Lit) -> object:
@@ -210,6 +148,15 @@ def body_structure(body: Program) -> ValueKey:
 
 
 # ---------------------------------------------------------------- comprehensions
+
+def _comprehension(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+    """A comprehension with its body simplified; what it starts from, where it has no points."""
+    assert isinstance(e.op, Comprehension)
+    op, args = normal(e.op, args)
+    if op.onto is not None and empty(op):
+        return args[op.onto]
+    return f.keep(Equation(e.outs, op, args, e.span, e.group))
+
 
 def normal(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
     """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need."""
@@ -247,6 +194,23 @@ def _read_form(s: BodySource, args: tuple[Atom, ...]) -> object:
 
 # ---------------------------------------------------------------- exact operations
 
+CONSTANT: dict[str, Callable[..., float | None]] = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y if y != 0 else None, "abs": lambda x: abs(x), "sqrt": lambda x: math.sqrt(x) if x >= 0 else None}
+"""Operations that every machine rounds alike, on constants; None where Python would raise."""
+
+Fold = Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]
+"""The atom that an equation with these arguments comes to, or None if it must be computed as it stands."""
+
+
+def _of_constants(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
+    """An operation on constants alone."""
+    values = tuple([a.value for a in args if isinstance(a, Lit)])
+    result = CONSTANT[e.op.name](*values) if len(values) == len(args) else None
+    meant = None if result is None else folded(e.op.name, result, values)
+    return None if meant is None else Lit(meant)
+
+
 def _is(atom: Atom, value: float) -> bool:
     """Whether the atom is this very double (−0 is not 0) and not only rounded to it."""
     return (isinstance(atom, Lit) and atom.value == value and math.copysign(1, atom.value) == math.copysign(1, value)
@@ -255,62 +219,62 @@ def _is(atom: Atom, value: float) -> bool:
 
 def _add(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if _is(x, -0.0) or _is(y, -0.0):
-        return y if _is(x, -0.0) else x
-    minus_y, minus_x = f.negated(y), f.negated(x)
-    if minus_y is not None and isinstance(y, Var):
-        return f.again(e, "sub", x, minus_y)
-    if minus_x is not None and isinstance(x, Var):
-        return f.again(e, "sub", y, minus_x)
-    return None
+    if type(x) is Lit or type(y) is Lit:
+        constant = _of_constants(f, e, args)
+        if constant is not None or _is(x, -0.0) or _is(y, -0.0):
+            return constant or (y if _is(x, -0.0) else x)
+    if y in f.opposite:
+        return f.again(e, SUB, x, f.opposite[y])
+    return f.again(e, SUB, y, f.opposite[x]) if x in f.opposite else None
 
 
 def _sub(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if _is(y, 0.0):
-        return x
-    if _is(x, -0.0):
-        return f.again(e, "neg", y)
-    minus_y = f.negated(y)
-    return f.again(e, "add", x, minus_y) if minus_y is not None and isinstance(y, Var) else None
+    if type(x) is Lit or type(y) is Lit:
+        constant = _of_constants(f, e, args)
+        if constant is not None or _is(y, 0.0):
+            return constant or x
+        if _is(x, -0.0):
+            return f.again(e, NEG, y)
+    return f.again(e, ADD, x, f.opposite[y]) if y in f.opposite else None
 
 
 def _mul(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if _is(x, 1.0) or _is(y, 1.0):
-        return y if _is(x, 1.0) else x
-    if _is(x, -1.0) or _is(y, -1.0):
-        return f.again(e, "neg", y if _is(x, -1.0) else x)
-    return _signs(f, e, "mul", x, y)
+    if type(x) is Lit or type(y) is Lit:
+        constant = _of_constants(f, e, args)
+        if constant is not None or _is(x, 1.0) or _is(y, 1.0):
+            return constant or (y if _is(x, 1.0) else x)
+        if _is(x, -1.0) or _is(y, -1.0):
+            return f.again(e, NEG, y if _is(x, -1.0) else x)
+    return _signs(f, e, x, y)
 
 
 def _div(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if _is(y, 1.0):
-        return x
-    if _is(y, -1.0):
-        return f.again(e, "neg", x)
-    return _signs(f, e, "div", x, y)
+    if type(x) is Lit or type(y) is Lit:
+        constant = _of_constants(f, e, args)
+        if constant is not None or _is(y, 1.0):
+            return constant or x
+        if _is(y, -1.0):
+            return f.again(e, NEG, x)
+    return _signs(f, e, x, y)
 
 
-def _signs(f: _Folder, e: Equation, op: str, x: Atom, y: Atom) -> Atom | None:
+def _signs(f: _Folder, e: Equation, x: Atom, y: Atom) -> Atom | None:
     """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
     the sign of a zero in the derivative, where −(a − b) is not b − a."""
-    minus_x = f.negated(x) if isinstance(x, Var) else None
-    minus_y = f.negated(y) if isinstance(y, Var) else None
-    if minus_x is not None and minus_y is not None:
-        return f.again(e, op, minus_x, minus_y)
-    if minus_x is not None:
-        return f.again(e, op, minus_x, Lit(-y.value)) if isinstance(y, Lit) else None
-    if minus_y is not None:
-        return f.again(e, op, Lit(-x.value), minus_y) if isinstance(x, Lit) else None
-    return None
+    opposite = f.opposite
+    if x in opposite:
+        if y in opposite:
+            return f.again(e, e.op, opposite[x], opposite[y])
+        return f.again(e, e.op, opposite[x], Lit(-y.value)) if isinstance(y, Lit) else None
+    return f.again(e, e.op, Lit(-x.value), opposite[y]) if y in opposite and isinstance(x, Lit) else None
 
 
 def _neg(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
-    if isinstance(args[0], Lit):
-        return Lit(-args[0].value)
-    return f.negated(args[0])
+    x, = args
+    return Lit(-x.value) if isinstance(x, Lit) else f.opposite.get(x)
 
 
 def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
@@ -319,7 +283,16 @@ def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return x
     if isinstance(n, Lit) and n.value == 0:
         return Lit(1.0)
-    return f.again(e, "mul", x, x) if _is(n, 2.0) else None
+    return f.again(e, MUL, x, x) if _is(n, 2.0) else None
+
+
+def _pow(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    """A literal integer as exponent means `pown`, which rounds otherwise, so a computed one stays so."""
+    x, n = args
+    if isinstance(e.args[1], Lit) or not isinstance(n, Lit) or n.integer is None:
+        return None
+    computed = f.keep(Equation((Var(None, True),), MUL, (n, Lit(1.0))))
+    return f.keep(e.with_args((x, computed)))
 
 
 def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
@@ -328,16 +301,41 @@ def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         return x
     if c in f.known:
         return x if f.known[c] else y
-    while (condition := f.defined.get(c)) is not None and condition.op is NOT:
-        c, x, y = condition.args[0], y, x
-    return None if c is args[0] else f.again(e, "select", c, x, y)
+    while c in f.opposite:
+        c, x, y = f.opposite[c], y, x
+    return None if c is args[0] else f.again(e, SELECT, c, x, y)
 
 
-FOLDS: dict[str, Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]] = {
-    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "pown": _pown, "select": _select}
+# ---------------------------------------------------------------- truth values that are the same at every point
+
+def _compare(holds: Callable[[float, float], bool]) -> Fold:
+    """A comparison of constants; only `select` makes use of it."""
+    def learn(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+        x, y = args
+        if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
+            f.known[e.outs[0]] = holds(x.value, y.value)
+    return learn
 
 
-CONSTANT: dict[str, Callable[..., float | None]] = {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y if y != 0 else None, "abs": lambda x: abs(x), "sqrt": lambda x: math.sqrt(x) if x >= 0 else None}
-"""Operations that every machine rounds alike, on constants; None where Python would raise."""
+def _not(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    if args[0] in f.known:
+        f.known[e.outs[0]] = not f.known[args[0]]
+
+
+def _joined(dominant: bool) -> Fold:
+    """`or`, which one true part makes true, or `and`, which one false part makes false."""
+    def learn(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+        truths = [f.known.get(a) for a in args]
+        if dominant in truths:
+            f.known[e.outs[0]] = dominant
+        elif None not in truths:
+            f.known[e.outs[0]] = not dominant
+    return learn
+
+
+FOLDS: dict[Primitive, Fold] = {
+    DUP: lambda f, e, args: args[0], SELECT: _select, TABLE["abs"]: _of_constants, TABLE["sqrt"]: _of_constants,
+    ADD: _add, SUB: _sub, MUL: _mul, DIV: _div, NEG: _neg, POWN: _pown, POW: _pow,
+    TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
+    TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
+    NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}

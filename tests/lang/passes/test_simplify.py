@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Equation, Lit
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import simplify
 from hypothesis import given
@@ -20,14 +21,15 @@ Plant = Callable[[pytest.MonkeyPatch], Any]
 
 def fold(name: str, when: float, result: Callable[[Any], Any]) -> Plant:
     """A plant: an operation with the constant `when` comes to `result` of the other operand."""
-    right = simplify.FOLDS[name]
+    op = TABLE[name]
+    right = simplify.FOLDS[op]
 
     def wrong(f: Any, e: Equation, args: tuple[Any, ...]) -> Any:
         for one, other in (args, args[::-1]):
             if isinstance(other, Lit) and other.bits == Lit(when).bits:
                 return result(one)
         return right(f, e, args)
-    return lambda patch: patch.setitem(simplify.FOLDS, name, wrong)
+    return lambda patch: patch.setitem(simplify.FOLDS, op, wrong)
 
 
 FOLDS = {"x*0 → 0": ("x*0", fold("mul", 0.0, lambda x: Lit(0.0))), "x + 0 → x": ("x + 0", fold("add", 0.0, lambda x: x)),
