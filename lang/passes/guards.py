@@ -8,12 +8,14 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
-from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Var
-from adcli.lang.ir.build import Builder, Expr, When, apply, mapped, shared
+from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var, record
+from adcli.lang.ir.build import Builder, Expr, apply, many, shared
 from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
 
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
@@ -26,7 +28,7 @@ ABSENT_TERM = -0.0
 """What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Term:
     """A derivative value and when it exists. Of a tensor, or of what comprehensions made a scalar, `exists` may say for each
     element whether it does (not 0) or not; only operations that can be infinite look at it."""
@@ -39,18 +41,17 @@ class Term:
 def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
     construction."""
-    if equation.op.map(position) is None:
+    written = written_maps(equation)[position]
+    if written is None:
         return None
-    shared(b, equation)   # not among the equations below that a condition may dissolve
+    args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
-    start = len(b.equations)
-    found = mapped(b, equation, position, seed.value)
-    if isinstance(found, When):
-        guard = None if guard is None else restrict(b, guard, literals(b, found.condition, start))
-        return None if guard is None else Term(found.value, guard, seed.exists)
-    return None if found is None or guard is None else Term(found, guard, seed.exists)
+    values = written.emitted(b, [seed.value.atom, equation.outs[0], *args, *written.constants])
+    if written.guard and guard is not None:
+        guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
+    return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists)
 
 
 def can_be_infinite(e: Equation) -> bool:
@@ -81,6 +82,50 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     kept = {a for e in b.equations[start:] if e.outs[0] not in dissolved for a in e.args} | {v for v, _ in found}
     b.equations[start:] = [e for e in b.equations[start:] if e.outs[0] not in dissolved - kept]
     return tuple(found)
+
+
+class WrittenMap(NamedTuple):
+    """A map of the table as lines that are the same at every use but for their operands: an operation and where they stand
+    among the seed, the result, the arguments (of many only its own, if not `whole`), what the maps have in common, the
+    `constants`, and what the lines have made. It exists where the truth values of `guard` are as wanted."""
+
+    lines: tuple[tuple[Primitive, tuple[int, ...]], ...]
+    constants: tuple[Lit, ...]
+    value: int
+    guard: tuple[tuple[int, bool], ...]
+    whole: bool
+
+    def emitted(self, b: Builder, values: list[Atom]) -> list[Atom]:
+        """Append the lines; returns `values` with theirs."""
+        for op, places in self.lines:
+            values.append(b.emit(op, *[values[i] for i in places]))
+        return values
+
+
+def written_maps(e: Equation) -> tuple[WrittenMap | None, ...]:
+    """The maps of all arguments of a row of the table; None where one is zero by construction."""
+    return _written_maps(e.op, statics(e) if e.op.static else (), len(e.args))
+
+
+@cache
+def _written_maps(op: Primitive, static: Statics, count: int) -> tuple[WrittenMap | None, ...]:
+    if many(op, count):
+        return (_written(map_rule(op, 0, static, count), False),) * count
+    return tuple([_written(map_rule(op, i, static, count), True) for i in range(count)])
+
+
+def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
+    if rule is None:
+        return None
+    b = Builder()
+    b.equations.extend(rule.equations)
+    guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
+    used = [rule.value, *[a for e in b.equations for a in e.args]]
+    constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
+    given = (rule.t, rule.z, *rule.args, *constants, *[e.outs[0] for e in b.equations])
+    place = {a: i for i, a in enumerate(given)}
+    lines = tuple([(e.op, tuple([place[a] for a in e.args])) for e in b.equations])
+    return WrittenMap(lines, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole)
 
 
 def restrict(b: Builder, guard: Guard, more: Guard) -> Guard | None:
@@ -147,7 +192,7 @@ def total(b: Builder, terms: Iterable[Term | None]) -> Term | None:
 
 
 def add(b: Builder, first: Term, second: Term) -> Term:
-    common, one, other = split(first.guard, second.guard)
+    common, one, other = split(first.guard, second.guard) if first.guard or second.guard else ((), (), ())
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
         if shape_of(a.atom) or shape_of(z.atom):

@@ -11,6 +11,7 @@ from adcli.lang.analyse import numeric_rules
 from adcli.lang.ir import Primitive
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes import guards
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def planted(op: Primitive, column: str, value: Any) -> Iterator[None]:
 
 def forget() -> None:
     """What is kept of rules of the table."""
-    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status):
+    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status, guards._written_maps):
         kept.cache_clear()
 
 
