@@ -42,14 +42,18 @@ def operations(program: Program) -> int:
     return sum(weight(e.op) for e in program.equations)
 
 
-def price(e: Equation, position: int) -> Price | None:
-    """What the rule of one argument costs; None where it is zero by construction."""
-    if many(e.op, len(e.args)):
-        position = 0   # the rules of many arguments are alike
-    return _price(e.op, position, statics(e), len(e.args))
+def prices(e: Equation) -> tuple[Price | None, ...]:
+    """What the rule of each argument costs; None where it is zero by construction."""
+    return _prices(e.op, statics(e) if e.op.static else (), len(e.args))
 
 
 @cache
+def _prices(op: Primitive, static: Statics, count: int) -> tuple[Price | None, ...]:
+    if many(op, count):
+        return (_price(op, 0, static, count),) * count   # the rules of many arguments are alike
+    return tuple([_price(op, i, static, count) for i in range(count)])
+
+
 def _price(op: Primitive, position: int, static: Statics, count: int) -> Price | None:
     rule = map_rule(op, position, static, count)
     if rule is None:
@@ -77,25 +81,30 @@ def forward_cost(program: Program, seeds: Mapping[Atom, int], paid: Paid) -> int
     Only what reaches a result of `program` should stand in it.
     """
     masks, cost = dict(seeds), 0
+    mask_of = masks.get
     for e in program.equations:
-        if e.op.truth:
-            continue
         whole = terms = 0
         for i, a in enumerate(e.args):
-            mask = masks.get(a, 0)
-            if mask and (rule := price(e, i)):
-                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count()
-                terms += mask.bit_count()
+            mask = mask_of(a, 0)
+            if mask and (rule := prices(e)[i]):
+                count = mask.bit_count()
+                cost += rule.each * count
+                if rule.shared or rule.all:
+                    cost += shared(rule, e, i, paid)
+                terms += count
                 whole |= mask
-        if whole:
-            masks.update(dict.fromkeys(e.outs, whole))
-            cost += terms - whole.bit_count() if e.op is not DUP else 0
+        if whole and not e.op.truth:
+            for out in e.outs:
+                masks[out] = whole
+            if e.op is not DUP:
+                cost += terms - whole.bit_count()
     return cost
 
 
-def shared(rule: Price, key: tuple[Equation, int], paid: Paid) -> int:
+def shared(rule: Price, e: Equation, position: int, paid: Paid) -> int:
+    """What is owed for the rule's parts that are paid for once."""
     cost = 0
-    for part, owed in (key, rule.shared), ((key[0], ALL), rule.all):
+    for part, owed in ((e, position), rule.shared), ((e, ALL), rule.all):
         if owed and part not in paid:
             paid.add(part)
             cost += owed
@@ -106,13 +115,20 @@ def reverse_cost(equations: Sequence[Equation], seeds: Mapping[Atom, int], activ
     """Weighted operations of several reverse sweeps; `seeds` has a bit for each sweep of a result, `active` are the values
     that depend on an input of interest."""
     masks, cost = dict(seeds), 0
+    mask_of = masks.get
     for e in reversed(equations):
-        mask = union(masks, e.outs)
-        if not mask or e.outs[0] not in active:
+        outs = e.outs
+        mask = mask_of(outs[0], 0) if len(outs) == 1 else union(masks, outs)
+        if not mask or outs[0] not in active:
             continue
+        count = mask.bit_count()
         for i, a in enumerate(e.args):
-            if a in active and (rule := price(e, i)):
-                before = masks.get(a, 0)
-                cost += shared(rule, (e, i), paid) + rule.each * mask.bit_count() + (before & mask).bit_count()
+            if a in active and (rule := prices(e)[i]):
+                before = mask_of(a, 0)
+                cost += rule.each * count
+                if before:
+                    cost += (before & mask).bit_count()
+                if rule.shared or rule.all:
+                    cost += shared(rule, e, i, paid)
                 masks[a] = before | mask
     return cost

@@ -145,23 +145,25 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
         args = [copies.get(a, a) for a in e.args] if copies else e.args
         if e.op is DUP:
             copies.update(dict.fromkeys(e.outs, args[0]))
-            continue
-        positions = tuple([i for i, a in enumerate(args) if a in active and not zero_by_construction(e, i)])
-        if positions:
-            active.add(e.outs[0])
-            through = tuple([a for i in positions if isinstance(a := args[i], Var)])
-            lines.append(FlowLine(e.outs[0], through, positions, e))
+        elif not active.isdisjoint(args):
+            positions = tuple([i for i in passing(e) if args[i] in active])
+            if positions:
+                active.add(e.outs[0])
+                through = tuple([a for i in positions if isinstance(a := args[i], Var)])
+                lines.append(FlowLine(e.outs[0], through, positions, e))
     return lines, copies
 
 
-def zero_by_construction(e: Equation, position: int) -> bool:
-    """Whether nothing flows through an argument: no map, as of truth values, or one that is none for these constants, as x**0."""
-    return e.op.map(position) is None or (bool(e.op.static) and _no_rule(e.op, position, statics(e), len(e.args)))
+def passing(e: Equation) -> tuple[int, ...]:
+    """The arguments that a derivative flows through: not those without a map, as truth values, or with one that is none for these
+    constants, as x**0."""
+    return _passing(e.op, statics(e) if e.op.static else (), len(e.args))
 
 
 @cache
-def _no_rule(op: Primitive, position: int, static: Statics, count: int) -> bool:
-    return map_rule(op, position, static, count) is None
+def _passing(op: Primitive, static: Statics, count: int) -> tuple[int, ...]:
+    written = (i for i in range(count) if op.map(i) is not None)
+    return tuple([i for i in written if not op.static or map_rule(op, i, static, count) is not None])
 
 
 def _leading_to(values: Iterable[Atom], lines: Sequence[FlowLine]) -> list[FlowLine]:

@@ -36,14 +36,17 @@ class Builder:
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
-    def rename(self, atom: Atom, name: str | None, temp: bool, start: int) -> Atom:
+    def rename(self, value: Expr, name: str | None, temp: bool, start: int) -> Expr:
         """Give the value that the last equation defined its printing hint, if it was emitted at `start` or later."""
         last = self.equations[-1] if len(self.equations) > start else None
-        if last is None or isinstance(atom, Lit) or last.outs != (atom,):
-            return atom
-        out = Var(name, temp, atom.truth, atom.shape)
+        if last is None or last.outs[0] is not value.atom or len(last.outs) > 1:
+            return value
+        out = last.outs[0]
+        if out.name == name and out.temp is temp:   # it was emitted with it
+            return value
+        out = Var(name, temp, out.truth, out.shape)
         self.equations[-1] = Equation((out,), last.op, last.args, last.span, last.group)
-        return out
+        return Expr(self, out)
 
     def expr(self, atom: Atom) -> Expr:
         return Expr(self, atom)
@@ -127,9 +130,14 @@ class Expr:
 
 
 def apply(op: Primitive, *args: Operand) -> Expr:
-    """Emit `op(args)` into the builder of the first argument that has one."""
-    builder = next(a.builder for a in args if isinstance(a, Expr))
-    atoms = [a.atom if isinstance(a, Expr) else Lit(a if isinstance(a, float) else float(a)) for a in args]
+    """Emit `op(args)` into the builder of an argument that has one."""
+    atoms: list[Atom] = []
+    for a in args:
+        if isinstance(a, Expr):
+            builder = a.builder
+            atoms.append(a.atom)
+        else:
+            atoms.append(Lit(a if isinstance(a, float) else float(a)))
     return Expr(builder, builder.emit(op, *atoms))
 
 

@@ -145,7 +145,7 @@ def _pushed_body(b: Builder, e: Equation, seeds: Mapping[int, Term], push_forwar
         op.body.params[k].var: body.seed(seeds[s.arg], s.subscripts) for k, s in op.reads() if s.arg in seeds}
     for inner in op.body.equations:
         body.b.equations.append(inner)
-        push_forward(body.b, inner, tangents, "d{}")
+        push_forward(body.b, inner, tangents, "d%s")
     value = op.body.results[0].atom
     term = tangents.get(value)
     body.reuse(e, value)

@@ -18,6 +18,7 @@ from adcli.lang.passes.comprehension_rules import pushed
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
+DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
 
 
@@ -33,7 +34,7 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
     for e in program.equations:
         b.equations.append(e)
         b.group += 1
-        push_forward(b, e, tangents, "d{}")
+        push_forward(b, e, tangents, "d%s")
     chosen = [r for r in program.results if of is None or r.name in of]
     derivatives = [Result(names.fresh(f"d{r.name}"), tangent(b, r.atom, tangents)) for r in chosen]
     return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
@@ -48,7 +49,7 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     """
     inputs = {p.name: p.var for p in program.params}
     tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
-    names = [f"d{{}}_d{group[0]}" if len(group) == 1 else f"d{{}}_c{i}" for i, group in enumerate(groups, 1)]
+    names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
     reach = masks(tangents)
     for e in program.equations:
         b.equations.append(e)
@@ -77,29 +78,31 @@ def active_arguments(e: Equation, reach: Mapping[Atom, int]) -> dict[int, list[i
 
 
 def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, reached: Sequence[int] | None = None) -> None:
-    """Emit the tangent line of one equation and enter the tangent of what it defines; `reached` are the positions of the only
-    arguments that can have a tangent, where that is known."""
-    among = range(len(equation.args)) if reached is None else reached
-    active = [i for i in among if equation.args[i] in tangents]
-    if not active or equation.op.truth:
+    """Emit the tangent line of one equation and enter the tangent of what it defines, whose name is `name` with its own for %s;
+    `reached` are the positions of the only arguments that can have a tangent, where that is known."""
+    op, args = equation.op, equation.args
+    active = [i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents]
+    if not active or op.truth:
         return
     b.span = equation.span
-    if equation.op is TABLE["dup"]:
-        seed = tangents[equation.args[0]]
-        copies = tuple(Var(name.format(o.name), o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
+    if op is DUP:
+        seed = tangents[args[0]]
+        copies = tuple(Var(name % o.name, o.temp, shape=o.shape) if o.name else Var(temp=True, shape=o.shape)
                        for o in equation.outs)
-        b.equations.append(Equation(copies, equation.op, (seed.value.atom,), b.span, b.group))
+        b.equations.append(Equation(copies, op, (seed.value.atom,), b.span, b.group))
         tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
         return
-    start = len(b.equations)
-    if isinstance(equation.op, Comprehension):
+    start, out = len(b.equations), equation.outs[0]
+    hint = name % out.name if out.name else None, out.temp
+    if isinstance(op, Comprehension):
         term = pushed(b, equation, tangents, push_forward)
+    elif len(active) == 1:
+        term = contribution(b, equation, active[0], tangents[args[active[0]]], hint)
     else:
-        term = total(b, [contribution(b, equation, i, tangents[equation.args[i]]) for i in active])
+        term = total(b, [contribution(b, equation, i, tangents[args[i]]) for i in active], hint)
     if term is not None:
-        out = equation.outs[0]
-        value = b.rename(term.value.atom, name.format(out.name) if out.name else None, out.temp, start)
-        tangents[out] = Term(b.expr(value), term.guard, term.exists)
+        value = b.rename(term.value, *hint, start)
+        tangents[out] = term if value is term.value else Term(value, term.guard, term.exists)
 
 
 def tangent(b: Builder, atom: Atom, tangents: Tangents) -> Atom:

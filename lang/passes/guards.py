@@ -20,12 +20,17 @@ from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
 Guard = tuple[tuple[Var, bool], ...]
 """A conjunction of truth values, each as it is (True) or negated (False); () is always true."""
 
-POWN = TABLE["pown"]
+POWN, ADD = TABLE["pown"], TABLE["add"]
 LONGEST_GUARD = 4
 """Literals in a guard before they are and-ed into one truth value, so that nesting stays linear in size."""
 
 ABSENT_TERM = -0.0
 """What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
+
+
+Hint = tuple[str | None, bool]
+"""The name of a value that is to be made, for printing, and whether it is one that no user named."""
+NO_HINT: Hint = (None, True)
 
 
 @record
@@ -38,9 +43,9 @@ class Term:
     exists: Atom | None = None
 
 
-def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> Term | None:
+def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint: Hint = NO_HINT) -> Term | None:
     """What the rule of `equation`, a row of the table, makes of `seed` at one argument; None where that is zero by
-    construction."""
+    construction. The value is made with a printing hint where the last line makes it."""
     written = written_maps(equation)[position]
     if written is None:
         return None
@@ -48,7 +53,12 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term) -> T
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
-    values = written.emitted(b, [seed.value.atom, equation.outs[0], *args, *written.constants])
+    values = [seed.value.atom, equation.outs[0], *args, *written.constants]
+    for op, places in written.lines:
+        values.append(b.emit(op, *[values[i] for i in places]))
+    if written.last is not None:
+        op, places = written.last
+        values.append(b.emit(op, *[values[i] for i in places], name=hint[0], temp=hint[1]))
     if written.guard and guard is not None:
         guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
     return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists)
@@ -84,22 +94,21 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     return tuple(found)
 
 
+WrittenLine = tuple[Primitive, tuple[int, ...]]
+
+
 class WrittenMap(NamedTuple):
     """A map of the table as lines that are the same at every use but for their operands: an operation and where they stand
     among the seed, the result, the arguments (of many only its own, if not `whole`), what the maps have in common, the
-    `constants`, and what the lines have made. It exists where the truth values of `guard` are as wanted."""
+    `constants`, and what the lines have made. The `last` line stands apart where it makes the value and nothing follows. The map
+    exists where the truth values of `guard` are as wanted."""
 
-    lines: tuple[tuple[Primitive, tuple[int, ...]], ...]
+    lines: tuple[WrittenLine, ...]
+    last: WrittenLine | None
     constants: tuple[Lit, ...]
     value: int
     guard: tuple[tuple[int, bool], ...]
     whole: bool
-
-    def emitted(self, b: Builder, values: list[Atom]) -> list[Atom]:
-        """Append the lines; returns `values` with theirs."""
-        for op, places in self.lines:
-            values.append(b.emit(op, *[values[i] for i in places]))
-        return values
 
 
 def written_maps(e: Equation) -> tuple[WrittenMap | None, ...]:
@@ -124,8 +133,9 @@ def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
     constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
     given = (rule.t, rule.z, *rule.args, *constants, *[e.outs[0] for e in b.equations])
     place = {a: i for i, a in enumerate(given)}
-    lines = tuple([(e.op, tuple([place[a] for a in e.args])) for e in b.equations])
-    return WrittenMap(lines, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole)
+    lines = [(e.op, tuple([place[a] for a in e.args])) for e in b.equations]
+    last = lines.pop() if lines and not guard and b.equations[-1].outs[0] is rule.value else None
+    return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole)
 
 
 def restrict(b: Builder, guard: Guard, more: Guard) -> Guard | None:
@@ -183,16 +193,23 @@ def flag(b: Builder, guard: Guard) -> Atom:
     return apply(TABLE["select"], b.expr(truth(b, guard)), 1.0, 0.0).atom
 
 
-def total(b: Builder, terms: Iterable[Term | None]) -> Term | None:
+def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Term | None:
     """The sum of terms, in order; None where none exists."""
-    whole: Term | None = None
-    for term in terms:
-        whole = term if whole is None else whole if term is None else add(b, whole, term)
+    there = [term for term in terms if term is not None]
+    if not there:
+        return None
+    whole = there[0]
+    for k, term in enumerate(there[1:], 2):
+        whole = add(b, whole, term, hint if k == len(there) else NO_HINT)
     return whole
 
 
-def add(b: Builder, first: Term, second: Term) -> Term:
-    common, one, other = split(first.guard, second.guard) if first.guard or second.guard else ((), (), ())
+def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
+    x, y = first.value.atom, second.value.atom
+    if first.guard == second.guard and not shape_of(x) and not shape_of(y):
+        exists = either_element(b, first, second)
+        return Term(b.expr(b.emit(ADD, x, y, name=hint[0], temp=hint[1])), first.guard, exists)
+    common, one, other = split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)
         if shape_of(a.atom) or shape_of(z.atom):
@@ -202,8 +219,9 @@ def add(b: Builder, first: Term, second: Term) -> Term:
             return Term(chosen, common, exists)
         return Term(apply(TABLE["select"], b.expr(one[0][0]), a, z), common)
     exists = either_element(b, first, second)
-    x, y = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
-    value = elementwise(b, lambda x, y: x + y, x.atom, y.atom) if shape_of(x.atom) or shape_of(y.atom) else x + y
+    gated, beside = gate(b, first.value, one, ABSENT_TERM), gate(b, second.value, other, ABSENT_TERM)
+    tensors = shape_of(gated.atom) or shape_of(beside.atom)
+    value = elementwise(b, lambda x, y: x + y, gated.atom, beside.atom) if tensors else gated + beside
     return Term(value, either(b, first.guard, second.guard) if one or other else first.guard, exists)
 
 

@@ -18,9 +18,10 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.forward import seeded, strip_seeds
-from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.guards import NO_HINT, Hint, Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
+DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
 
 
@@ -81,28 +82,29 @@ def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, act
 
 
 def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom]) -> None:
-    if e.op is TABLE["dup"]:
-        if e.args[0] in active:
-            start = len(b.equations)
-            receive(b, adjoints, e.args[0], total(b, [adjoints.get(o) for o in e.outs]), start)
+    if e.op is DUP:
+        value = e.args[0]
+        if value in active:
+            start, hint = len(b.equations), adjoint_hint(value)
+            receive(b, adjoints, value, total(b, [adjoints.get(o) for o in e.outs], hint), start, hint)
         return
     seed = adjoints[e.outs[0]]
     for i, a in enumerate(e.args):
         if a in active:
-            start = len(b.equations)
-            receive(b, adjoints, a, through(b, e, i, seed), start)
+            start, hint = len(b.equations), adjoint_hint(a)
+            receive(b, adjoints, a, through(b, e, i, seed, hint), start, hint)
     unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
-        copies = tuple(Var(adjoint_name(a), True, shape=shape_of(a)) for a in unchanged)
-        b.equations.append(Equation(copies, TABLE["dup"], (seed.value.atom,), b.span, b.group))
+        copies = tuple(Var(adjoint_hint(a)[0], True, shape=shape_of(a)) for a in unchanged)
+        b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
         adjoints.update({a: Term(b.expr(c), seed.guard, seed.exists) for a, c in zip(unchanged, copies, strict=True)})
 
 
-def through(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> Term | None:
     """The adjoint of one argument from that of the result."""
     if isinstance(e.op, Comprehension):
         return pulled(b, e, position, seed, pull_back)
-    return contribution(b, e, position, seed)
+    return contribution(b, e, position, seed, hint)
 
 
 def passes_on(term: Term | None, seed: Term) -> bool:
@@ -110,13 +112,14 @@ def passes_on(term: Term | None, seed: Term) -> bool:
     return term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard
 
 
-def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int) -> None:
+def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int, hint: Hint) -> None:
     """Enter the one adjoint of a value, computed by the equations since `start`."""
     if term is not None:
         assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
-        named = b.rename(term.value.atom, adjoint_name(value), not isinstance(value, Var) or value.temp, start)
-        adjoints[value] = Term(b.expr(named), term.guard, term.exists)
+        named = b.rename(term.value, *hint, start)
+        adjoints[value] = term if named is term.value else Term(named, term.guard, term.exists)
 
 
-def adjoint_name(value: Atom) -> str | None:
-    return f"d_d{value.name}" if isinstance(value, Var) and value.name else None
+def adjoint_hint(value: Atom) -> Hint:
+    """What the adjoint of a value is called."""
+    return (f"d_d{value.name}" if value.name else None, value.temp) if isinstance(value, Var) else NO_HINT
