@@ -89,7 +89,7 @@ class _Propagation:
     def line(self, value: Expr, name: str) -> Expr:
         """The value of the last equation under a name of its own; the next line begins."""
         self.b.group += 1
-        return self.b.rename(value, name, False, 0)
+        return self.b.rename(value, (name, False), 0)
 
     def first(self, v: str, correlations: Sequence[Correlation]) -> dict[Figure, Expr]:
         """The standard uncertainty of one output and the shares in its variance."""

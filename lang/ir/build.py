@@ -16,6 +16,9 @@ OPERATORS: dict[str, Primitive] = {}
 """The rows behind the operators below; `adcli.lang.ir.primitives` fills this when it is imported."""
 
 Operand = Union["Expr", float, int]
+Hint = tuple[str | None, bool]
+"""The name of a value that is to be made, for printing, and whether it is one that no user named."""
+NO_HINT: Hint = (None, True)
 
 
 class Builder:
@@ -36,15 +39,21 @@ class Builder:
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return out
 
-    def rename(self, value: Expr, name: str | None, temp: bool, start: int) -> Expr:
+    def line(self, op: Primitive, args: tuple[Atom, ...], hint: Hint) -> Expr:
+        """Append `out = op(args)` for a row of the table, `out` with a printing hint; returns it."""
+        out = Var(hint[0], hint[1], op.truth)
+        self.equations.append(Equation((out,), op, args, self.span, self.group))
+        return Expr(self, out)
+
+    def rename(self, value: Expr, hint: Hint, start: int) -> Expr:
         """Give the value that the last equation defined its printing hint, if it was emitted at `start` or later."""
         last = self.equations[-1] if len(self.equations) > start else None
         if last is None or last.outs[0] is not value.atom or len(last.outs) > 1:
             return value
         out = last.outs[0]
-        if out.name == name and out.temp is temp:   # it was emitted with it
+        if (out.name, out.temp) == hint:   # it was emitted with it
             return value
-        out = Var(name, temp, out.truth, out.shape)
+        out = Var(*hint, out.truth, out.shape)
         self.equations[-1] = Equation((out,), last.op, last.args, last.span, last.group)
         return Expr(self, out)
 

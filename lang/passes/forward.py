@@ -101,7 +101,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     else:
         term = total(b, [contribution(b, equation, i, tangents[args[i]]) for i in active], hint)
     if term is not None:
-        value = b.rename(term.value, *hint, start)
+        value = b.rename(term.value, hint, start)
         tangents[out] = term if value is term.value else Term(value, term.guard, term.exists)
 
 

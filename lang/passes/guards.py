@@ -7,12 +7,13 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var, record
-from adcli.lang.ir.build import Builder, Expr, apply, many, shared
+from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, apply, many, shared
 from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
@@ -26,11 +27,6 @@ LONGEST_GUARD = 4
 
 ABSENT_TERM = -0.0
 """What a term that does not exist adds to a sum: the one double with x + ABSENT_TERM = x for every x, −0 included."""
-
-
-Hint = tuple[str | None, bool]
-"""The name of a value that is to be made, for printing, and whether it is one that no user named."""
-NO_HINT: Hint = (None, True)
 
 
 @record
@@ -53,12 +49,12 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
         guard = restrict(b, seed.guard, (((b.expr(seed.exists) != 0).var, True),))
-    values = [seed.value.atom, equation.outs[0], *args, *written.constants]
-    for op, places in written.lines:
-        values.append(b.emit(op, *[values[i] for i in places]))
+    values = (seed.value.atom, equation.outs[0], *args, *written.constants)
+    for op, operands in written.lines:
+        values += (b.line(op, operands(values), NO_HINT).atom,)
     if written.last is not None:
-        op, places = written.last
-        values.append(b.emit(op, *[values[i] for i in places], name=hint[0], temp=hint[1]))
+        op, operands = written.last
+        return Term(b.line(op, operands(values), hint), guard, seed.exists) if guard is not None else None
     if written.guard and guard is not None:
         guard = restrict(b, guard, tuple([(v, wanted) for i, wanted in written.guard if isinstance(v := values[i], Var)]))
     return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists)
@@ -94,14 +90,16 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     return tuple(found)
 
 
-WrittenLine = tuple[Primitive, tuple[int, ...]]
+Operands = Callable[[tuple[Atom, ...]], tuple[Atom, ...]]
+"""The operands of a line among the seed, the result, the arguments (of many only the one), what the maps have in common, the
+constants, and what the lines have made."""
+WrittenLine = tuple[Primitive, Operands]
 
 
 class WrittenMap(NamedTuple):
-    """A map of the table as lines that are the same at every use but for their operands: an operation and where they stand
-    among the seed, the result, the arguments (of many only its own, if not `whole`), what the maps have in common, the
-    `constants`, and what the lines have made. The `last` line stands apart where it makes the value and nothing follows. The map
-    exists where the truth values of `guard` are as wanted."""
+    """A map of the table as lines that are the same at every use but for their operands; the `last` one stands apart where it
+    makes the value and nothing follows. The map exists where the truth values of `guard` are as wanted; `value` and these are
+    found where operands are. It reads all arguments of the operation if it is `whole`, of many only its own."""
 
     lines: tuple[WrittenLine, ...]
     last: WrittenLine | None
@@ -133,9 +131,16 @@ def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
     constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
     given = (rule.t, rule.z, *rule.args, *constants, *[e.outs[0] for e in b.equations])
     place = {a: i for i, a in enumerate(given)}
-    lines = [(e.op, tuple([place[a] for a in e.args])) for e in b.equations]
+    lines = [(e.op, _operands([place[a] for a in e.args])) for e in b.equations]
     last = lines.pop() if lines and not guard and b.equations[-1].outs[0] is rule.value else None
     return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole)
+
+
+def _operands(places: list[int]) -> Operands:
+    if len(places) > 1:
+        return itemgetter(*places)
+    place = places[0]
+    return lambda values: (values[place],)
 
 
 def restrict(b: Builder, guard: Guard, more: Guard) -> Guard | None:
@@ -198,17 +203,20 @@ def total(b: Builder, terms: Iterable[Term | None], hint: Hint = NO_HINT) -> Ter
     there = [term for term in terms if term is not None]
     if not there:
         return None
-    whole = there[0]
-    for k, term in enumerate(there[1:], 2):
-        whole = add(b, whole, term, hint if k == len(there) else NO_HINT)
-    return whole
+    *others, last = there
+    if not others:
+        return last
+    whole = others[0]
+    for term in others[1:]:
+        whole = add(b, whole, term)
+    return add(b, whole, last, hint)
 
 
 def add(b: Builder, first: Term, second: Term, hint: Hint = NO_HINT) -> Term:
     x, y = first.value.atom, second.value.atom
     if first.guard == second.guard and not shape_of(x) and not shape_of(y):
         exists = either_element(b, first, second)
-        return Term(b.expr(b.emit(ADD, x, y, name=hint[0], temp=hint[1])), first.guard, exists)
+        return Term(b.line(ADD, (x, y), hint), first.guard, exists)
     common, one, other = split(first.guard, second.guard)
     if complementary(one, other):
         a, z = (first.value, second.value) if one[0][1] else (second.value, first.value)

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.build import Builder
+from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.forward import seeded, strip_seeds
-from adcli.lang.passes.guards import NO_HINT, Hint, Term, contribution, result, total
+from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -116,7 +116,7 @@ def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, star
     """Enter the one adjoint of a value, computed by the equations since `start`."""
     if term is not None:
         assert value not in adjoints, "a value in explicit-duplication form has one adjoint"
-        named = b.rename(term.value, *hint, start)
+        named = b.rename(term.value, hint, start)
         adjoints[value] = term if named is term.value else Term(named, term.guard, term.exists)
 
 
