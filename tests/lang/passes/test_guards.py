@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from adcli.lang.ir import Lit, Program
+from adcli.lang.ir import Equation, Lit, Program, Var
+from adcli.lang.ir.build import Builder, When, mapped, shared
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import guards
 from hypothesis import given
 from laws import check_arm
-from planted_faults import caught
+from planted_faults import caught, wrong_rule
 from random_programs import Scope, choices, law, mixed_points
 
 ALONE = parse("input c, x, y, z\nv = y*y + x*y")
@@ -83,3 +85,61 @@ def arms(r: random.Random) -> tuple[Program, Program]:
 def test_an_arm_that_is_not_taken_changes_no_bit(r: random.Random) -> None:
     alone, chosen = arms(r)
     check_arm(alone, chosen, [{**at, "c": 1.0} for at in mixed_points(r, alone)])
+
+
+# ---------------------------------------------------------------- maps written out
+
+@pytest.mark.parametrize("name", [name for name, op in TABLE.items() if op.maps])
+def test_a_written_map_is_the_map_of_the_row(name: str) -> None:
+    """The lines that `contribution` emits are those that running the row's map emits, for every argument, constants as operands
+    among them, and for more arguments than the arity."""
+    op = TABLE[name]
+    for count in {op.arity, op.arity + 2} if op.variadic else {op.arity}:
+        for variant in range(3):
+            args = tuple(Lit(float(variant)) if i in op.static or (variant == 2 and op.kind(i) == "r" and i != 0)
+                         else Var(f"x{i}", truth=op.kind(i) == "t") for i in range(count))
+            e = Equation((Var("z", truth=op.truth), Var())[:op.outs], op, args)
+            for position in range(count):
+                assert emitted(e, position) == run(e, position), (count, variant, position)
+
+
+def emitted(e: Equation, position: int) -> Any:
+    b = Builder()
+    term = guards.contribution(b, e, position, guards.Term(b.expr(SEED)))
+    return None if term is None else shown(e, b, term.value.atom, term.guard)
+
+
+def run(e: Equation, position: int) -> Any:
+    b = Builder()
+    if e.op.map(position) is None:
+        return None
+    shared(b, e)
+    start = len(b.equations)
+    found = mapped(b, e, position, b.expr(SEED))
+    if found is None:
+        return None
+    if isinstance(found, When):
+        guard = guards.restrict(b, (), guards.literals(b, found.condition, start))
+        return None if guard is None else shown(e, b, found.value.atom, guard)
+    return shown(e, b, found.atom, ())
+
+
+SEED = Var("t")
+
+
+def shown(e: Equation, b: Builder, value: Any, guard: Any) -> Any:
+    """Equations with numbers for their values."""
+    number: dict[Any, Any] = {SEED: "t", **{a: f"x{i}" for i, a in enumerate((*e.outs, *e.args))}}
+    lines = []
+    for x in b.equations:
+        lines.append((x.op.name, [number.get(a) or repr(a.value) for a in x.args]))
+        number[x.outs[0]] = f"i{len(lines)}"
+    return lines, number.get(value) or repr(value.value), [(number[v], wanted) for v, wanted in guard]
+
+
+def test_a_changed_map_is_noticed() -> None:
+    """The comparison can fail."""
+    e = Equation((Var("z"),), TABLE["mul"], (Var("x"), Var("y")))
+    right = emitted(e, 0)
+    with wrong_rule("mul", 0, lambda mapped: -mapped):
+        assert emitted(e, 0) == run(e, 0) != right
