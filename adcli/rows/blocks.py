@@ -1,7 +1,7 @@
 """What is done with one block of a table: read, compute, write. Blocks are worked on in several threads at once.
 
-Each block takes the fastest way that is certain to give the bytes the careful way gives: polars where it is installed, then
-the plain reader, then the careful one.
+Each block takes the fastest way that is certain to give the bytes the careful way gives: polars where it is installed, else
+native code of our own, then the plain reader, then the careful one.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.overlap import threads
-from adcli.codegen.machine.kernel import Kernel, run
+from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory, run
 from adcli.command.options import ResultOptions
 from adcli.input.fields import Fault
 from adcli.input.points import first_outside
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adcli.rows.grouped_sums import AnySums
 
 LARGE = 256 << 10
-"""Bytes of a block that are worth loading polars."""
+"""Bytes of a block that are worth loading what is fast."""
 FEW_RESULTS = 16
 """Programs with more results have blocks of fewer rows, so that memory does not depend on their number either."""
 
@@ -66,7 +66,7 @@ class Work:
         self.task, self.table, self.constant = task, table, {**task.seeds, **fixed}
         self.results = max(1, len(task.signature.results) // FEW_RESULTS)
         self.block = max(1, PIECE // self.results)
-        self.policy, self.strict = options.on_error, options.strict
+        self.policy, self.strict, self.keep = options.on_error, options.strict, not options.no_cache
         self.words = options.status or self.policy == "mark"
         number = number_format(options.fmt, options.hexadecimal)
         self.shortest = number is shortest
@@ -85,10 +85,10 @@ class Work:
 
     @cached_property
     def _fast(self) -> Any:
-        return fast_tables()
+        return fast_tables(self.keep)
 
     def fast(self, size: int) -> Any:
-        """polars' way of reading and writing, where it is installed and the work is worth loading it."""
+        """The fast way of reading and writing, where there is one and the work is worth loading it."""
         return self._fast if self.results * size >= LARGE or "_fast" in self.__dict__ else None
 
     def texts(self, column: Sequence[float]) -> list[str]:
@@ -104,8 +104,7 @@ class Work:
             return self._listed(self.table.plain(block) or self.table.careful(block), block)
         if self.shortest and (form.keeps or form.only or objects or form.separable(block)) and form.kind != "text":
             return self._in_arrays(lines, block)
-        texts = [text.encode() for text in lines.texts.to_list()]
-        texts = list(map(self.table.start, texts)) if self.table.start else texts
+        texts = list(map(self.table.start, lines.rows())) if self.table.start else lines.rows()
         return self._listed(Rows(texts, [c.tolist() for c in lines.columns], {}, {}, len(lines)), block)
 
     def _first(self, block: bytes, place: int, row: int, columns: Mapping[str, Sequence[float]],
@@ -199,13 +198,23 @@ def single(x: Any) -> Any:
     return x if getattr(x, "shape", ()) else float(x)
 
 
-def fast_tables() -> Any:
-    """The module that uses polars; None where polars is not installed or cannot be loaded."""
+def fast_tables(keep: bool) -> Any:
+    """The module that uses polars; native code of our own where polars is not installed or cannot be loaded, which may come from
+    the compile cache and go there if it is to `keep`; None where the system runs no such code."""
     try:
         from adcli.rows import tables_polars
     except ImportError:
-        return None
+        return native_tables(keep)
     return tables_polars
+
+
+def native_tables(keep: bool) -> Any:
+    """The same without polars."""
+    from adcli.rows.tables_native import NativeTables
+    try:
+        return NativeTables(keep)
+    except NoExecutableMemory:
+        return None
 
 
 def parquet_tables(what: str) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from adcli.command.options import ResultOptions, names
+from adcli.input.fields import Fault, field_number
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import composed, repeated
 from adcli.rows.tables import SEPARATORS
@@ -37,6 +39,15 @@ class Dialect:
         """Whether a field holds nothing."""
         bare = text.strip(b" \t")
         return not bare or bare in self.empty
+
+    @property
+    def empty_numbers(self) -> list[float]:
+        """The numbers among the fields that count as empty."""
+        found = []
+        for word in self.empty:
+            with suppress(Fault):
+                found.append(field_number(word, self.comma))
+        return found
 
 
 def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect:

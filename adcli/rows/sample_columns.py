@@ -15,11 +15,12 @@ from adcli.rows.tables import BadTable, Input, Pieces, json_items, kind_of, with
 
 
 class SampleTable(NamedTuple):
-    """A whole table: its name in messages, its text, which ends in LF, and how it is written."""
+    """A whole table: its name in messages, its text, which ends in LF, how it is written, and whether code for it is kept."""
 
     name: str
     text: bytes
     dialect: Dialect
+    keep: bool
 
     def column(self, name: str) -> Sequence[float]:
         """The numbers in a column. AdError where there is none, or a bad row."""
@@ -45,7 +46,7 @@ class SampleTable(NamedTuple):
                     line = above + head.count(b"\n") + 2
         except Fault as fault:
             raise self._bad(line, fault) from None
-        fast = fast_tables() if len(text) >= LARGE else None
+        fast = fast_tables(self.keep) if len(text) >= LARGE else None
         if fast and (lines := fast.read(table, text)) is not None:
             return lines.columns, {}
         found = table.plain(text) or table.careful(text)
@@ -77,7 +78,7 @@ def whole_table(source: Input, options: ResultOptions) -> SampleTable:
         form = dialect(kind, options, parquet)
         if form.columns == ():
             raise AdError("--no-header does not say which column an input takes", help="name the columns: --columns x,y")
-        return SampleTable(source.name, text, form)
+        return SampleTable(source.name, text, form, not options.no_cache)
     finally:
         source.close()
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from adcli.codegen.machine.memory import require_room
-from adcli.input.fields import COMMA, Fault, field_number
+from adcli.input.fields import COMMA
 from adcli.lang.ir.errors import AdError
 from adcli.output.frames import pl
 from adcli.output.numbers import non_finite
 from adcli.output.texts_polars import faults_kept, filled, number_texts, separated, texts
 from adcli.rows.appended import JSON_NUMBER, RowFormat, json_string
-from adcli.rows.dialect import Dialect
 from adcli.rows.lists_polars import dimensions, from_text, list_text, nested
 from adcli.rows.parquet_files import parquet_file
 from adcli.rows.rows import Table, is_text
@@ -47,6 +45,10 @@ class Lines:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def rows(self) -> list[bytes]:
+        """The rows as they were written."""
+        return [text.encode() for text in self.texts.to_list()]
 
 
 def read(table: Table, block: bytes, objects: bool = False) -> Lines | None:
@@ -143,32 +145,17 @@ def checked(table: Table, texts: pl.Series, found: pl.Series, place: int) -> np.
     values = found.fill_null(np.nan).to_numpy()
     odd = ~np.isfinite(values)
     if table.dialect.empty:
-        odd |= np.isin(values, numbers_in(table.dialect))
+        odd |= np.isin(values, table.dialect.empty_numbers)
     doubtful = np.flatnonzero(odd)
     if not len(doubtful):
         return values
     values = values.copy()
     for i in doubtful.tolist():
-        field = table.fields(texts[i].encode())[place]
-        if table.dialect.is_empty(field):
-            if not table.dialect.nan:
-                return None
-            values[i] = np.nan
-            continue
-        try:
-            values[i] = field_number(field, table.dialect.comma)
-        except Fault:
+        x = table.number(table.fields(texts[i].encode())[place])
+        if x is None:
             return None
+        values[i] = x
     return values
-
-
-def numbers_in(dialect: Dialect) -> list[float]:
-    """The numbers among the fields that count as empty."""
-    found = []
-    for word in dialect.empty:
-        with suppress(Fault):
-            found.append(field_number(word, dialect.comma))
-    return found
 
 
 def write(lines: Lines, form: RowFormat, results: Sequence[np.ndarray], words: Sequence[str] | None,

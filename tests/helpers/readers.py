@@ -1,4 +1,5 @@
-"""The three readers of tables: row by row, the plain one, and polars. Any of them alone, and blocks that end in odd places."""
+"""The four readers of tables: row by row, the plain one, native code, and polars. Any of them alone, and blocks that end in odd
+places."""
 from __future__ import annotations
 
 import contextlib
@@ -10,14 +11,15 @@ from command import Ended, adcli
 from adcli.rows import blocks, tables_polars
 from adcli.rows.rows import Table
 
-READERS = ("careful", "plain", "polars")
+READERS = ("careful", "plain", "native", "polars")
 
 
 @contextlib.contextmanager
 def reader(name: str, cut: bool = False) -> Iterator[None]:
     """adcli with this reader alone, and with blocks that end wherever they can."""
     with contextlib.ExitStack() as patches:
-        patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda: tables_polars if name == "polars" else None))
+        fast = {"polars": tables_polars, "native": blocks.native_tables(True)}.get(name)
+        patches.enter_context(mock.patch.object(blocks, "fast_tables", lambda keep: fast))
         patches.enter_context(mock.patch.object(blocks, "LARGE", 0))
         if name == "careful":
             patches.enter_context(mock.patch.object(Table, "plain", lambda self, block: None))
@@ -38,7 +40,7 @@ def outcomes(data: bytes, program: str, *options: object, verb: str = "grad", cu
 
 def same(found: dict[str, Ended]) -> Ended:
     """The one outcome; exit codes are those of good and bad tables, of --strict and of options."""
-    assert found["plain"] == found["careful"]
-    assert found["polars"] == found["careful"]
+    for name in READERS:
+        assert found[name] == found["careful"], name
     assert found["careful"].code in (0, 2, 4, 5), found["careful"]
     return found["careful"]

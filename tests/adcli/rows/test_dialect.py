@@ -104,7 +104,7 @@ def test_bad_rows_are_told_up_to_a_number_and_counted_beyond(count):
     ('{"y":1}\n\n{"x":2}\n', Dialect("ndjson", None), "f:3: no 'y'"),
     ("x,y\n1,\n", Dialect("csv", b",", nan=True), [float("nan")])])
 def test_a_column_of_numbers(text, dialect, want):
-    table = sample_columns.SampleTable("f", text.encode(), dialect)
+    table = sample_columns.SampleTable("f", text.encode(), dialect, True)
     if isinstance(want, list):
         assert repr(table.column("y")) == repr(want)
         return

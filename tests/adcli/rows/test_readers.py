@@ -13,6 +13,7 @@ from readers import outcomes, same
 
 from adcli.input.fields import Fault
 from adcli.rows import tables_polars
+from adcli.rows.blocks import native_tables
 from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table, members
 
@@ -63,6 +64,10 @@ def test_fast_readers_read_what_they_can_and_nothing_else(block, plain, polars, 
     want = table.careful(block)
     found = table.plain(block), tables_polars.read(table, block)
     assert [f is not None for f in found] == [bool(plain), bool(polars)] or polars is None
+    native = native_tables(True).read(table, block)
+    assert (native is not None) == (not want.faults and len(want.texts) == want.lines), "each line is a row, and none is bad"
+    if native is not None:
+        assert (native.rows(), repr([c.tolist() for c in native.columns])) == (want.texts, repr(want.columns))
     if found[0] is not None:
         assert (found[0].texts, repr(found[0].columns)) == (want.texts, repr(want.columns))
         assert (found[0].faults, found[0].lines) == ({}, want.lines)

@@ -180,7 +180,7 @@ def test_programs_of_many_results_have_blocks_of_fewer_rows(tmp_path):
         return run(kernel, columns, rows)
     found = []
     for few in (200, 1):
-        with mock.patch.object(blocks, "FEW_RESULTS", few), mock.patch.object(blocks, "fast_tables", lambda: None), \
+        with mock.patch.object(blocks, "FEW_RESULTS", few), mock.patch.object(blocks, "fast_tables", lambda keep: None), \
                 mock.patch.object(blocks, "run", counted):
             found.append(adcli("eval", "-e", program, "--data", str(table)))
     assert found[0].code == 0 and found[0].out == found[1].out

@@ -1,0 +1,126 @@
+"""What native code does for tables where polars is not installed: plain blocks read and written many times faster.
+
+Nothing here decides what a table means. A block is read only where each line is a row of the right number of fields, and a field
+that is no plain decimal number is read by `Table.number`. So the bytes are those of the standard library's reader.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from adcli.codegen.machine.kernel import NoExecutableMemory
+from adcli.codegen.texts.reading import ScannedRows, reader, scanned
+from adcli.codegen.texts.writing import Column, NumberSpelling, TextColumn, WordColumn, filled, writer
+from adcli.rows.appended import RowFormat, json_string
+from adcli.rows.rows import Table, is_text, unquoted
+
+JSON_NAMES = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
+"""What stands in JSON for numbers that it does not have."""
+
+
+class NativeLines:
+    """Rows in the text that they stand in, and their inputs in NumPy's memory; of some fields the texts, by their places."""
+
+    def __init__(self, text: bytes, columns: list[np.ndarray], found: ScannedRows) -> None:
+        self.text, self.columns, self.places, self.fields = text, columns, found.places, found.texts
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def rows(self) -> list[bytes]:
+        """The rows as they were written."""
+        return self.pieces(self.places)
+
+    def pieces(self, places: np.ndarray) -> list[bytes]:
+        """The pieces of the text that begin and end there."""
+        return [self.text[begin:end] for begin, end in places.tolist()]
+
+
+class NativeTables:
+    """Reads and writes blocks as `tables_polars` does. `keep`: its code may come from the compile cache and go there.
+    NoExecutableMemory where the system runs no code of ours."""
+
+    def __init__(self, keep: bool) -> None:
+        if sys.byteorder == "big":   # digits are put together in words that lie in memory the other way round
+            raise NoExecutableMemory
+        self.reader, self.writer = reader(keep), writer(keep)
+
+    def read(self, table: Table, block: bytes, objects: bool = False) -> NativeLines | None:
+        """The rows of a plain block; None where the careful reader has to look at it, or where `objects` are wanted."""
+        if objects or table.separator is None or table.tensors or (table.utf8 and not is_text(block)):
+            return None
+        places = sorted({place for place in table.places if place is not None})
+        texts = {*table.words, *(places if table.dialect.empty_numbers else ())}
+        point = b"," if table.dialect.comma else b"."
+        found = scanned(self.reader, block, table.separator, len(table.names), places, texts, point)
+        if found is None or not settled(table, block, found):
+            return None
+        columns = [np.full(len(found.places), p.default) if place is None else found.numbers[place]
+                   for p, place in zip(table.inputs, table.places, strict=True)]
+        return NativeLines(block, columns, found)
+
+    def grouped(self, table: Table, lines: NativeLines) -> tuple[list[tuple[str, ...]], np.ndarray]:
+        """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row
+        the number of its group."""
+        written: dict[tuple[bytes, ...], int] = {}
+        known: dict[tuple[str, ...], int] = {}
+        numbers = []
+        for key in zip(*(lines.pieces(lines.fields[place]) for place in table.words), strict=True):
+            if key not in written:
+                group = tuple(unquoted(field, 1).decode() for field in key)
+                written[key] = known.setdefault(group, len(known))
+            numbers.append(written[key])
+        return list(known), np.array(numbers, np.int32)
+
+    def number_texts(self, values: Sequence[float]) -> list[str]:
+        """`repr` of every number."""
+        column = np.asarray(values, np.float64)
+        return filled(self.writer, len(column), [column, b"\n"], NumberSpelling()).decode().splitlines()
+
+    def write(self, lines: NativeLines, form: RowFormat, results: Sequence[np.ndarray], words: Sequence[str] | None,
+              levels: np.ndarray) -> bytes:
+        """The rows with the results appended, and the word for each level where there are words."""
+        columns: list[Column] = [*results, *([WordColumn(levels, [w.encode() for w in words])] if words is not None else [])]
+        if form.kind == "ndjson":
+            heads = [f"{json_string(name)}:".encode() for name in form.new]
+            pieces = joined([[head, *quoted(column)] for head, column in zip(heads, columns, strict=True)], b",")
+            return filled(self.writer, len(lines), [b"{", *pieces, b"}\n"], NumberSpelling(names=JSON_NAMES))
+        old, separator = form.table.separator or b"", form.separator
+        text = lines.text if old == separator else lines.text.replace(old, separator)
+        rows = [] if form.only else [TextColumn(text, lines.places)]
+        pieces = joined([[column] for column in (*rows, *columns)], separator)
+        return filled(self.writer, len(lines), [*pieces, b"\n"], NumberSpelling(b"," if form.comma else b"."))
+
+
+def quoted(column: Column) -> list[bytes | Column]:
+    """A column as JSON has it, where the names of what is not finite are in quotes themselves."""
+    return [b'"', column, b'"'] if isinstance(column, WordColumn) else [column]
+
+
+def joined(parts: Sequence[Sequence[bytes | Column]], separator: bytes) -> Iterator[bytes | Column]:
+    """The pieces of all parts, with a separator between the parts."""
+    for i, part in enumerate(parts):
+        yield from part if i == 0 else (separator, *part)
+
+
+def settled(table: Table, block: bytes, found: ScannedRows) -> bool:
+    """Put numbers where there are odd texts, or numbers that count as empty. False where that cannot be: a row is bad."""
+    known: dict[bytes, float | None] = {}
+    for row, field, begin, end in chain(found.odd.tolist(), doubtful(table.dialect.empty_numbers, found)):
+        text = block[begin:end]
+        if text not in known:
+            known[text] = table.number(unquoted(text, field + 1))
+        if (x := known[text]) is None:
+            return False
+        found.numbers[field][row] = x
+    return True
+
+
+def doubtful(empty: Sequence[float], found: ScannedRows) -> Iterator[tuple[int, int, int, int]]:
+    """The row, field, begin and end of each number that may count as empty, since one of the texts that do says the same."""
+    for field, column in found.numbers.items() if empty else ():
+        for row in np.flatnonzero(np.isin(column, empty)).tolist():
+            yield row, field, *found.texts[field][row].tolist()

@@ -1,0 +1,111 @@
+"""Doubles of texts against Python's `float`, which reads any digits exactly; and which rows are regular."""
+from __future__ import annotations
+
+import math
+import struct
+from random import Random
+
+import pytest
+from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.jit import object_code
+from adcli.codegen.texts import reading
+from adcli.codegen.texts.reading import ScannedRows, reader, scanned
+from session_seed import drawn
+
+
+def column(kernel: Kernel, texts: list[str], point: bytes = b".") -> list[float | None]:
+    """What each text is read as, None for what is odd."""
+    found = scanned(kernel, "".join(f"{t}\n" for t in texts).encode(), b";", 1, [0], [], point)
+    assert found is not None
+    odd = set(found.odd[:, 0].tolist())
+    return [None if i in odd else x for i, x in enumerate(found.numbers[0].tolist())]
+
+
+def shapes(random: Random, count: int) -> list[str]:
+    """Numbers as they are written in tables: shortest, scientific, rounded, of 19 digits, and any digits with any exponent."""
+    found = []
+    for x in struct.unpack(f"<{count}d", random.randbytes(8 * count)):
+        y = random.gauss(0, 1000)
+        if math.isfinite(x):
+            found += [repr(x), repr(y), f"{y:.18e}", f"{x:.16E}", f"{y:+.3f}", f"{y:.14f}", str(round(y))]
+            found.append(f"{random.getrandbits(random.randrange(1, 64))}e{random.randrange(-330, 300)}")
+    return found
+
+
+def between(random: Random, count: int) -> list[str]:
+    """Numbers half-way between two doubles, and next to there."""
+    found = []
+    for _ in range(count):
+        whole, places = random.getrandbits(53) | 1 << 52, random.randrange(1, 4)
+        tail = str((1 << places - 1) * 5**places).rjust(places, "0")
+        found += [f"{2 * whole + 1}e0", f"{whole >> 1}.{tail}", f"{whole}.4999999999", f"{2 * whole + 1}.0"]
+    return found
+
+
+EDGES = ["0", "-0", "+0.0", ".0", "0.", "-.5e1", "5.E-1", "1e0000001", "00000000000000000000001.50", "18446744073709551599",
+         "1e22", "1e-22", "9007199254740993e22", "9007199254740992e-22", "2.2250738585072014e-308", "1.7976931348623157e308",
+         "1e23", "1e308", "4.4501477170144028e-308", "8.98846567431158e307", "  7 \t", "9999999999999999999",
+         "123456789012345678e-340"]
+
+
+def test_numbers_are_those_that_python_reads() -> None:
+    random = drawn("doubles of texts")
+    texts = [*EDGES, *shapes(random, 4000), *between(random, 2000)]
+    found = column(reader(), texts)
+    assert [(t, x) for t, x in zip(texts, found, strict=True) if x is not None and repr(x) != repr(float(t))] == []
+    plain = [repr(random.gauss(0, 1e6)) for _ in range(3000)]
+    assert None not in column(reader(), plain), "what tables hold takes the fast way"
+    assert column(reader(), ["1,5", "1.5", "-,5"], b",") == [1.5, None, -0.5]
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "1 2", "1_0", "0x10", "nan", "inf", ".", "-", "+-1", "1e", "1e+", "e5", "1.5.2",
+                                  '"1"', '"1', "1\r1", "1e99999", "1e400", "1e-400", "12345678901234567890123", "1\0", "١",
+                                  "1d5", "--1"])
+def test_what_is_no_plain_number_is_odd(text: str) -> None:
+    data = text.encode()
+    if text == '"1':
+        assert scanned(reader(), b'"1\n', b";", 1, [0], []) is None
+        return
+    found = scanned(reader(), data + b";7\n;" + data + b"\n", b";", 2, [0, 1], [0])
+    assert found is not None and found.odd.tolist() == [
+        [0, 0, 0, len(data)], [1, 0, len(data) + 3, len(data) + 3], [1, 1, len(data) + 4, 2 * len(data) + 4]]
+
+
+@pytest.mark.parametrize("wrong", [
+    ("icmp ult i128 %rest.less, %unit.less", "icmp ult i128 0, 1"), ("i64 %bits54, 1", "i64 %bits54, 0"),
+    ("%scale.free, 1085", "%scale.free, 1084"), (f"icmp ule i64 %m, {1 << 53}", f"icmp ule i64 %m, {1 << 54}"),
+    (f"add i64 %ten, {reading.EXACT}", f"add i64 %ten, {reading.EXACT - 1}"), ("%biased.less, 2045", "%biased.less, -1"),
+    (f"value, {reading.MOST_WHOLE}", f"value, {1 << 62}")], ids=lambda w: w[1])
+def test_a_wrong_bit_is_noticed(wrong: tuple[str, str]) -> None:
+    text = reading.text()
+    assert wrong[0] in text
+    broken = linked(object_code(text.replace(*wrong), level=0), reader().entry)
+    random = drawn("wrong bits", *wrong)
+    texts = [*EDGES, *shapes(random, 400), *between(random, 400), "10000000000000000000", "1e23", "20000000000000000001", "1e-22"]
+    found = column(broken, texts)
+    assert any(x is not None and repr(x) != repr(float(t)) for t, x in zip(texts, found, strict=True))
+
+
+def rows(text: bytes, fields: int, separator: bytes = b",") -> list[list[bytes]] | None:
+    """All fields of a text, of which there are as many in each row, and that row before them."""
+    found = scanned(reader(), text, separator, fields, [], range(fields))
+    return found and [[text[a:b] for a, b in places] for places in taken(found, fields)]
+
+
+def taken(found: ScannedRows, fields: int) -> list[list[list[int]]]:
+    columns = [found.places.tolist(), *(found.texts[i].tolist() for i in range(fields))]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize(("text", "fields", "want"), [
+    (b"a,b\nc,\n", 2, [[b"a,b", b"a", b"b"], [b"c,", b"c", b""]]), (b"a,b\r\n,\r\n", 2, [[b"a,b", b"a", b"b"], [b",", b"", b""]]),
+    (b'"a,b",c\n', 2, [[b'"a,b",c', b'"a,b"', b"c"]]), (b'"a""b"\r\n', 1, [[b'"a""b"', b'"a""b"']]),
+    (b'"",""""\n', 2, [[b'"",""""', b'""', b'""""']]), (b'a"b,c\n', 2, [[b'a"b,c', b'a"b', b"c"]]),
+    (b"a\rb,\r\n", 2, [[b"a\rb,", b"a\rb", b""]]),
+    (b"\r,\n", 2, [[b"\r,", b"\r", b""]]), (b"", 1, None), (b"a", 1, None), (b"\n", 1, None), (b"\r\n", 1, None),
+    (b"a\n\nb\n", 1, None),
+    (b"a,b\n", 1, None), (b"a,b\n", 3, None), (b'"a\nb"\n', 1, None), (b'"a"b,c\n', 2, None), (b'"a,b\n', 2, None),
+    (b'"a" ,b\n', 2, None), (b'"a"\rb\n', 1, None), (b'"\n', 1, None)])
+def test_rows_and_their_fields(text: bytes, fields: int, want: list[list[bytes]] | None) -> None:
+    assert rows(text, fields) == want
