@@ -31,6 +31,12 @@ HELPERS = {
     "min": ("static REAL NAME(REAL x, REAL y)", "{",
             "    /* the smaller; NaN where one is NaN; -0.0 is below 0.0 */",
             "    return x < y ? x : y < x ? y : x == y && x != ZERO ? x : -(-x - y);", "}"),
+    "powi": ("static REAL NAME(REAL x, REAL n)", "{",
+             "    /* the product of n factors x; for n < 0 its reciprocal */",
+             "    REAL z = ONE;",
+             "    size_t left = (size_t)(n < ZERO ? -n : n);",
+             "    while (left--) z *= x;",
+             "    return n < ZERO ? ONE / z : z;", "}"),
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
 only if both are, and a sum with NaN is NaN."""
@@ -75,8 +81,8 @@ PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}
 
 def helper_function(template: Sequence[str], name: str, precision: Precision) -> list[str]:
     """The text of a function of our own."""
-    zero = number(0.0, precision)[0]
-    return [line.replace("NAME", name).replace("REAL", precision.type).replace("ZERO", zero) for line in template]
+    known = {"NAME": name, "REAL": precision.type, "ZERO": number(0.0, precision)[0], "ONE": number(1.0, precision)[0]}
+    return [re.sub("NAME|REAL|ZERO|ONE", lambda word: known[word[0]], line) for line in template]
 
 
 def words(text: str) -> frozenset[str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
-from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, indices, movement
+from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Read
+from adcli.lang.ir.primitives import INDEX_POWER
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class BodyWriter:
     def __init__(self, function: Addresses, rows: int, blocks: int) -> None:
         self.at, self.rows, self.blocks = function, rows, blocks
         self.values: dict[Atom, BodyValue] = {}
+        self.carried = {power.result: power for power in function.nest.powers if power.along is not None}
 
     def write(self, fused: Equation | None) -> None:
         """Sources and equations; all but a product that goes into the sum by a fused operation."""
@@ -48,6 +50,9 @@ class BodyWriter:
     # ------------------------------------------------------------ equations
 
     def equation(self, e: Equation) -> BodyValue:
+        power = self.carried.get(e.outs[0])
+        if power is not None and (found := self.product(e.args[0], power)) is not None:
+            return found
         args = [self.values[a] for a in e.args if isinstance(a, Var)]
         tiled, packed = any(a.tiled for a in args), any(a.packed for a in args)
         level = max((a.level for a in args), default=0)
@@ -61,6 +66,43 @@ class BodyWriter:
                 row.append(z)
             texts.append(row)
         return BodyValue(texts, tiled, packed, level)
+
+    def product(self, x: Atom, power: IndexPower) -> BodyValue | None:
+        """A power whose exponent grows by 1 from turn to turn of a loop: the product goes along. None where its base is not known
+        before the loop."""
+        at = self.at
+        assert power.along is not None
+        level, base = at.bound[power.along][1], self.values.get(x, BodyValue([[""]], False, False, 0))
+        if base.level >= level:
+            return None
+        texts = [[self.carried_on(self.operand(x, t, u, base.packed), base.packed, level, power) for u in range(len(row))]
+                 for t, row in enumerate(base.texts)]
+        return BodyValue(texts, base.tiled, base.packed, level)
+
+    def carried_on(self, x: str, packed: bool, level: int, power: IndexPower) -> str:
+        """The product of factors x in the loop of frame `level`."""
+        at, frame, e = self.at, self.at.frames[level], power.exponent
+        key = ("power", x, e)
+        if key in frame.known:
+            return frame.known[key]
+        on = at.vectors if packed else at.scalars
+        kind, one = on.real, on.constant(1.0)
+        assert power.along is not None
+        rest = at.number(e - affine(power.along))[0]
+        before = at.place(level - 1, f"add i64 {rest}, {frame.phis[0]}")
+        first = at.place(level - 1, f"sitofp i64 {before} to double")
+        if packed:
+            first = at.spread(first, level - 1)
+        start, name, product = at.fresh(), at.fresh(), at.fresh()
+        at.frames[level - 1].head.append(on.template(INDEX_POWER).format(x, first, z=start))
+        frame.head.append(f"  {product} = fmul {kind} {name}, {x}")
+        if power.least < 0:   # from 1/x it goes on to 1
+            now, _ = at.number(e)
+            below = at.place(level, f"icmp slt i64 {now}, 0")
+            product = at.place(level, f"select i1 {below}, {kind} {one}, {kind} {product}")
+        frame.kept.append((kind, start, name, product))
+        frame.known[key] = name
+        return name
 
     def operand(self, a: Atom, t: int, u: int, packed: bool) -> str:
         """How an equation writes a value; `packed` if all its operands are registers."""

@@ -27,6 +27,8 @@ class Frame:
     last: str = ""
     carried: list[tuple[str, str, str]] = field(default_factory=list)
     phis: list[str] = field(default_factory=list)
+    kept: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """Type, first value, name and following value of what goes from turn to turn and not out of the loop."""
     head: list[str] = field(default_factory=list)
     known: dict[Hashable, str] = field(default_factory=dict)
 
@@ -107,6 +109,8 @@ class FunctionWriter:
         frame.phis.append(f"  {frame.index} = phi i64 [ {low}, %{frame.before} ], [ {following}, %{latch} ]")
         frame.phis += [f"  {name} = phi {kind} [ {start}, %{frame.before} ], [ {result}, %{latch} ]"
                        for (kind, start, name), result in zip(frame.carried, results, strict=True)]
+        frame.phis += [f"  {name} = phi {kind} [ {start}, %{frame.before} ], [ {following}, %{latch} ]"
+                       for kind, start, name, following in frame.kept]
         self.block(frame.exit)
         return self.joined(frame, results, latch)
 

@@ -24,6 +24,9 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
+SIDE_BY_SIDE = 1024
+"""Elements whose accumulators lie in memory at a time."""
+
 
 class NestWriter(Addresses):
     """Writes one nest."""
@@ -183,6 +186,9 @@ class NestWriter(Addresses):
             return
         nothing = -0.0 if self.op.reduction == "+" and self.op.onto is not None else NEUTRAL[self.op.reduction]
         neutral = self.vectors.constant(nothing)
+        if self.nest.last is not None:
+            self.side_by_side(self.nest.last, blocks, neutral)
+            return
         if not self.nest.inner and not self.nest.reduces:
             values = self.point(rows, blocks, [neutral] * rows * blocks)
         else:
@@ -194,6 +200,47 @@ class NestWriter(Addresses):
             else:
                 for u, x in enumerate(mine):
                     self.store(t, u, x)
+
+    def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
+        """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
+        as SIDE_BY_SIDE at a time."""
+        v, width = self.nest.vector, self.lanes * blocks
+        assert v is not None
+        memory = self.place(0, f"alloca double, i64 {SIDE_BY_SIDE * width}, align {8 * self.lanes}")
+        whole = self.limits(last)
+        self.open_loop(None, *whole, SIDE_BY_SIDE, ())
+        low = self.frames[-1].index
+        high = self.put(f"call i64 @llvm.smin.i64(i64 {self.put(f'add i64 {low}, {SIDE_BY_SIDE}')}, i64 {whole[1]})")
+
+        def accumulators() -> str:
+            text, level = self.bound[last]
+            offset = self.times(self.place(level, f"sub i64 {text}, {low}"), level, str(width))
+            return self.place(level, f"getelementptr double, ptr {memory}, i64 {offset}")
+
+        def kept(at: str, values: Sequence[str]) -> None:
+            for u, x in enumerate(values):
+                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align {8 * self.lanes}")
+
+        def read(at: str, count: int) -> list[str]:
+            return [self.put(f"load {self.real}, ptr {self.step_over(at, u)}, align {8 * self.lanes}") for u in range(count)]
+
+        self.open_loop(last, low, high, 1, ())
+        kept(accumulators(), [neutral] * blocks)
+        self.close(last, [])
+        begin, end = self.limits(v)
+        for first, until, step, count in self.passes(begin, end):
+            self.open_loop(v, first, until, step, ())
+            self.tail = self.remaining(end) if count == 0 else None
+            self.open_loop(last, low, high, 1, ())
+            at = accumulators()
+            kept(at, self.point(1, max(count, 1), read(at, max(count, 1))))
+            self.close(last, [])
+            self.tail = None
+            self.close(v, [])
+        self.open_loop(last, low, high, 1, ())
+        self.store_scalar(0, self.across(read(accumulators(), blocks)))
+        self.close(last, [])
+        self.close_loop([])
 
     def inner_loops(self, left: Sequence[Index], rows: int, blocks: int, sums: list[str]) -> list[str]:
         """Loops over reduced indices with their accumulators; what these are at the end."""

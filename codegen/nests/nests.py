@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from adcli.lang.ir import Atom, Equation
+from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
+from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.ir.sizes import number
 
 MOST_FORMS, MOST_NESTS = 3, 3
@@ -49,13 +50,25 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class IndexPower:
+    """A power of a body with the value `result`, whose `exponent` is made of indices. It takes one multiplication where the
+    exponent grows by 1 from turn to turn of the loop `along` an index, from `least` or more on; else as many as the exponent."""
+
+    result: Var
+    exponent: Affine
+    along: Index | None
+    least: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Nest:
     """Loops for a comprehension whose arguments are `args`.
 
     The loops are over `outer`, the `tile` index, the `vector` index where it is in the result, `inner`, and the `vector` index
     where it is reduced. In a tile `rows` values of the tile index and `blocks` registers of the vector index are computed
     together. With `scatter` there are no accumulators. With `packed` the vector index runs outside of the tile's, and what is
-    read along it, the same for all rows, is copied first to where it lies together.
+    read along it, the same for all rows, is copied first to where it lies together. With `last` that index of the result runs
+    innermost of all, inside of the reduced vector index, and each of its values has accumulators in memory.
     """
 
     op: Comprehension
@@ -71,6 +84,8 @@ class Nest:
     per_point: float = 1.0
     packed: tuple[Read, ...] = ()
     windows: tuple[Window, ...] = ()
+    powers: tuple[IndexPower, ...] = ()
+    last: Index | None = None
 
     @property
     def shared(self) -> Index | None:
@@ -86,6 +101,8 @@ class Nest:
         yield from self.inner
         if self.vector is not None and self.reduces:
             yield self.vector
+        if self.last is not None:
+            yield self.last
 
     def range(self, index: Index) -> Range:
         return next(r for r in self.op.ranges if r.index is index)
@@ -105,8 +122,20 @@ class Nest:
                 return float("inf")
             copied = sum(COSTS[movement(s.subscripts, self.vector)] + 1 for s in self.packed if self.vector is not None)
             return total * self.per_point + total / max(1, lengths[self.tile]) * copied
+        for p in self.powers:
+            if p.along is None:
+                total *= 1 + max(abs(x) for x in self.ends(p.exponent, sizes))
         far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR_ROWS
         return total * self.per_point * (2 if far else 1) + (elements * ACROSS if self.reduces else 0)
+
+    def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
+        """The least and the greatest value of a sum of multiples of indices, or near them."""
+        low = high = Affine(tuple(term for term in x.terms if not isinstance(term[0], Index)), x.constant)
+        for i in x.indices():
+            r, c = self.range(i), x.coefficient(i)
+            first, final = (r.low * c, (r.high - 1) * c)
+            low, high = low + (first if c > 0 else final), high + (final if c > 0 else first)
+        return (number(low, sizes), number(high, sizes)) if not (indices(low) | indices(high)) else (0, 64)
 
     def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
         """Bytes of the copies."""
@@ -221,12 +250,15 @@ def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
         scatter = not writes_fixed(form)
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, lanes) for v in candidates]
-        made += [n for n in map(_packed, made) if n is not None]
+        made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
+    if found and index_powers(op):   # lanes along an exponent each multiply by themselves
+        found.append(_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes))
+    found = [_with_powers(n) for n in found]
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
     most = MOST_NESTS if len(op.body.equations) < LONG_BODY else 1
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    return found or [_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes)]
+    return found or [_with_powers(_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes))]
 
 
 def inside(op: Comprehension) -> Comprehension:
@@ -269,6 +301,58 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     tile = tile if rows > 1 else None
     return Nest(op, args, tuple(i for i in elements if i is not tile), inner, v, tile, rows, blocks, reduces, False,
                 _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
+
+
+def _with_last(nest: Nest) -> Nest | None:
+    """The nest with the index of a power innermost, where the power's base moves along the vector that is reduced."""
+    candidates = {i for _, exponent, _ in index_powers(nest.op) for i in exponent.indices()} & {*nest.outer, nest.tile}
+    last = next((i for i in candidates if i is not None), None)
+    if last is None or not nest.reduces or nest.inner or nest.op.guards:
+        return None
+    r = nest.range(last)
+    if any(last in indices(x) for other in nest.op.ranges for x in (other.low, other.high)) or indices(r.low) or indices(r.high):
+        return None
+    outer = tuple(i for i in (*nest.outer, nest.tile) if i is not None and i is not last)
+    blocks = 1 if len(nest.op.body.equations) > LONG_BODY // 4 else 4
+    return replace(nest, outer=outer, tile=None, rows=1, blocks=blocks, last=last,
+                   per_point=_per_point(nest.op, nest.vector, False, None, 1, blocks) + 1)
+
+
+def index_powers(op: Comprehension) -> list[tuple[Equation, Affine, set[Index]]]:
+    """The powers of a body with exponents made of indices: each with its exponent and the indices that its base moves with."""
+    moves: dict[Atom, set[Index]] = {}
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        moves[p.var] = indices(s)
+    found = []
+    whole = whole_values(op.body, op.sources) if any(e.op is INDEX_POWER for e in op.body.equations) else {}
+    for e in op.body.equations:
+        moves[e.outs[0]] = set[Index]().union(*[moves[a] for a in e.args if isinstance(a, Var)])
+        if e.op is INDEX_POWER and e.args[1] in whole:
+            found.append((e, whole[e.args[1]], moves.get(e.args[0], set())))
+    return found
+
+
+def _with_powers(nest: Nest) -> Nest:
+    """The nest with its powers, and what those cost that no loop carries on."""
+    powers = tuple(IndexPower(e.outs[0], x, *_carrier(nest, x, moves)) for e, x, moves in index_powers(nest.op))
+    return replace(nest, powers=powers, per_point=nest.per_point + CALL * sum(p.along is None for p in powers))
+
+
+def _carrier(nest: Nest, exponent: Affine, moves: set[Index]) -> tuple[Index | None, int]:
+    """The index along which a power can be carried on, and the least exponent."""
+    order = list(nest.order())
+    mine = [i for i in order if i in indices(exponent)]
+    if not mine or not linear(exponent) or exponent.coefficient(mine[-1]) != 1 or {nest.vector, nest.tile} & {*mine}:
+        return None, 0
+    if any(order.index(i) >= order.index(mine[-1]) for i in moves):
+        return None, 0
+    low = exponent
+    for i in mine:
+        if exponent.coefficient(i) < 0:
+            return None, 0
+        low = substituted(low, {i: nest.range(i).low})
+    least = low.number
+    return (mine[-1], least) if least is not None and least >= -1 else (None, 0)
 
 
 def _packed(nest: Nest) -> Nest | None:

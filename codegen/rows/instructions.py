@@ -50,6 +50,8 @@ class Instructions:
     def line(self, op: Primitive) -> str:
         r, t, true = self.real, self.truth, "true" if self.lanes == 1 else "splat (i1 true)"
         match (op.llvm or "libm").split():
+            case ["powi"]:
+                return self.call(self.powers(), op.arity)
             case ["libm"]:
                 return self.call(self.libm(op), op.arity)
             case ["select"]:
@@ -104,6 +106,40 @@ class Instructions:
             lines += [f"  %y{i} = call double @{function}({', '.join(f'double %x{a}.{i}' for a in arguments)})",
                       f"  %z{i} = insertelement {self.real} {f'%z{i - 1}' if i else 'poison'}, double %y{i}, i32 {i}"]
         self.helpers[symbol] = [*lines, f"  ret {self.real} %z{self.lanes - 1}", "}", ""]
+        return symbol
+
+    def powers(self) -> str:
+        """A helper that multiplies as many factors as an exponent says, in each lane."""
+        symbol, r, t, lanes = f"powers.{self.lanes}", self.real, self.truth, self.lanes
+        size = self.declare(f"llvm.fabs.{'f64' if lanes == 1 else f'v{lanes}f64'}", r, 1)
+        zero, one = self.constant(0.0), self.constant(1.0)
+        some = f"  %some = or {t} %more, %more"
+        if lanes > 1:
+            name = f"llvm.vector.reduce.or.v{lanes}i1"
+            self.declared[name] = f"declare i1 @{name}({t})"
+            some = f"  %some = call i1 @{name}({t} %more)"
+        self.helpers[symbol] = [
+            f"define internal {r} @{symbol}({r} %x, {r} %n){stack(lanes)} {{",
+            "entry:",
+            f"  %size = call {r} @{size}({r} %n)",
+            "  br label %loop",
+            "loop:",
+            f"  %k = phi {r} [ {zero}, %entry ], [ %next, %factor ]",
+            f"  %z = phi {r} [ {one}, %entry ], [ %longer, %factor ]",
+            f"  %more = fcmp olt {r} %k, %size",
+            some,
+            "  br i1 %some, label %factor, label %done",
+            "factor:",
+            f"  %product = fmul {r} %z, %x",
+            f"  %longer = select {t} %more, {r} %product, {r} %z",
+            f"  %next = fadd {r} %k, {one}",
+            "  br label %loop",
+            "done:",
+            f"  %below = fcmp olt {r} %n, {zero}",
+            f"  %reciprocal = fdiv {r} {one}, %z",
+            f"  %power = select {t} %below, {r} %reciprocal, {r} %z",
+            f"  ret {r} %power",
+            "}", ""]
         return symbol
 
     def constant(self, value: float) -> str:

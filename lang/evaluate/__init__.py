@@ -183,6 +183,14 @@ def _round(x: float) -> float:
     return math.copysign(float(whole) + (1.0 if abs(x - whole) >= 0.5 else 0.0) * math.copysign(1, x), x)
 
 
+def _product(x: float, n: float) -> float:
+    """The product of n factors x, from left to right."""
+    z = 1.0
+    for _ in range(abs(int(n))):
+        z *= x
+    return _divide(1.0, z) if n < 0 else z
+
+
 def _select(c: bool, x: Any, y: Any) -> Any:
     return x if c else y
 
@@ -194,7 +202,7 @@ RING: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "neg": lambda x: -x}
 
 FLOAT = Arithmetic({
-    **COMPARISONS, **RING, "div": _divide, "fma": _fma, "select": _select,
+    **COMPARISONS, **RING, "div": _divide, "fma": _fma, "select": _select, "powi": _product,
     "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
     "sqrt": _ieee(math.sqrt), "cbrt": math.cbrt, "hypot": _ieee(math.hypot), "pow": _ieee(math.pow, _pow_overflow, _pow_pole),
     "exp": _ieee(math.exp), "exp2": _ieee(math.exp2), "expm1": _ieee(math.expm1),
@@ -235,6 +243,13 @@ def numpy_arithmetic() -> Arithmetic:
                 return function(*args)
         return called
 
+    def product_of(x: Any, n: Any) -> Any:
+        left, z = np.abs(n), np.ones(np.broadcast_shapes(np.shape(x), np.shape(n)))
+        for k in range(int(np.max(left, initial=0))):
+            z = np.where(k < left, z * x, z)
+        return np.where(n < 0, 1 / z, z)
+
+    direct["powi"] = product_of
     quiet = {name: silent(f) for name, f in {**COMPARISONS, **RING, **direct}.items()}
     one_by_one = {name: silent(np.vectorize(f, otypes=[float])) for name, f in FLOAT.functions.items() if name not in quiet}
     return Arithmetic({**quiet, **one_by_one}, np.float64)
@@ -334,6 +349,9 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     def complement(x: Any) -> Any:
         return mp.erfc(x) if near(x, bits=MOST_EXPONENT_BITS // 2) else tiny if x > 0 else mp.mpf(2)
 
+    def whole_power(x: Any, n: Any) -> Any:
+        return x ** int(n) if x or n >= 0 else mp.inf
+
     exponential = growing(mp.exp, tiny)
     functions = {name: real(getattr(mp, name)) for name in (
         "sqrt", "log", "log10", "log1p", "asin", "acos", "atan", "atan2", "tanh", "asinh", "acosh", "atanh", "floor",
@@ -342,7 +360,7 @@ def mpmath_arithmetic(digits: int = 50) -> Arithmetic:
     functions |= {
         "exp": exponential, "exp2": growing(lambda x: mp.power(2, x), tiny), "expm1": growing(mp.expm1, -mp.one),
         "sinh": growing(mp.sinh, -mp.inf), "cosh": growing(mp.cosh, mp.inf),
-        "div": divide, "pow": real(power), "pown": lambda x, n: x ** int(n) if x or n >= 0 else mp.inf,
+        "div": divide, "pow": real(power), "pown": whole_power, "powi": whole_power,
         "cbrt": root, "hypot": lambda *x: mp.sqrt(sum((a * a for a in x), mp.zero)),
         "log2": real(lambda x: mp.log(x) / mp.ln2), "fma": lambda a, b, c: a * b + c, "abs": abs,
         "max": _fold(larger), "min": _fold(smaller),

@@ -13,16 +13,18 @@ integers; the last of them stays, in the order of the ranges, of which the first
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 
 NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}
 """What each reduction starts from."""
 COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max"}
 """The row of the table that combines two values."""
+POW = TABLE["pow"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +98,33 @@ class Comprehension(Primitive):
 def body_of(value: Atom, params: Iterable[Param] = (), equations: Iterable[Equation] = ()) -> Program:
     """The body of a comprehension that has this value."""
     return Program(tuple(params), tuple(equations), (Result("z", value),))
+
+
+def whole_values(body: Program, sources: Iterable[BodySource]) -> dict[Atom, Affine]:
+    """The values of a body that are sums of multiples of indices, sizes and whole numbers by construction."""
+    found: dict[Atom, Affine] = {p.var: s for p, s in zip(body.params, sources, strict=True) if isinstance(s, Affine)}
+    for e in body.equations:
+        args = [affine(a.integer) if isinstance(a, Lit) and a.integer is not None else found.get(a) for a in e.args]
+        match e.op.name, args:
+            case "add", [Affine() as x, Affine() as y]:
+                found[e.outs[0]] = x + y
+            case "sub", [Affine() as x, Affine() as y]:
+                found[e.outs[0]] = x - y
+            case "neg", [Affine() as x]:
+                found[e.outs[0]] = -x
+            case "mul", [Affine() as x, Affine() as y] if (number := x.number if y.number is None else y.number) is not None:
+                found[e.outs[0]] = (x if y.number is not None else y) * number
+    return found
+
+
+def with_index_powers(body: Program, sources: Iterable[BodySource]) -> Program:
+    """The body with every power whose exponent is made of indices as the product that it is by definition."""
+    whole = whole_values(body, sources)
+
+    def is_index(a: Atom) -> bool:
+        return a in whole and any(isinstance(x, Index) for x in atoms(whole[a]))
+    equations = [replace(e, op=INDEX_POWER) if e.op is POW and is_index(e.args[1]) else e for e in body.equations]
+    return replace(body, equations=tuple(equations))
 
 
 def identity_body() -> Program:

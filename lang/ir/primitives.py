@@ -180,6 +180,19 @@ pow_: Fn = row(
         at(DOMAIN, lambda z, x, y: x < 0, needs=1, nan=True),
         at(SINGULAR, lambda z, x, y: (abs_(y) == INF) | ((x == INF) & (y == 0))),
     ))
+
+
+def index_power_map(t: Expr, z: Expr, x: Expr, n: Expr) -> Expr:
+    """t · n·x**(n−1), which n = 0 makes 0 at any x."""
+    return t * select(n == 0, 0, n * apply(INDEX_POWER, x, n - 1))
+
+
+INDEX_POWER = Primitive(
+    "powi", "rr>r", (index_power_map, None), spelled="pow", llvm="powi", value=pow_, hides_nan=True, vanishes=True, factored=True,
+    status=(at(POLE, lambda z, x, n: (x == 0) & (n < 0)),), domain=(POSITIVE, ANY), args="x, n",
+    about="x to the power n, a whole number made of indices: the product of n factors x from left to right")
+"""Of bodies of comprehensions alone, where indices are, so it is no row of the table: in a program of numbers nothing else is a
+whole number by construction. For n < 0 it is 1 divided by the product of −n factors, for n = 0 it is 1 whatever x is."""
 sqrt = row("sqrt", "r>r", lambda t, z, x: t * (0.5 / (z + 0)), llvm="llvm.sqrt", c="sqrt", ulps=HALF_ULP, domain=(POSITIVE,),
            status=(at(SINGULAR, lambda z, x: x == 0),), vanishes=True, saturates=True,
            latex=r"\sqrt{#1}", unicode="√#1", about="square root", defined="x >= 0")

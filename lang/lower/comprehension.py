@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, text, weight
-from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript, with_index_powers
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
@@ -215,7 +215,7 @@ class TensorStatement:
         atom = b.value(b.folded(value))
         b.require("r", atom, self.s.value)
         self.check_written(write, domain)
-        body = Program(tuple(b.params), tuple(b.equations), (Result("z", atom),))
+        body = with_index_powers(Program(tuple(b.params), tuple(b.equations), (Result("z", atom),)), b.sources)
         agreements = (*self.tensors.pending, *domain.agreements, *self.same_shape(shape))
         self.tensors.pending.clear()
         op = Comprehension(ranges=domain.ranges, guards=domain.guards, write=write, shape=shape,

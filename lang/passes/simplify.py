@@ -18,7 +18,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
 from adcli.lang.ir.elementwise import compact
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.rounded import Rounded, folded
 
 ValueKey = tuple[object, ...]
@@ -335,7 +335,7 @@ def _joined(dominant: bool) -> Fold:
 
 FOLDS: dict[Primitive, Fold] = {
     DUP: lambda f, e, args: args[0], SELECT: _select, TABLE["abs"]: _of_constants, TABLE["sqrt"]: _of_constants,
-    ADD: _add, SUB: _sub, MUL: _mul, DIV: _div, NEG: _neg, POWN: _pown, POW: _pow,
+    ADD: _add, SUB: _sub, MUL: _mul, DIV: _div, NEG: _neg, POWN: _pown, POW: _pow, INDEX_POWER: _pow,
     TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
     TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
     NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}

@@ -13,9 +13,10 @@ from adcli.lang.ir import Program
 LANES = (veclib.lanes(), 4, 2, 1)
 
 
-def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None) -> None:
-    """The code gives `want` with every choice of nests, between pages that end the process when they are touched, at either
-    end of every array, temporary ones too."""
+def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any], lanes: int | None = None,
+               exact: bool = False) -> None:
+    """The code gives `want`, to the bit if `exact`, with every choice of nests, between pages that end the process when they are
+    touched, at either end of every array, temporary ones too."""
     kernel = compile_tensors(program, lanes=lanes)
     kinds = {p.name: np.int64 if p.var.integer else float for p in program.params}
     for at_end in (True, False):
@@ -29,4 +30,14 @@ def everywhere(program: Program, at: Mapping[str, Any], want: Mapping[str, Any],
                 plan.cells[kernel.module.choices + k] = min(choice, max(0, count - 1))
             got = kernel(arrays, out=out, jobs=1)
             for name, x in want.items():
+                if exact:
+                    assert_same_bits(got[name], x, (name, choice))
+                    continue
                 np.testing.assert_allclose(got[name], np.asarray(x, float), rtol=2e-11, atol=1e-11, err_msg=name)
+
+
+def assert_same_bits(got: Any, want: Any, what: object) -> None:
+    """Equal numbers, zeros with their signs; NaN has neither sign nor payload."""
+    x, y = np.asarray(got, float), np.asarray(want, float)
+    alike = (x == y) & (np.signbit(x) == np.signbit(y)) | (np.isnan(x) & np.isnan(y))
+    assert alike.all(), (what, x[~alike][:5], y[~alike][:5])

@@ -18,7 +18,7 @@ from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
-from adcli.lang.evaluate import evaluate
+from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
@@ -29,7 +29,7 @@ from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import Sample
 from hypothesis import given
-from native_tensors import LANES, everywhere
+from native_tensors import LANES, assert_same_bits, everywhere
 from places import HELPERS, ROOT
 from random_comprehensions import tensor_samples
 from random_programs import law
@@ -599,3 +599,76 @@ def test_results_go_where_they_are_wanted_whatever_lies_there() -> None:
     assert fault.value.help == "the results are y, z, c"
     with pytest.raises(AdError, match=r"the array for 'z' has shape \(3,\), but the result has \(4,\)"):
         kernel({"x": x}, out={"z": np.zeros(3)})
+
+
+# ---------------------------------------------------------------- powers of indices
+
+def factors(x: float, n: int) -> float:
+    """x**n as it is defined: the product from left to right."""
+    z = 1.0
+    for _ in range(abs(n)):
+        z *= x
+    return float(np.float64(1.0) / np.float64(z)) if n < 0 else z
+
+
+BASES = (0.7, 0.0, -0.0, 1.0, -1.0, 2.0, -3.5, 1e200, -1e-200, 5e-324, np.inf, -np.inf, np.nan, 1.0000001, 9.0, -0.1, 3.0)
+WHOLE = (2.0, 0.0, -1.0, 1.0, 0.5, -2.0, 1.0, -1.0, 0.0, 2.0, 0.5, -0.5, 1.0, 2.0, -1.0, 1.0, 2.0)
+"""Bases whose first powers are added up without rounding."""
+MANY = 2500
+INDEX_POWERS = {   # the statement, and its value from t, s, r, the number M of exponents
+    "y(i, j) = t(i)**j where j in 0:M": lambda t, s, r, m: [[factors(x, j) for j in range(m)] for x in t],
+    "y(j, i) = t(i)**j where j in 0:M": lambda t, s, r, m: [[factors(x, j) for x in t] for j in range(m)],
+    "y(j, i) = t(i)**(j - 4) where j in 0:M": lambda t, s, r, m: [[factors(x, j - 4) for x in t] for j in range(m)],
+    "y(j, i) = t(i)**(3 - j) where j in 0:M": lambda t, s, r, m: [[factors(x, 3 - j) for x in t] for j in range(m)],
+    "y(i, j) = t(i)**(2*j - i) where j in 0:M": lambda t, s, r, m: [[factors(x, 2 * j - i) for j in range(m)]
+                                                                   for i, x in enumerate(t)],
+    "y(i, j) = t(i)**(j - M) where j in 1:M": lambda t, s, r, m: [[0.0 if j < 1 else factors(x, j - m) for j in range(m)] for x in t],
+    "y(j) = s**j where j in 0:M": lambda t, s, r, m: [factors(s, j) for j in range(m)],
+    "y(i, j) = (t(i)*s)**(j + 2) where j in 0:M": lambda t, s, r, m: [[factors(x * s, j + 2) for j in range(m)] for x in t],
+    "y(i, j) = 3**(i + j) where j in 0:M, i in 0:N": lambda t, s, r, m: [[factors(3.0, i + j) for j in range(m)]
+                                                                        for i in range(len(t))],
+    "y(i) max=! t(i)**j where j in 0:M": lambda t, s, r, m: [np.maximum.reduce([factors(x, j) for j in range(m)]) for x in t],
+    "y(i) *=! t(i)**j where j in 0:2": lambda t, s, r, m: [1.0 * x for x in t],
+}
+SUMS = {           # of numbers that are added up without rounding
+    "y(i) +=! t(i)**j where j in 0:M": lambda t, r, m: [sum(factors(x, j) for j in range(m)) for x in t],
+    "y(j) +=! r(i)*t(i)**j where j in 0:M": lambda t, r, m: [sum(b * factors(x, j) for x, b in zip(t, r)) for j in range(m)],
+    "y(j) +=! r(i)*(j == 0 ? 0 : j*(t(i) + 3)**(j - 1)) where j in 0:M":
+        lambda t, r, m: [sum(b * j * factors(x + 3, j - 1) for x, b in zip(t, r)) if j else 0.0 for j in range(m)],
+    "y(j) +=! t(i)**j where j in 0:M, i >= j": lambda t, r, m: [sum(factors(x, j) for x in t[j:]) + 0.0 for j in range(m)],
+    "y(j, k) +=! r(i)*t(i)**(j + k) where j in 0:M, k in 0:3":
+        lambda t, r, m: [[sum(b * factors(x, j + k) for x, b in zip(t, r)) for k in range(3)] for j in range(m)],
+    "v +=! r(i)*t(i)**j where j in 0:M": lambda t, r, m: sum(b * factors(x, j) for x, b in zip(t, r) for j in range(m)),
+}
+
+
+@pytest.mark.parametrize("statement", INDEX_POWERS)
+def test_a_power_of_an_index_is_a_product_from_left_to_right(statement: str) -> None:
+    """In native code with every choice of loops, and in both arithmetics of the reference."""
+    name = statement[0]
+    program = parse(f"input t(N), s, c(M)\n{statement}\noutput {name}")
+    with np.errstate(all="ignore"):
+        for count, m, lanes in ((17, 7, None), (17, 3, 4), (5, 9, 1), (1, 1, 2)):
+            t = BASES[:count]
+            want = np.array(INDEX_POWERS[statement](t, -1.5, None, m), float)
+            at = {"t": np.array(t), "s": -1.5, "c": np.ones(m)}
+            at = {p.name: at[p.name] for p in program.params}
+            for arithmetic in (NUMPY, FLOAT):
+                assert_same_bits(evaluate(program, at, arithmetic)[name], want, (arithmetic is FLOAT, count, m))
+            everywhere(program, at, {name: want}, lanes, exact=True)
+
+
+@pytest.mark.parametrize("statement", SUMS)
+def test_sums_of_powers_of_an_index(statement: str) -> None:
+    name = statement[0]
+    program = parse(f"input t(N), r(N), c(M)\n{statement}\noutput {name}")
+    for count, m, lanes in ((17, 7, None), (17, 9, 4), (5, 2, 1), (70, 5, None)):
+        t, r = ([*WHOLE] * 5)[:count], [float(k % 5 - 2) for k in range(count)]
+        at = {"t": np.array(t), "r": np.array(r), "c": np.ones(m)}
+        want = np.array(SUMS[statement](t, r, m), float) + 0.0
+        everywhere(program, {p.name: at[p.name] for p in program.params}, {name: want}, lanes)
+    if statement.startswith("y(j) +=! r"):   # more elements than have accumulators at a time
+        t, r = [1.0, -1.0, 0.0] * 5, [1.0] * 15
+        want = np.array([15.0 if j == 0 else 5.0 * (1 + (-1) ** j) for j in range(MANY)])
+        if "?" not in statement:
+            everywhere(program, {"t": np.array(t), "r": np.array(r), "c": np.ones(MANY)}, {name: want})
