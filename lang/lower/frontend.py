@@ -7,11 +7,15 @@ from pathlib import Path
 
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.gc import paused
 from adcli.lang.lower.inline import Template
 from adcli.lang.lower.program import functions, lower
 from adcli.lang.syntax.parse import parse_tree, read
 from adcli.lang.syntax.source import normal
 from adcli.lang.syntax.tree import Tree
+
+LONG = 100
+"""Lines of a text for which it is worth the while to look for those of one shape."""
 
 
 def parse(text: str, name: str = "<text>") -> Program:
@@ -21,7 +25,21 @@ def parse(text: str, name: str = "<text>") -> Program:
 
 def parse_source(source: Source) -> Program:
     """The same for a text that `decode` has made."""
-    return tree_and_program(source)[1]
+    return by_lines(source) or tree_and_program(source)[1]
+
+
+@paused()
+def by_lines(source: Source, least: int | None = None) -> Program | None:
+    """The program of a text of at least so many lines, those of one shape lowered together; None where that cannot be, or where
+    something is wrong, which only a reading of the whole text says."""
+    if source.text.count("\n") < (LONG if least is None else least):
+        return None
+    from adcli.lang.syntax.shapes import by_shape  # only for long texts
+    read = by_shape(source)
+    try:
+        return read and lower(read[0], prelude, (), read[1])
+    except AdError:
+        return None
 
 
 def tree_and_program(source: Source) -> tuple[Tree, Program]:

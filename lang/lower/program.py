@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
@@ -22,6 +23,7 @@ from adcli.lang.lower.scope import POISON, Context, FunctionScope
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE, NAMED_CONSTANTS, evaluated
+from adcli.lang.syntax.lalr import read_line
 from adcli.lang.syntax.tree import (
     Assign,
     Broken,
@@ -29,6 +31,8 @@ from adcli.lang.syntax.tree import (
     DeclareOutputs,
     Def,
     Item,
+    Shape,
+    ShapedLine,
     Statement,
     TensorAssign,
     Token,
@@ -37,14 +41,20 @@ from adcli.lang.syntax.tree import (
     postorder,
 )
 
+if TYPE_CHECKING:
+    from adcli.lang.lower.repeated import Recipe
+
 
 @paused()
-def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = ()) -> Program:
+def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Sequence[AdError] = (),
+          lines: Sequence[Statement | ShapedLine] = ()) -> Program:
     """The program of a tree. Raises AdError, together with the `faults` already found in the text. `library` is asked where a
-    name is neither the program's own nor an operation."""
-    main = MainScope(Context(tree, library))
+    name is neither the program's own nor an operation. `lines` are all statements in order where some are ShapedLines, which the
+    tree has not; then the first fault ends it."""
+    main = MainScope(Context(tree, library), lines)
     main.faults += faults
-    program = main.program() if not is_function(tree) else main.tensor_function() if is_tensors(tree) else main.function()
+    whole = not lines and is_function(tree)
+    program = main.program() if not whole else main.tensor_function() if is_tensors(tree) else main.function()
     if main.faults:
         raise together(main.faults)
     assert program is not None
@@ -95,14 +105,17 @@ class MainScope(TensorScope):
 
     declares = True
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, lines: Sequence[Statement | ShapedLine] = ()) -> None:
         super().__init__(context)
         self.tree = tree = context.tree
+        self.lines = lines
         self.faults: list[AdError] = []
         self.declared: dict[str, Param] = {}
         self.found: dict[str, Param] = {}
         self.assigned: set[str] = set()
         self.unread: dict[str, Token] = {}   # last values not read so far, in order of their assignment
+        self.recipes: dict[Shape, Recipe | None] = {}
+        self.literals: dict[str, Lit] = {}   # constants that ShapedLines have, by their texts
         self.outputs = [t for s in tree.statements if isinstance(s, DeclareOutputs) for t in s.names]
         self.output_names = {t.text for t in self.outputs}
         for statement in tree.statements:
@@ -112,7 +125,9 @@ class MainScope(TensorScope):
                 self.context.broken |= statement.names
 
     def program(self) -> Program | None:
-        for statement in self.tree.statements:
+        for line in self.lines:
+            self.statement(line)
+        for statement in self.tree.statements if not self.lines else ():
             try:
                 self.statement(statement)
             except AdError as fault:
@@ -185,8 +200,10 @@ class MainScope(TensorScope):
         elif isinstance(statement, Def):
             self.context.broken.add(statement.name.text)
 
-    def statement(self, statement: Statement) -> None:
-        if type(statement) is Assign:
+    def statement(self, statement: Statement | ShapedLine) -> None:
+        if type(statement) is ShapedLine:
+            self.line(statement)
+        elif type(statement) is Assign:
             for token in statement.targets:
                 self.check_target(token)
             for token, atom in self.assigned_values(statement):
@@ -202,6 +219,26 @@ class MainScope(TensorScope):
             for name in statement.names:
                 self.env[name] = POISON
                 self.unread.pop(name, None)
+
+    def line(self, line: ShapedLine) -> None:
+        """An assignment that is known by its shape, repeated where that is possible."""
+        start = line.start + line.shape.words[0][0]
+        token = Token("NAME", line.words[0], start, start + len(line.words[0]))
+        check_name(self.context, token)
+        self.check_target(token)
+        atom = self.repeated(line) if not self.shaped and not self.context.tensors else None
+        if atom is None:
+            self.statement(read_line(self.tree.source.text, line.start))
+        else:
+            self.bind(token, atom)
+
+    def repeated(self, line: ShapedLine) -> Atom | None:
+        """The value of a line that is lowered as its like are."""
+        from adcli.lang.lower.repeated import recipe  # only for long texts
+        if line.shape not in self.recipes:
+            self.recipes[line.shape] = recipe(self.context, line.shape)
+        how = self.recipes[line.shape]
+        return how and how.follow(self, line)
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
         if not self.shaped and not self.context.tensors:
@@ -278,7 +315,14 @@ class MainScope(TensorScope):
         suspects = [n for n in self.found if n in CONSTANTS_ELSEWHERE or not n.isascii()]
         if suspects:
             from adcli.lang.lower.suspects import notes  # only where there are some
-            self.context.notes += notes(self.tree, suspects)
+            self.context.notes += notes(self.with_names(suspects), suspects)
+
+    def with_names(self, names: list[str]) -> Tree:
+        """The tree, with those ShapedLines that have one of these names."""
+        tree, there = self.tree, set(names)
+        read = [read_line(tree.source.text, s.start) if type(s) is ShapedLine else s for s in self.lines
+                if type(s) is not ShapedLine or not there.isdisjoint(s.words)]
+        return replace(tree, statements=read) if self.lines else tree
 
     # Declarations.
 
@@ -336,6 +380,7 @@ class MainScope(TensorScope):
             context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
             return
         template = lower_function(context, definition)
+        self.recipes.clear()   # which may call an operation of this name
         if name in TABLE and name != "pown":
             context.note(f"'{name}' hides the function of that name", token)
         context.functions[name] = template

@@ -10,8 +10,9 @@ from typing import Any
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.actions import Actions
 from adcli.lang.syntax.chain import Chained
+from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tables import END, RULES, STATES
-from adcli.lang.syntax.tree import Statement, Token
+from adcli.lang.syntax.tree import Assign, Statement, Token
 
 NOWHERE = -1 - len(RULES)
 ACTIONS = Actions()
@@ -57,3 +58,10 @@ def statements(tokens: list[Token]) -> list[Statement]:
         values.append(token)
         states.append(what)
     raise AssertionError("the tables accept no end")
+
+
+def read_line(text: str, start: int) -> Assign:
+    """The assignment that starts there, which a ShapedLine is."""
+    made = statements(scan(text, start=start, one=True)[0])[0]
+    assert type(made) is Assign
+    return made

@@ -68,13 +68,14 @@ def pattern_for(text: str) -> re.Pattern[str]:
     return pattern("".join(c for c in beyond if c.isidentifier()), "".join(beyond))
 
 
-def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], set[str]]:
-    """Tokens, comments and the set of names. With `newlines`, those inside brackets are kept as NEWLINE tokens."""
+def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -> tuple[list[Token], list[Token], set[str]]:
+    """Tokens, comments and the set of names, from where a statement starts. With `newlines`, those inside brackets are kept as
+    NEWLINE tokens; `one` stops behind that statement, or behind the first line of a block."""
     tokens: list[Token] = []
     comments: list[Token] = []
     names: set[str] = set()
     append, keyword, depth, before = tokens.append, KEYWORDS.get, 0, "SEP"
-    for match in pattern_for(text).finditer(text):
+    for match in pattern_for(text).finditer(text, start):
         kind = match.lastgroup or ""
         start, end = match.span(kind)
         word = text[start:end]
@@ -97,6 +98,9 @@ def scan(text: str, newlines: bool = False) -> tuple[list[Token], list[Token], s
                 if newlines:
                     append(Token("NEWLINE", word, start, end))
                 continue
+            if one:
+                append(Token(kind, word, start, end))
+                return tokens, comments, names
         elif word[0] == "m" and before not in OPERAND_END:   # `max=` is no operator where a statement starts: max=3
             names.add(word[:3])
             tokens += [Token("NAME", word[:3], start, start + 3), Token("EQUAL", "=", start + 3, start + 4)]

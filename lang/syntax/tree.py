@@ -6,6 +6,7 @@ Expressions may be 100,000 levels deep, so a walk over them uses a stack: see `p
 """
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
@@ -165,6 +166,32 @@ class Broken:
     names: set[str]
     start: int
     end: int
+
+
+class Shape:
+    """What assignments have in common that differ in their names and numbers only (and blanks, which count): `model` is one of
+    them with a text of its own, whose names and numbers stand at `words`, the target first."""
+
+    __slots__ = ("ends", "model", "words")
+
+    def __init__(self, model: Assign, words: list[tuple[int, int]]) -> None:
+        self.model, self.words = model, words
+        self.ends = [end for _, end in words]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """An offset in the model as it is in every line of this shape: how many words come before it, and what is to be added to
+        their length."""
+        before = bisect_right(self.ends, offset)
+        return before, offset - sum(end - start for start, end in self.words[:before])
+
+
+class ShapedLine:
+    """An assignment that is known by its shape: its words there, and where its line starts."""
+
+    __slots__ = ("shape", "start", "words")
+
+    def __init__(self, shape: Shape, words: list[str], start: int) -> None:
+        self.shape, self.words, self.start = shape, words, start
 
 
 Statement = Assign | TensorAssign | Declare | DeclareOutputs | Def | Broken

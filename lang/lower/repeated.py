@@ -1,0 +1,122 @@
+"""Lines of one shape to equations: lowered once, and then repeated.
+
+The model of a Shape is lowered as the body of a function of its words would be (`FunctionScope`). What comes of it is kept as
+steps over a list of values: first those of the words, then what the steps make. A line to which that does not apply (a truth
+value where others have a number, a constant by its name) is lowered by itself.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.inline import POLYGAMMA, POW, Template, specialised
+from adcli.lang.lower.scope import Context, FunctionScope
+from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
+from adcli.lang.syntax.tree import Call, Def, Shape, ShapedLine, Token, postorder
+
+if TYPE_CHECKING:
+    from adcli.lang.lower.program import MainScope
+
+Place = tuple[int, int]
+"""Where something stands in a line: how many words come before it, and what is to be added to their length."""
+Step = tuple[Primitive | Template, bool, Callable[[Sequence[Atom]], tuple[Atom, ...]], Place, Place]
+"""An operation or a call, whether its result is a truth value, the arguments among the values, and the span."""
+
+NUMBER, MINUS = "", "-"
+"""What stands before a word that is a number: its sign is a part of it."""
+KINDS = {"r": False, "t": True, None: None}
+"""Whether the name is that of a truth value, by the letter of signatures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How lines of a shape become equations. `words` says of each word behind the target what it must be: the sign of a number,
+    or whether a name must stand for a truth value (None: for either)."""
+
+    words: tuple[str | bool | None, ...]
+    steps: tuple[Step, ...]
+
+    def follow(self, scope: MainScope, line: ShapedLine) -> Atom | None:
+        """The value of a line, whose equations go to the scope; None, and no equations, where it is to be lowered by itself."""
+        values = self.leaves(scope, line.words)
+        if values is None or not self.steps:
+            return values and values[0]
+        equations, fresh, last = scope.equations, scope.context.fresh, self.steps[-1]
+        before = list(accumulate(map(len, line.words), initial=line.start))
+        target = line.words[0] if line.words[0] != "_" else None
+        for step in self.steps:
+            op, truth, arguments, (first, start), (behind, end) = step
+            args, span = arguments(values), (before[first] + start, before[behind] + end)
+            name = target if step is last else None
+            if type(op) is Template:
+                values += scope.inline(op, list(args), Call(op.name, [], *span), [name])
+                continue
+            if op is POW or op is POLYGAMMA:
+                op = specialised(op, args, span, scope.context.source)
+            out = Var(fresh(), True, truth) if name is None else Var(name, False, truth)
+            equations.append(Equation((out,), op, args, span))
+            values.append(out)
+        return values[-1]
+
+    def leaves(self, scope: MainScope, words: list[str]) -> list[Atom] | None:
+        """The values of the words behind the target."""
+        values: list[Atom] = []
+        env, read, literals = scope.env, scope.unread.pop, scope.literals
+        for word, wanted in zip(words[1:], self.words, strict=True):
+            if type(wanted) is str:
+                values.append(literals.get(wanted + word) or constant(scope, wanted, word))
+                continue
+            atom = env.get(word)
+            if atom is None:
+                if word in NAMED_CONSTANTS:
+                    return None
+                atom = scope.unbound(Token("NAME", word, 0, 0))
+            if wanted is not None and (type(atom) is Var and atom.truth) is not wanted:
+                return None
+            read(word, None)
+            values.append(atom)
+        return values
+
+
+def constant(scope: MainScope, sign: str, digits: str) -> Lit:
+    """The constant that a number in a line is, made once."""
+    value = number(Token("NUMBER", digits, 0, 0), scope.context.source)
+    return scope.literals.setdefault(sign + digits, Lit(-value if sign else value))
+
+
+def recipe(context: Context, shape: Shape) -> Recipe | None:
+    """How lines of a shape are lowered, where they can be together."""
+    value, word_at = shape.model.values[0], {start: k for k, (start, _) in enumerate(shape.words)}
+    names = [n for n in postorder(value) if type(n) is Token and n.type == "NAME"]
+    scope = FunctionScope(context, Def(shape.model.targets[0], names, [], [], None, 0, 0, 0))
+    try:
+        result = scope.value(value)
+    except AdError:
+        return None
+    made = [v for step in scope.body for v in step.outs]
+    constants = [a for a in (result, *(a for step in scope.body for a in step.args)) if type(a) is Lit]
+    words: list[str | bool | None] = [NUMBER] * len(shape.words)
+    place: dict[Atom, int] = {}   # of an atom among the values
+    for token, param in zip(names, scope.params, strict=True):
+        place[param] = word_at[token.start] - 1
+        words[word_at[token.start]] = KINDS[scope.kinds[param]]
+    for lit in constants:   # whose value says which word it is
+        place[lit] = int(abs(lit.value)) - 1
+        words[int(abs(lit.value))] = NUMBER if lit.value > 0 else MINUS
+    place.update((v, len(shape.words) - 1 + k) for k, v in enumerate(made))
+    steps = [(step.op if isinstance(step, Equation) else step.template, step.outs[0].truth,
+              picked([place[a] for a in step.args]), *map(shape.place, step.span or (0, 0))) for step in scope.body]
+    return Recipe(tuple(words[1:]), tuple(steps))
+
+
+def picked(places: list[int]) -> Callable[[Sequence[Atom]], tuple[Atom, ...]]:
+    """What takes the values at some places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    first = places[0] if places else 0
+    return (lambda values: (values[first],)) if places else lambda values: ()

@@ -1,0 +1,62 @@
+"""Lines of one shape are found where they are of one shape, and nowhere else."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.ir.errors import Source
+from adcli.lang.syntax.shapes import by_shape
+from adcli.lang.syntax.tree import Assign, ShapedLine
+
+ALIKE = [
+    ("v = a*b + 2", "v = x_1*_y + 0x1.8p-2", ["v", "x_1", "_y", "0x1.8p-2"]),
+    ("t = sin(a)", "\tmax = sin(a)", None),   # blanks count
+    ("t = sin(a)", "max = sin(in1)", ["max", "in1"]),
+    ("t = sin(a)", "t = cos(a)", None),   # so do the names of functions
+    ("t = exp2(a)", "t = exp2(1_000.5e-3)", None),   # and whether a word is a number
+    ("t = exp2(3.)", "t = exp2(1_000.5e-3)", ["t", "1_000.5e-3"]),
+    ("t = a  # one", "u = b # two", ["u", "b"]),
+    ("t = a < 2 ? -a : a", "u = b < .5 ? -c : d", ["u", "b", ".5", "c", "d"]),
+    ("t = a", "in = b", None),   # keywords
+    ("t = a - b", "t = a and b", None),
+    ("t = a*b", "t = not*b", None),
+    ("t = and(a, b)", "t = and(c, d)", ["t", "c", "d"]),   # no keyword where it is called
+    ("max=3", "max=4", None),   # `max=` is one token to the scanner's eyes, and no target of a line that has a shape
+    ("C(i) = a", "C(i) = b", None),
+    ("a, b = dup(x)", "c, d = dup(x)", None),
+    ("input x", "input y", None),
+    ("t = a; u = b", "t = a; u = c", None),
+    ("t = 2a", "t = 3a", None),
+    ("t = 1._5", "t = 2._5", None),   # with another number before it `_5` would go on
+    ("t = a +", "t = b +", None),
+    ("t = f(a,", "t = f(b,", None),
+]
+"""A line, another one, and the words of the second if they are of one shape."""
+
+
+@pytest.mark.parametrize(("first", "second", "words"), ALIKE)
+def test_which_lines_are_of_one_shape(first: str, second: str, words: list[str] | None) -> None:
+    read = by_shape(Source("t", f"{first}\n{first}\n{second}\n"))
+    lines = [s for s in read[1] if isinstance(s, ShapedLine)] if read else []
+    found = [s.words for s in lines if s.start == 2 * len(first) + 2]
+    assert found == ([words] if words else [])
+
+
+def test_the_first_line_of_a_shape_and_what_has_none_are_read_as_ever() -> None:
+    text = "def f(x) -> (y) {\n  y = x*2\n  y = y*2\n}\nv = 1 + (a\n  * b)\n\nw = c*d   # d\nu = d*w\n"
+    read = by_shape(Source("t", text))
+    assert read is not None
+    tree, statements = read
+    assert [type(s).__name__ for s in statements] == ["Def", "Assign", "Assign", "ShapedLine"]
+    assert tree.statements == statements[:3]
+    assert isinstance(statements[2], Assign) and text[statements[2].start:statements[2].end] == "w = c*d"
+    assert tree.names >= {"a", "b", "c", "d", "v", "w", "u", "f", "x", "y"}
+
+
+@pytest.mark.parametrize("text", ["v = 2 x\n", "v = (a\n", "def f(x) -> (y) {\n y = x\n", "v = α\n", "}\n", "v = x $ y\n"])
+def test_what_only_the_whole_text_can_say_is_left_to_it(text: str) -> None:
+    assert by_shape(Source("t", text)) is None
+
+
+def test_as_many_shapes_as_lines_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adcli.lang.syntax.shapes.MOST_KEYS", 3)
+    read = by_shape(Source("t", "".join(f"v = {'-' * k}x\nw = {'-' * k}y\n" for k in range(6))))
+    assert read is not None and [type(s) for s in read[1]] == [Assign, ShapedLine] * 3 + [Assign] * 6
