@@ -193,28 +193,27 @@ def assembly(program: Program, header: Sequence[str], options: EmitOptions, tens
     module, call = (compiled_tensors if tensors else compiled)(program, options)
     mark = "#"
     if options.machine is None:
-        code = jit.assembly(module.text, jit.baseline(), jit.effort(module))
+        code = jit.assembly(module.text, jit.baseline(), module.level)
     else:
         mark = options.machine.comment
-        code = elsewhere.made(module.text, options.machine, jit.effort(module), "assembly").decode()
+        code = elsewhere.made(module.text, options.machine, module.level, "assembly").decode()
     return commented([*header, *call], mark) + code
 
 
 def object_file(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header goes where compilers leave their name, the section .comment: `readelf -p .comment` shows it."""
-    from adcli.codegen.rows import jit
     module, call = (compiled_tensors if tensors else compiled)(program, options)
-    return object_code(module.text, [*header, *call], options, jit.effort(module))
+    return object_code(module.text, [*header, *call], options, module.level)
 
 
 def library(program: Program, header: Sequence[str], options: EmitOptions, tensors: bool = False) -> bytes:
     """The header is where that of an object file is."""
     from adcli.codegen.library.link import linked
-    from adcli.codegen.rows import jit
+    from adcli.codegen.rows.llvm import level
     if options.abi not in ABIS:
         raise AdError(f"no interface '{options.abi}'", help=nearest(options.abi, ABIS) or f"the interfaces are {', '.join(ABIS)}")
     module = (library_of_tensors if tensors else library_of_scalars)(program, options)
-    code = object_code(module.text, [*header, *module.calling], options, jit.level(module.length))
+    code = object_code(module.text, [*header, *module.calling], options, level(module.length))
     return linked(code, module.exports, options.machine if options.triple else None)
 
 

@@ -142,13 +142,13 @@ class Task:
         """The program's compiled code, made now; it is kept."""
         from adcli.codegen.machine.veclib import host, lanes
         from adcli.codegen.rows import jit
-        from adcli.codegen.rows.llvm import emit
+        from adcli.codegen.rows.long_kernel import kernel_texts
         from adcli.lang.ir.gc import paused
         with paused():
-            module = emit(self.expanded, lanes(), host(), fast=self.request.fast)
-            code = jit.object_code(module.text, level=jit.effort(module))
-        kernel = linked(code, module.entry)
-        self.keep(module.entry, code)
+            texts = kernel_texts(self.expanded, lanes(), host(), self.request.fast)
+            code = jit.object_codes(texts.texts, texts.level)
+        kernel = linked(code, texts.entry)
+        self.keep(texts.entry, code)
         return kernel
 
     def keep(self, entry: EntryPoint, code: bytes) -> None:

@@ -164,11 +164,12 @@ def best(run: Callable[[], object], seconds: float) -> float:
 
 
 def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[str, float]:
-    """Milliseconds from text to callable gradient, phase by phase."""
+    """Milliseconds from text to callable gradient, phase by phase. Here each ends before the next begins; otherwise LLVM compiles
+    the first texts of a long program while the next are emitted, and all processors take part in both."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.expand import for_machine
-    from adcli.codegen.rows.llvm import emit
+    from adcli.codegen.rows.long_kernel import kernel_texts
     from adcli.lang.derive.derivatives import gradient
     from adcli.lang.lower.frontend import parse_source
     found: dict[str, float] = {}
@@ -180,9 +181,10 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
 
     program = phase("parse", lambda: parse_source(source))
     derived = phase("differentiate", lambda: gradient(program, wrt, of))
-    module = phase("emit", lambda: emit(for_machine(derived), veclib.lanes(), veclib.host()))
-    code = phase("llvm", lambda: jit.object_code(module.text, level=jit.effort(module)))
-    phase("link", lambda: jit.link(code, module.entry))
+    expanded = phase("expand", lambda: for_machine(derived))
+    kernel, texts = phase("emit", lambda: (k := kernel_texts(expanded, veclib.lanes(), veclib.host()), tuple(k.texts)))
+    code = phase("llvm", lambda: jit.object_codes(texts, kernel.level))
+    phase("link", lambda: jit.link(code, kernel.entry))
     return found
 
 

@@ -1,10 +1,11 @@
 """Object code into executable memory without LLVM, whose import alone takes longer than the rest of a short run.
 
-It reads what `adcli.codegen.rows.jit.object_code` writes on Linux for x86-64: an ELF relocatable object without writable
-data. All sections that are needed at run time lie in one mapping, so references between them fit 32 bits; a function outside
-is reached through a stub at the mapping's end that holds its address. Memory is never writable and executable at once: pages
-are written first and then made executable and read-only, and a system that refuses that too (`PR_SET_MDWE`, systemd's
-MemoryDenyWriteExecute) gets the pages of an unnamed file, which are executable from the first and written through the file.
+It reads what `adcli.codegen.rows.jit` writes on Linux for x86-64: ELF relocatable objects without writable data, one behind
+another, whose functions may call each other. All sections that are needed at run time lie in one mapping, so references between
+them fit 32 bits; a function outside is reached through a stub at the mapping's end that holds its address. Memory is never
+writable and executable at once: pages are written first and then made executable and read-only, and a system that refuses that
+too (`PR_SET_MDWE`, systemd's MemoryDenyWriteExecute) gets the pages of an unnamed file, which are executable from the first and
+written through the file.
 Whatever the object says is checked against its own length and that of the mapping: nothing is written outside the mapping,
 and no reference leads out of it but to functions of the maths libraries and the C library's loops over memory.
 
@@ -18,7 +19,7 @@ import mmap
 import os
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ RELOCATABLE, X86_64 = 1, 62
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS, REL = 1, 2, 3, 4, 8, 9
 WRITE, ALLOC, EXECUTE = 1, 2, 4
 ABS64, PC32, PLT32, PC64 = 1, 2, 4, 24
+LOCAL = 0
+"""How a symbol is bound that other objects do not see."""
 RELOCATED_AS = {ABS64: "<Q", PC32: "<i", PLT32: "<i", PC64: "<q"}
 PAGE = 4096
 LARGEST_CODE = 1 << 30
@@ -96,32 +99,17 @@ def load(code: bytes, entry: EntryPoint) -> Kernel:
         raise LoadError(f"no executable memory: {error}") from error
 
 
-class Loading:
-    """One object on its way into memory. Offsets in `at` and `place` count from the start of the mapping."""
+class ObjectFile:
+    """What an object file says. Offsets in `at` count from the start of the mapping, where its sections lie behind `begin`."""
 
-    def __init__(self, code: bytes, entry: EntryPoint) -> None:
-        self.code, self.entry = code, entry
-        self.sections = sections(code)
+    def __init__(self, code: bytes, begin: int = 0) -> None:
+        self.code, self.sections = code, sections(code)
         self.symbols, self.strings = symbols(code, self.sections)
-        self.at, end = layout(self.sections)
-        self.outside = [i for i, s in enumerate(self.symbols) if i and s.section == 0]
-        self.stubs = -(-end // 16) * 16
-        self.size = self.stubs + 16 * len(self.outside)
-        if self.size > LARGEST_CODE:
-            raise LoadError("more code than fits")
+        self.at, self.end = layout(self.sections, begin)
 
-    def kernel(self) -> Kernel:
-        memory = bytearray(self.size)
-        self.copy(memory)
-        place = self.places(memory)
-        start = self.start(place)
-
-        def placed(base: int) -> bytearray:
-            self.relocate(memory, base, place)
-            return memory
-
-        held, base = executable(self.size, placed)
-        return Kernel(self.entry, base + start, held)
+    def name(self, symbol: int) -> str:
+        start = self.symbols[symbol].name
+        return self.strings[start:self.strings.index(b"\0", start)].decode("ascii")
 
     def copy(self, memory: bytearray) -> None:
         for i, at in self.at.items():
@@ -129,31 +117,24 @@ class Loading:
             if s.type == PROGBITS:
                 memory[at:at + s.size] = part(self.code, s.offset, s.size)
 
-    def places(self, memory: bytearray) -> dict[int, int]:
-        """Where each symbol lies, those outside at a stub that is written here."""
+    def inside(self) -> dict[int, int]:
+        """Where each symbol lies that is defined here."""
         place = {}
         for i, s in enumerate(self.symbols):
             if s.section in self.at:
                 if s.value > self.sections[s.section].size:
                     raise LoadError("a symbol outside its section")
                 place[i] = self.at[s.section] + s.value
-        for k, i in enumerate(self.outside):
-            place[i] = self.stubs + 16 * k
-            memory[place[i]:place[i] + 16] = STUB + struct.pack("<Q", self.function(self.name(i)))
         return place
 
-    def function(self, name: str) -> int:
-        """The address of a function of the libraries."""
-        if name not in self.entry.externals and name not in INSTEAD:
-            raise LoadError(f"the code calls {name}, which its entry does not name")
-        address = find(name)
-        if not address:
-            raise LoadError(f"this machine has no {name}")
-        return address
+    def outside(self) -> Iterator[tuple[int, str]]:
+        """The symbols that are not, with their names."""
+        return ((i, self.name(i)) for i, s in enumerate(self.symbols) if i and s.section == 0)
 
-    def name(self, symbol: int) -> str:
-        start = self.symbols[symbol].name
-        return self.strings[start:self.strings.index(b"\0", start)].decode("ascii")
+    def functions(self, place: dict[int, int]) -> dict[str, int]:
+        """Where the functions lie that others may call, by name."""
+        return {self.name(i): at for i, at in place.items()
+                if self.symbols[i].info >> 4 != LOCAL and self.sections[self.symbols[i].section].flags & EXECUTE}
 
     def relocate(self, memory: bytearray, base: int, place: dict[int, int]) -> None:
         for s in self.sections:
@@ -170,24 +151,88 @@ class Loading:
                     raise LoadError("a relocation outside its section")
                 here, there = self.at[s.info] + offset, place[info >> 32] + addend
                 # The processor counts from the end of the instruction, which the addend takes into account.
-                if not -8 <= there <= self.size:
+                if not -8 <= there <= len(memory):
                     raise LoadError("a reference out of the code")
                 struct.pack_into(RELOCATED_AS[kind], memory, here, base + there if kind == ABS64 else there - here)
 
-    def start(self, place: dict[int, int]) -> int:
-        """Where the entry lies: in code, by its name."""
-        for i, s in enumerate(self.symbols):
-            if i and s.section in self.at and self.sections[s.section].flags & EXECUTE and self.name(i) == self.entry.name:
-                return place[i]
-        raise LoadError(f"the object code has no {self.entry.name}")
+
+class Loading:
+    """Objects on their way into memory. Offsets count from the start of the mapping."""
+
+    def __init__(self, code: bytes, entry: EntryPoint) -> None:
+        self.entry = entry
+        self.objects: list[ObjectFile] = []
+        end = 0
+        for each in object_files(code):
+            self.objects.append(ObjectFile(each, end))
+            end = self.objects[-1].end
+        self.stubs = -(-end // 16) * 16
+        self.size = self.stubs + 16 * sum(1 for o in self.objects for _ in o.outside())
+        if self.size > LARGEST_CODE:
+            raise LoadError("more code than fits")
+
+    def kernel(self) -> Kernel:
+        memory = bytearray(self.size)
+        for o in self.objects:
+            o.copy(memory)
+        places, functions = self.places(memory)
+        if self.entry.name not in functions:
+            raise LoadError(f"the object code has no {self.entry.name}")
+
+        def placed(base: int) -> bytearray:
+            for o, place in zip(self.objects, places, strict=True):
+                o.relocate(memory, base, place)
+            return memory
+
+        held, base = executable(self.size, placed)
+        return Kernel(self.entry, base + functions[self.entry.name], held)
+
+    def places(self, memory: bytearray) -> tuple[list[dict[int, int]], dict[str, int]]:
+        """Where each symbol of each object lies, those outside all of them at a stub that is written here; and the functions."""
+        places, functions, at = [o.inside() for o in self.objects], dict[str, int](), self.stubs
+        for o, place in zip(self.objects, places, strict=True):
+            functions.update(o.functions(place))
+        for o, place in zip(self.objects, places, strict=True):
+            for i, name in o.outside():
+                place[i] = functions.get(name, at)
+                if name not in functions:
+                    memory[at:at + 16] = STUB + struct.pack("<Q", self.function(name))
+                    at += 16
+        return places, functions
+
+    def function(self, name: str) -> int:
+        """The address of a function of the libraries."""
+        if name not in self.entry.externals and name not in INSTEAD:
+            raise LoadError(f"the code calls {name}, which its entry does not name")
+        address = find(name)
+        if not address:
+            raise LoadError(f"this machine has no {name}")
+        return address
+
+
+def object_files(code: bytes) -> list[bytes]:
+    """The objects that lie one behind another: each ends with the table of its sections."""
+    found: list[bytes] = []
+    at = 0
+    while at < len(code) or not found:
+        table, count = section_table(code[at:at + HEADER.size])
+        end = at + max(HEADER.size, table + count * SECTION.size)
+        found.append(part(code, at, end - at))
+        at = end
+    return found
+
+
+def section_table(code: bytes) -> tuple[int, int]:
+    """Where the headers of the sections lie, and their number."""
+    header = HEADER.unpack_from(code)
+    if header[0][:7] != IDENT or header[1] != RELOCATABLE or header[2] != X86_64 or header[11] != SECTION.size:
+        raise LoadError("not an object file of this machine")
+    return header[6], header[12]
 
 
 def sections(code: bytes) -> list[ElfSection]:
-    header = HEADER.unpack_from(code)
-    table, size, count = header[6], header[11], header[12]
-    if header[0][:7] != IDENT or header[1] != RELOCATABLE or header[2] != X86_64 or size != SECTION.size:
-        raise LoadError("not an object file of this machine")
-    return [ElfSection(*fields) for fields in SECTION.iter_unpack(part(code, table, size * count))]
+    table, count = section_table(code)
+    return [ElfSection(*fields) for fields in SECTION.iter_unpack(part(code, table, SECTION.size * count))]
 
 
 def symbols(code: bytes, every: list[ElfSection]) -> tuple[list[ElfSymbol], bytes]:
@@ -200,9 +245,9 @@ def symbols(code: bytes, every: list[ElfSection]) -> tuple[list[ElfSymbol], byte
     return found, part(code, strings.offset, strings.size)
 
 
-def layout(every: list[ElfSection]) -> tuple[dict[int, int], int]:
-    """Where each section that is needed at run time goes, and where they end."""
-    at, end = {}, 0
+def layout(every: list[ElfSection], end: int = 0) -> tuple[dict[int, int], int]:
+    """Where each section that is needed at run time goes, behind what ends at `end`, and where they end."""
+    at = {}
     for i, s in enumerate(every):
         if s.flags & ALLOC and s.type in (PROGBITS, NOBITS) and s.size:
             if s.flags & WRITE:

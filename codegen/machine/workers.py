@@ -7,26 +7,34 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from operator import length_hint
 from queue import SimpleQueue
+from typing import Any
 
 from adcli.codegen.machine.kernel import started
+
+NONE = object()
+"""In place of a part where there is none left."""
 
 
 class _Work:
     """Parts under way. `busy` counts those who are at one; `fault` is what one of them met."""
 
-    def __init__(self, function: Callable[[int], None], parts: Sequence[int]) -> None:
+    def __init__(self, function: Callable[[Any], None], parts: Iterable[Any]) -> None:
         self.function, self.left, self.busy = function, iter(parts), 0
         self.changed = threading.Condition()
         self.fault: BaseException | None = None
 
     def take(self) -> None:
-        """Do parts until there are none."""
+        """Do parts until there are none, or one could not be done."""
         while True:
             with self.changed:
-                part = next(self.left, None)
-                if part is None:
+                try:
+                    part = NONE if self.fault else next(self.left, NONE)
+                except BaseException as fault:   # parts may be made one by one
+                    self.fault, part = fault, NONE
+                if part is NONE:
                     return
                 self.busy += 1
             try:
@@ -53,9 +61,10 @@ class Workers:
         self.offers: SimpleQueue[_Work] = SimpleQueue()
         self.count, self.lock = 0, threading.Lock()
 
-    def share(self, function: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
-        """function(part) for all parts, in at most `jobs` threads of which this is one."""
-        work, helpers = _Work(function, parts), min(jobs, len(parts)) - 1
+    def share(self, function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
+        """function(part) for all parts, in at most `jobs` threads of which this is one. Each takes its next part when it has
+        done one: where taking makes it, one thread makes while others work."""
+        work, helpers = _Work(function, parts), min(jobs, length_hint(parts, jobs)) - 1
         with self.lock:
             while self.count < helpers and started(threading.Thread(target=self.run, daemon=True)):
                 self.count += 1
@@ -72,7 +81,7 @@ class Workers:
 _workers = Workers()
 
 
-def share(function: Callable[[int], None], parts: Sequence[int], jobs: int) -> None:
+def share(function: Callable[[Any], None], parts: Iterable[Any], jobs: int) -> None:
     """See `Workers.share`, by the workers of this process."""
     _workers.share(function, parts, jobs)
 

@@ -21,15 +21,16 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
     by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.rows.llvm import emit
-    module = emit(program, lanes or veclib.lanes(), library or veclib.host())
+    from adcli.codegen.rows.long_kernel import kernel_texts
+    kernel = kernel_texts(program, lanes or veclib.lanes(), library or veclib.host())
+    texts = tuple(kernel.texts) if store else kernel.texts
 
     def made() -> bytes:
         from adcli.codegen.rows import jit
-        return jit.object_code(module.text, level=jit.effort(module) if level is None else level)
+        return jit.object_codes(texts, kernel.level if level is None else level)
 
     try:
-        return kept_or_made(["module", str(level), module.text], module.entry, made, store)
+        return kept_or_made(["module", str(level), *(texts if store else ())], kernel.entry, made, store)
     except NoExecutableMemory:
         from adcli.codegen.rows.interpreted import Interpreted
         return Interpreted(program)

@@ -1,42 +1,30 @@
 """LLVM IR to native code: the one module that talks to LLVM.
 
 Three steps that can be taken apart, so that object code can be kept: `llvm.emit` writes text, `object_code` turns text
-into an object file, `link` turns an object file into a Kernel (which `compiled` does without LLVM where it can). LLVM ends
-the process when it is handed nonsense, so every text is parsed and verified first and every external function is looked up
-before it is linked. It is also slow to import: only the functions that need it do.
+into an object file, `link` turns an object file into a Kernel (which `compiled` does without LLVM where it can). A long
+program is several texts, which `object_codes` compiles in several threads while the next are written. LLVM ends the process when
+it is handed nonsense, so every text is parsed and verified first and every external function is looked up before it is linked.
+It is also slow to import: only the functions that need it do.
 
 No optimisation passes are run. The effort of instruction selection falls with length; each level is linear in it.
 """
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adcli.codegen.machine import veclib
-from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
-from adcli.codegen.machine.loader import allowed
+from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, processors
+from adcli.codegen.machine.loader import allowed, object_files, supported
 from adcli.codegen.machine.memory import allow
-
-if TYPE_CHECKING:
-    from adcli.codegen.rows.llvm import Module
+from adcli.codegen.machine.workers import share
 
 WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 """Memory that LLVM takes for a program, and beyond that for each character of its text: a quarter more than measured."""
-
-
-def effort(module: Module) -> int:
-    """LLVM's code generation level for a program of this length."""
-    return level(module.length)
-
-
-def level(length: int) -> int:
-    """LLVM's code generation level for so many equations."""
-    if length <= 3_000:
-        return 2
-    return 1 if length <= 20_000 else 0
 
 
 def verify(text: str) -> None:
@@ -51,6 +39,59 @@ def object_code(text: str, cpu: str | None = None, level: int = 2) -> bytes:
         return bytes(machine(cpu, level).emit_object(module))
 
 
+def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> bytes:
+    """The texts of a kernel as object files for this machine, one behind another: of several, in `jobs` threads (default: one for
+    each processor), which changes nothing in them. They may be written while they are compiled."""
+    if isinstance(texts, tuple) and len(texts) == 1:
+        return object_code(texts[0], level=level)
+    jobs = jobs or processors()
+    found: dict[int, bytes] = {}
+
+    def compiled(numbered: tuple[int, str]) -> None:
+        k, text = numbered
+        with parsed(text, jobs) as module:
+            found[k] = emitted(machine(None, level), module)
+
+    with COMPILING, reported():
+        start()
+        share(compiled, enumerate(texts), jobs)
+    return b"".join(found[k] for k in range(len(found)))
+
+
+def assembled(text: str, context: Any) -> Any:
+    """What `binding.parse_assembly(text, context)` is, in the same way."""
+    from llvmlite.binding import ModuleRef, ffi
+    with ffi.OutputString() as said:
+        module = ModuleRef(unlocked("LLVMPY_ParseAssembly")(context, ctypes.c_char_p(text.encode()), said), context)
+        if said:
+            module.close()
+            raise RuntimeError(f"LLVM IR parsing error\n{said}")
+    return module
+
+
+def emitted(machine: Any, module: Any) -> bytes:
+    """What `machine.emit_object(module)` is, which lets no other thread into LLVM meanwhile."""
+    from llvmlite.binding import ffi
+    with ffi.OutputString() as said:
+        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, said)
+        if not buffer:
+            raise RuntimeError(str(said))
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+@cache
+def unlocked(name: str) -> Any:
+    """A function of llvmlite's library without the lock that it puts around each. The lock is for those who share a context or a
+    machine, as nobody does here."""
+    from llvmlite.binding import ffi
+    locked, function = getattr(ffi.lib, name), getattr(ctypes.CDLL(ffi.lib._name), name)
+    function.argtypes, function.restype = locked.argtypes, locked.restype
+    return function
+
+
 def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
     """The text as assembly, for a processor named as LLVM does (default: this one)."""
     with COMPILING, reported(), parsed(text) as module:
@@ -58,7 +99,7 @@ def assembly(text: str, cpu: str | None = None, level: int = 2) -> str:
 
 
 def link(code: bytes, entry: EntryPoint) -> Kernel:
-    """The kernel in an object file, by LLVM's linker."""
+    """The kernel in object files, by LLVM's linker."""
     from llvmlite import binding
     if os.name == "posix" and not allowed():   # LLVM does not notice, and jumps into memory that is not executable
         raise NoExecutableMemory
@@ -69,7 +110,8 @@ def link(code: bytes, entry: EntryPoint) -> Kernel:
             raise CodegenError(f"this machine has no {', '.join(missing)}")
         empty = binding.parse_assembly("")   # in the context that never ends, as no engine may outlive its context
         engine = binding.create_mcjit_compiler(empty, machine(None, 0))
-        engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        for each in object_files(code) if supported() else [code]:
+            engine.add_object_file(binding.ObjectFileRef.from_data(each))
         engine.finalize_object()
         address = engine.get_function_address(entry.name)
         if not address:
@@ -95,13 +137,13 @@ def reported() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def parsed(text: str) -> Iterator[Any]:
+def parsed(text: str, at_once: int = 1) -> Iterator[Any]:
     """The text as a verified LLVM module, in a context of its own. Both end here, the module first: left to the garbage
-    collector the context can end before what is in it, which crashes."""
+    collector the context can end before what is in it, which crashes. `at_once` says how many of its length there may be."""
     from llvmlite import binding
-    allow("compiling this program", lambda limit: WORK_BYTES + BYTES_A_CHARACTER * len(text))
+    allow("compiling this program", lambda limit: at_once * (WORK_BYTES + BYTES_A_CHARACTER * len(text)))
     start()
-    with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+    with binding.create_context() as context, assembled(text, context) as module:
         module.verify()
         yield module
 

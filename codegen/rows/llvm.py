@@ -55,6 +55,15 @@ class Module:
         return weighed(self.equations, self.columns)
 
     @property
+    def level(self) -> int:
+        """LLVM's code generation level."""
+        return level(self.length)
+
+    @property
+    def texts(self) -> tuple[str]:
+        return (self.text,)
+
+    @property
     def name(self) -> str:
         return self.entry.name
 
@@ -65,6 +74,13 @@ class Module:
     @property
     def work_bytes(self) -> int:
         return self.entry.work_bytes
+
+
+def level(length: int) -> int:
+    """LLVM's code generation level for a text of so many equations."""
+    if length <= 3_000:
+        return 2
+    return 1 if length <= 20_000 else 0
 
 
 def weighed(equations: int, columns: int) -> int:
@@ -156,19 +172,27 @@ def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
 def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
     """One function a part, and the loop that calls them in order for each `blocks` blocks: code that is longer than the
     processor's cache for it is fetched once for all of them. What is listed comes last, from the results that it repeats."""
-    lines, calls = [], [f"  %beyond = add i64 %row, {blocks * writer.lanes}",
-                        "  %within = icmp slt i64 %beyond, %end",
-                        "  %until = select i1 %within, i64 %beyond, i64 %end"]
+    lines, symbols = [], []
     for k, part in enumerate(parts):
         symbol = f"{name}.part{k}"
         lines += [f"define internal {head(symbol, writer.lanes)} {{",
                   *loop(writer.lanes, [], [*writer.columns(part), *writer.body(part)], slots), "}", ""]
-        calls.append(f"  call void @{quoted(symbol)}(ptr %in, ptr %out, i64 %row, i64 %until, ptr %work)")
+        symbols.append(symbol)
+    return [*lines, *calling(name, symbols, writer.instructions, blocks, listed)]
+
+
+def calling(name: str, parts: Sequence[str], instructions: Instructions, blocks: int, listed: Listed) -> list[str]:
+    """The loop that calls the functions of the parts."""
+    step = blocks * instructions.lanes
+    lines, calls = [], [f"  %beyond = add i64 %row, {step}",
+                        "  %within = icmp slt i64 %beyond, %end",
+                        "  %until = select i1 %within, i64 %beyond, i64 %end"]
+    calls += [f"  call void @{quoted(part)}(ptr %in, ptr %out, i64 %row, i64 %until, ptr %work)" for part in parts]
     for symbol, filled in (("constants", listed.constants), ("copies", listed.copies)):
         if filled:
-            lines += filling(writer.instructions, f"{name}.{symbol}", filled)
+            lines += filling(instructions, f"{name}.{symbol}", filled)
             calls.append(f"  call void @{quoted(f'{name}.{symbol}')}(ptr %out, i64 %row, i64 %until)")
-    return [*lines, f"define {head(name, writer.lanes)} {{", *loop(blocks * writer.lanes, [], calls), "}"]
+    return [*lines, f"define {head(name, instructions.lanes)} {{", *loop(step, [], calls), "}"]
 
 
 def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, float]] | Sequence[tuple[int, int]]) -> list[str]:

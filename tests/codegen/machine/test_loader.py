@@ -235,7 +235,7 @@ def test_a_reference_may_end_where_the_code_does(some, there):
     loading = loader.Loading(code, entry)
     o = relocations(code)[0]
     _, info, _ = struct.unpack_from("<QQq", code, o)
-    at = loading.places(bytearray(loading.size))[info >> 32]
+    at = loading.places(bytearray(loading.size))[0][0][info >> 32]
     changed = bytearray(code)
     struct.pack_into("<q", changed, o + 16, (there if there < 0 else loading.size + there) - at)
     if there in (0, -8):
