@@ -22,7 +22,7 @@ from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, Module, calli
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 
-SHORT = 20_000
+SHORT = 3_000
 """The length (`compile_length`) up to which a program is one text."""
 GROUP = 16
 """Parts that one text has."""
