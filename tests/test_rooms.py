@@ -49,6 +49,7 @@ TESTED_AS = {
     "codegen/documents/test_latex.py": ("codegen/documents/notation",),
     "codegen/scripts/test_module.py": ("codegen/scripts/javascript", "codegen/scripts/python"),
     "codegen/rows/test_interpreted.py": ("codegen/rows/compiled",),
+    "codegen/rows/test_direct.py": ("codegen/rows/calls",),
     # What only commands reach.
     "test_programs.py": ("lang/passes/pipeline",),
     "adcli/check/test_check_faults.py": ("lang/analyse/taylor_remainder", "lang/analyse/wrong_rules"),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
-from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.machine.kernel import PROBE, Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
+from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, nearest
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from adcli.codegen.nests.runtime import TensorKernel
 
 DOUBLE = np.dtype(np.float64)
+FEW_ROWS = 256
+"""Rows up to which each result has memory of its own, as their places do not matter."""
+MOST_ROWS = 1 << 16
+"""Rows up to which the time of a call itself matters."""
 
 
 def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], values: Sequence[Any],
@@ -41,6 +46,36 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
     if out is None and not shape:
         return {name: float(t) for name, t in zip(outputs, targets, strict=True)}
     return dict(zip(outputs, targets, strict=True))
+
+
+def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str]) -> Quick:
+    """What computes arrays of one shape by the builtin `columns`; None for anything else, also for so many rows that threads may
+    be worth it."""
+    if not with_arrays() or not inputs:
+        return never
+    name, empty = inputs[0], np.empty
+
+    def quick(given: object, out: object, jobs: object) -> dict[str, np.ndarray] | None:
+        first = given.get(name) if type(given) is dict else None
+        if type(first) is not np.ndarray or not first.ndim:
+            return None
+        rows = first.size
+        if jobs is None or type(jobs) is not int:
+            if jobs is not None or rows > PROBE:
+                return None
+        elif jobs < 1 or rows > (MOST_ROWS if jobs == 1 else PROBE):
+            return None
+        if out is None:
+            shape = first.shape
+            if rows <= FEW_ROWS:
+                return columns(given, {name: empty(shape) for name in outputs})
+            made = empty_columns(len(outputs), rows)
+            return columns(given, dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)))
+        if type(out) is not dict or len(out) != len(outputs):
+            return None
+        return columns(given, {name: out.get(name) for name in outputs})
+
+    return quick
 
 
 def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,

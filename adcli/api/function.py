@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from adcli.api.batch_sums import BatchSums
     from adcli.api.batches import BatchFunction
     from adcli.api.scientific import Solver
+    from adcli.codegen.rows.direct import Quick
 
 OneOrMore = str | Sequence[str] | None
 """Names as 'x,y' or a sequence of them, or None for the default."""
@@ -87,8 +88,8 @@ class Function:
     the work is worth it), on which no bit of a result depends.
     """
 
-    __slots__ = ("__weakref__", "_fits", "_inputs", "_kernel", "_matrix", "_origin", "_outputs", "_program", "_status",
-                 "_tensors")
+    __slots__ = ("__weakref__", "_arrays", "_calls", "_fits", "_inputs", "_kernel", "_matrix", "_numbers", "_origin",
+                 "_outputs", "_program", "_status", "_tensors")
 
     def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None) -> None:
         self._program = program
@@ -98,6 +99,9 @@ class Function:
         self._inputs = tuple(p.name for p in program.params)
         self._outputs = tuple(r.name for r in program.results)
         self._kernel: Any = None
+        self._calls = 0
+        self._numbers: Quick | None = None
+        self._arrays: Quick | None = None
         self._fits: dict[Any, Any] = {}
         self._tensors = has_tensors(program)
 
@@ -309,19 +313,41 @@ class Function:
 
     def __call__(self, at: Mapping[str, Any] | None = None, /, *, out: Mapping[str, np.ndarray] | None = None,
                  jobs: int | None = None, **values: Any) -> dict[str, Any]:
+        if at is None or not values:
+            given = values if at is None else at
+            if (quick := self._numbers) is not None and out is None and jobs is None and (found := quick(given)) is not None:
+                return found
+            if (quick := self._arrays) is not None and (found := quick(given, out, jobs)) is not None:
+                return found
+        return self._called(_together(at, values), out, jobs)
+
+    def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
+        """The same for everything that a call may be given; from the second time on the way is made short for the next."""
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
-        columns = self._columns(_together(at, values))
+        columns = self._columns(given)
         if self._tensors:
             from adcli.api.arguments import on_tensors
             return on_tensors(self._made(), self._program, columns, out, jobs)
+        self._calls += 1
         if out is None and all(type(c) in (float, int) for c in columns):
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
+            if self._calls > 1 and self._numbers is None:
+                self._numbers, _ = self._direct()
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
-        from adcli.api.arguments import on_arrays
-        return on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
+        from adcli.api.arguments import direct_arrays, on_arrays
+        found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
+        if self._calls > 1 and self._arrays is None:
+            self._arrays = direct_arrays(self._direct()[1], self.inputs, self.outputs)
+        return found
+
+    def _direct(self) -> tuple[Quick, Quick]:
+        """The kernel as builtin functions of numbers and of arrays by name."""
+        from adcli.codegen.rows.direct import by_name
+        defaults = {p.name: p.default for p in self._program.params if p.default is not None}
+        return by_name(self.kernel(), self.inputs, self.outputs, defaults, len(self._program.equations))
 
     def status(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;

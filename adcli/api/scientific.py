@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcli.api.arguments import one_number, real_array
+from adcli.api.arguments import DOUBLE, one_number, real_array
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, plural
@@ -45,6 +45,8 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
     f = vector_function(program, inputs, constants(program, inputs, fixed), begun)
 
     def checked(x: Any) -> Vector:
+        if type(x) is np.ndarray and x.dtype is DOUBLE and x.shape == vectors:
+            return x
         vector = real_array("the vector", x).ravel()
         if len(vector) != f.n:
             inputs = f"{', '.join(f.components[:6])}{', …' if f.n > 6 else ''}"
@@ -57,7 +59,7 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
             raise AdError(f"{plural(len(found), 'weight')} for {plural(m, 'output')}")
         return found
 
-    one = np.ones(1)
+    one, vectors = np.ones(1), (f.n,)
     if len(program.results) == 1 and not shape_of(program.results[0].atom):
         made = Solver(lambda x: float(f.fun(checked(x))[0]), lambda x: row(f.jac(checked(x))), lambda x: f.hess(checked(x), one))
         made.hessp = lambda x, p: f.hessp(checked(x), one, checked(p))
@@ -72,7 +74,8 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
 
 def row(jacobian: Any) -> Vector:
     """The gradient of the one output."""
-    return np.ravel(jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray())
+    found: Vector = (jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray())[0]
+    return found
 
 
 def starts(program: Program, inputs: Sequence[str], start: Mapping[str, Any] | None) -> dict[str, Any]:

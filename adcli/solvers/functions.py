@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 
-from adcli.codegen.machine.kernel import pointers
+from adcli.codegen.rows.direct import Gathered, Quick, of_vector
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
@@ -53,6 +52,15 @@ class VectorFunction(ABC):
         self.program, self.names, self.fixed, self.shapes = program, list(names), dict(fixed), list(shapes)
         self.sizes = [math.prod(shape) for shape in shapes]
         self.n = sum(self.sizes)
+        self.forget()
+
+    def forget(self) -> None:
+        """Know no point. `known` has the outputs at the last one, `waiting` a Jacobian computed with them, and `followed` says
+        whether a Jacobian was asked for since outputs were last computed. Threads may share a function, so each is replaced
+        as a whole."""
+        self.known: dict[bytes, Vector] = {}
+        self.waiting: dict[bytes, Any] = {}
+        self.followed = False
 
     def elsewhere(self, point: Mapping[str, Any]) -> Self:
         """The same function where the inputs have the values and shapes of another point; code that is there is used again."""
@@ -61,6 +69,7 @@ class VectorFunction(ABC):
         other.shapes = [np.shape(point[name]) for name in self.names]
         other.sizes = [math.prod(shape) for shape in other.shapes]
         other.n = sum(other.sizes)
+        other.forget()
         other.__dict__.pop("components", None)
         return other
 
@@ -118,11 +127,36 @@ class VectorFunction(ABC):
     def output_sizes(self, x: Vector) -> list[int]:
         """The number of elements of each output."""
 
-    @abstractmethod
-    def fun(self, x: Vector) -> Vector: ...
+    def fun(self, x: Vector) -> Vector:
+        """The outputs. Where the Jacobian was asked for at the point before, too, it is computed with them, and waits."""
+        key = x.tobytes()
+        found = self.known.get(key)
+        if found is None:
+            if self.followed:
+                found, jacobian = self.values_and_jacobian(x)
+                self.waiting = {key: jacobian}
+            else:
+                found = self.values(x)
+            self.known, self.followed = {key: found}, False
+        return found.copy()
+
+    def jac(self, x: Vector) -> Any:
+        """The Jacobian. The outputs are known with it."""
+        key = x.tobytes()
+        jacobian = self.waiting.pop(key, None)   # in one step, and once: it is the caller's now
+        if jacobian is None:
+            found, jacobian = self.values_and_jacobian(x)
+            self.known = {key: found}
+        self.followed = True
+        return jacobian
 
     @abstractmethod
-    def jac(self, x: Vector) -> Any: ...
+    def values(self, x: Vector) -> Vector:
+        """The outputs."""
+
+    @abstractmethod
+    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
+        """The outputs and their Jacobian, of one computation."""
 
     @abstractmethod
     def hess(self, x: Vector, v: Vector) -> Any: ...
@@ -160,10 +194,18 @@ class ScalarVectorFunction(VectorFunction):
     """A program of numbers: three programs, compiled when they are first called."""
 
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
-        super().__init__(program, names, fixed, [()] * len(names))
+        plain = tuple(Result(r.name, r.atom) for r in program.results)   # derivatives may be outputs like any others
+        super().__init__(replace(program, results=plain), names, fixed, [()] * len(names))
+        self.bound: dict[str, Quick] = {}
+        self.products: tuple[bytes, Any] = b"-", None
 
     def output_sizes(self, x: Vector) -> list[int]:
         return [1] * len(self.program.results)
+
+    def elsewhere(self, point: Mapping[str, Any]) -> Self:
+        other = super().elsewhere(point)
+        other.bound, other.products = {}, (b"-", None)
+        return other
 
     @cached_property
     def value(self) -> Called:
@@ -178,41 +220,49 @@ class ScalarVectorFunction(VectorFunction):
         weighted, weights = weighted_sum(self.program)
         return CalledMatrix(derivatives.hessian(weighted, self.names), "hessian", self.names, (*self.names, *weights))
 
-    def fun(self, x: Vector) -> Vector:
-        return self.value(x, self.fixed)
+    def filled(self, called: Called, which: str, *vectors: Vector) -> Vector:
+        """What a program gives of vectors, in an array of its own."""
+        into = called.empty(called.size)
+        quick = self.bound.get(which)
+        if quick is None:
+            quick = self.bound[which] = called.with_constants(self.fixed)
+        if quick(into, *vectors) is None and quick(into, *[np.array(x, np.float64).ravel() for x in vectors]) is None:
+            raise MemoryError   # that it is vectors of the right lengths is known
+        return into
 
-    def jac(self, x: Vector) -> Any:
-        return self.jacobian(x, self.fixed)
+    def values(self, x: Vector) -> Vector:
+        return self.filled(self.value, "value", x)
+
+    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
+        found, m = self.filled(self.jacobian, "jacobian", x), len(self.program.results)
+        return found[:m], self.jacobian.matrix(found[m:])
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        return self.hessian(np.concatenate([x, v]), self.fixed)
+        return self.hessian.matrix(self.filled(self.hessian, "hessian", x, v))
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
-        return np.asarray(self.hess(x, v) @ direction)
+        key, hessian = x.tobytes() + v.tobytes(), self.products
+        if hessian[0] != key:
+            hessian = self.products = key, self.hess(x, v)
+        return np.asarray(hessian[1] @ direction)
 
 
 class Called:
-    """A program of numbers with its code, of which the inputs `names` are a vector, and others `fixed`."""
+    """A program of numbers with its code, of which the inputs `names` are a vector, and others constants. What it gives is an
+    array of `size` numbers, to be made by `empty`."""
 
     def __init__(self, program: Program, names: Sequence[str]) -> None:
         self.program, self.kernel = program, compiled(program, keep=True)
-        place = {name: i for i, name in enumerate(names)}
-        self.order = order = [p.name for p in program.params]
-        self.fixed: Mapping[str, float] | None = None
-        self.given, self.found = (np.zeros((n, self.kernel.lanes)) for n in (len(order), len(program.results)))   # of every lane
-        self.pointers = [pointers([block.ctypes.data + i * block.strides[0] for i in range(len(block))])
-                         for block in (self.given, self.found)]
-        self.work, self.lock = self.kernel.workspace(), Lock()
-        self.into = [i for i, name in enumerate(order) if name in place]
-        self.out_of = [place[order[i]] for i in self.into]
+        self.names = names
+        self.sources = self.places = range(len(program.results))
+        self.size, self.empty = len(program.results), np.empty
 
-    def __call__(self, x: Vector, fixed: Mapping[str, float]) -> Vector:
-        with self.lock:   # a solver may call from several threads
-            if fixed is not self.fixed:
-                self.fixed, self.given[:, :] = fixed, np.array([fixed.get(name, 0.0) for name in self.order], np.float64)[:, None]
-            self.given[self.into] = x[self.out_of, None]
-            self.kernel(*self.pointers, 0, self.kernel.lanes, self.work)
-            return self.found[:, 0].copy()
+    def with_constants(self, fixed: Mapping[str, float]) -> Quick:
+        """What fills such an array."""
+        place = {name: i for i, name in enumerate(self.names)}
+        order = [p.name for p in self.program.params]
+        gathered = Gathered(len(self.names), [place.get(name, -1) for name in order], self.sources, self.places, self.size)
+        return of_vector(self.kernel, [fixed.get(name, 0.0) for name in order], gathered, len(self.program.equations))
 
 
 def weighted_sum(program: Program) -> tuple[Program, list[str]]:
@@ -228,23 +278,28 @@ def weighted_sum(program: Program) -> tuple[Program, list[str]]:
 
 
 class CalledMatrix(Called):
-    """The same of a Jacobian or Hessian by `inputs`: dense, or sparse where entries were left out."""
+    """The same of a Jacobian or Hessian by `inputs`: dense, or sparse where entries were left out. The numbers of a Jacobian
+    come after those of the outputs."""
 
     def __init__(self, program: Program, kind: MatrixKind, inputs: Sequence[str], names: Sequence[str]) -> None:
         super().__init__(program, names)
-        form, self.places = matrix_among(columns(program), inputs, kind)
+        form, results = matrix_among(columns(program), inputs, kind)
         self.shape = n, m = len(form.rows), len(form.columns)
-        self.i, self.j, self.entry = np.array(list(form.places()), dtype=np.int64).reshape(-1, 3).T
-        self.sparse = len(self.places) < (n * (n + 1) // 2 if form.symmetric else n * m)
+        i, j, entry = np.array(list(form.places()), dtype=np.int64).reshape(-1, 3).T
+        self.sparse = len(results) < (n * (n + 1) // 2 if form.symmetric else n * m)
+        order = np.lexsort((j, i))
+        self.rows, self.column = np.searchsorted(i[order], np.arange(n + 1)).astype(np.int32), j[order].astype(np.int32)
+        within, before = np.arange(len(order)) if self.sparse else (i * m + j)[order], 0 if form.symmetric else n
+        self.sources = [*range(before), *np.array(results, np.int64)[entry[order]].tolist()]
+        self.places = [*range(before), *(before + within).tolist()]
+        self.size = before + (len(order) if self.sparse else n * m)
+        self.empty = np.empty if len(self.places) == self.size else np.zeros
 
-    def __call__(self, x: Vector, fixed: Mapping[str, float]) -> Any:
-        values = super().__call__(x, fixed)[self.places][self.entry]
-        if self.sparse:
-            from scipy.sparse import coo_array
-            return coo_array((values, (self.i, self.j)), shape=self.shape).tocsr()
-        full = np.zeros(self.shape)
-        full[self.i, self.j] = values
-        return full
+    def matrix(self, numbers: Vector) -> Any:
+        if not self.sparse:
+            return numbers.reshape(self.shape)
+        from scipy.sparse import csr_array
+        return csr_array((numbers, self.column.copy(), self.rows.copy()), shape=self.shape)
 
 
 def sparse(program: Program, kind: MatrixKind, inputs: Sequence[str], found: Sequence[Any]) -> Any:
@@ -312,11 +367,11 @@ class TensorVectorFunction(VectorFunction):
 
     def shapes_of_outputs(self, x: Vector) -> list[tuple[int, ...]]:
         if self.output_shapes is None:
-            self.fun(x)
+            self.values(x)
         assert self.output_shapes is not None
         return self.output_shapes
 
-    def fun(self, x: Vector) -> Vector:
+    def values(self, x: Vector) -> Vector:
         found = self.value(self.point(x))
         self.output_shapes = [found[name].shape for name in self.outputs]
         return flat(found, self.outputs)
@@ -327,22 +382,24 @@ class TensorVectorFunction(VectorFunction):
         ends = np.cumsum(self.output_sizes(x))[:-1]
         return [part.reshape(s) for part, s in zip(np.split(np.asarray(v, dtype=np.float64), ends), shapes, strict=True)]
 
-    def vjp(self, x: Vector, v: Vector) -> Vector:
-        """The Jacobian transposed times v."""
+    def vjp(self, x: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """The outputs, and the Jacobian transposed times v."""
         code, cotangents, adjoints = self.reverse
-        return flat(code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))}), adjoints)
+        found = code({**self.point(x), **dict(zip(cotangents, self.split(x, v), strict=True))})
+        return flat(found, self.outputs), flat(found, adjoints)
 
-    def jvp(self, x: Vector, direction: Vector) -> Vector:
-        """The Jacobian times a direction."""
+    def jvp(self, x: Vector, direction: Vector) -> tuple[Vector, Vector]:
+        """The outputs, and the Jacobian times a direction."""
         code, tangents, results = self.forward
-        along = dict(zip(tangents, self.unpack(direction).values(), strict=True))
-        return flat(code({**self.point(x), **along}), results)
+        found = code({**self.point(x), **dict(zip(tangents, self.unpack(direction).values(), strict=True))})
+        return flat(found, self.outputs), flat(found, results)
 
-    def jac(self, x: Vector) -> Any:
+    def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
         m = sum(self.output_sizes(x))
-        if m <= self.n:
-            return np.array([self.vjp(x, row) for row in np.eye(m)]).reshape(m, self.n)
-        return np.array([self.jvp(x, column) for column in np.eye(self.n)]).reshape(self.n, m).T
+        by_rows = m <= self.n
+        swept = [(self.vjp if by_rows else self.jvp)(x, direction) for direction in np.eye(min(m, self.n))]
+        jacobian = np.array([found for _, found in swept]).reshape((m, self.n) if by_rows else (self.n, m))
+        return swept[0][0] if swept else self.values(x), jacobian if by_rows else jacobian.T
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         code, cotangents, tangents, products = self.second

@@ -10,6 +10,7 @@ from session_seed import drawn, half
 
 import adcli
 from adcli import AdError
+from adcli.solvers.functions import vector_function
 
 PROBLEMS = list(compare_optima.problems([str(DATA)]))
 CHAIN = " + ".join(f"100*(x{i + 1} - x{i}**2)**2 + (1 - x{i})**2" for i in range(1, 30))
@@ -135,3 +136,113 @@ def test_tensors_are_raveled_into_one_vector():
 def test_what_is_wrong_with_tensors_is_said(call, message):
     with pytest.raises(AdError, match=message):
         call(adcli.compile("input W(M,N), x(N)\nh(i) +=! W(i,j)*x(j)"))
+
+
+# ---------------------------------------------------------------- one computation for one point
+
+TWO = "u = x*sin(y) + exp(x*y)\nw = x**3/y"
+TENSORS = "input A(2, 2), x(2)\nr(i) +=! A(i, j)*tanh(x(j))\nv +=! r(i)**2\noutput v"
+
+
+def counted(f, monkeypatch):
+    """What a function computes, in order: f of values alone, fj of both."""
+    done = []
+    for name, letter in (("values", "f"), ("values_and_jacobian", "fj")):
+        whole = getattr(f, name)
+        monkeypatch.setattr(f, name, lambda x, whole=whole, letter=letter: done.append(letter) or whole(x))
+    return done
+
+
+@pytest.mark.parametrize("text", [TWO, TENSORS, f"v = {CHAIN}"], ids=["numbers", "tensors", "sparse"])
+def test_values_and_jacobian_of_one_point_are_computed_once(text, monkeypatch):
+    """Where both are wanted; where one is, it alone is. All have the bits of functions that were never asked for anything else, and
+    belong to the caller."""
+    program = adcli.compile(text).program
+    start = {p.name: np.zeros([n.number for n in p.var.shape]) for p in program.params}
+
+    def made():
+        return vector_function(program, [p.name for p in program.params], {}, start)
+
+    f, n = made(), made().n
+    done = counted(f, monkeypatch)
+    draw = drawn("scipy", "once", text)
+    points = [np.array([draw.uniform(0.5, 1.5) for _ in range(n)]) for _ in range(6)]
+
+    def same(found, x, call):
+        dense = [m if isinstance(m, np.ndarray) else m.toarray() for m in (found, getattr(made(), call)(x))]
+        assert dense[0].tobytes() == dense[1].tobytes()
+
+    f.output_sizes(points[0])   # of tensors they are found by a first computation
+    for pattern, expected in [("fj", ["f", "fj"]), ("fj", ["fj"]), ("jf", ["fj"]), ("fj", ["fj"]), ("ff", ["fj"]), ("f", ["f"]),
+                              ("f", ["f"]), ("fjj", ["f", "fj", "fj"]), ("jfjf", ["fj", "fj"])]:
+        x = points.pop(0)
+        points.append(x)
+        done.clear()
+        for letter in pattern:
+            call = {"f": "fun", "j": "jac"}[letter]
+            found = getattr(f, call)(x)
+            same(found, x, call)
+            if isinstance(found, np.ndarray):
+                found[...] = np.nan   # it is the caller's
+            else:
+                found.data[:] = found.indices[:] = 0
+        assert done == expected, pattern
+
+
+def test_products_at_one_point_take_one_hessian(monkeypatch):
+    f = vector_function(adcli.compile(f"v = {CHAIN}").program, ORDER, {}, {})
+    made, whole = [], f.hess
+    monkeypatch.setattr(f, "hess", lambda x, v: made.append(1) or whole(x, v))
+    x, one = np.linspace(0.5, 1.5, 30), np.ones(1)
+    for p in np.eye(30)[:4]:
+        assert f.hessp(x, one, p) == pytest.approx(rosen_hess(x) @ p, rel=1e-13)
+    assert len(made) == 1
+    assert f.hessp(x, 2*one, p) == pytest.approx(2*rosen_hess(x) @ p, rel=1e-13)
+    assert f.hessp(x + 1, one, p) == pytest.approx(rosen_hess(x + 1) @ p, rel=1e-13)
+
+
+def test_elsewhere_nothing_is_known_from_here():
+    f = vector_function(adcli.compile("param k = 2\nv = k*x").program, ["x"], {"k": 2.0}, {})
+    x = np.array([3.0])
+    assert [f.fun(x)[0], f.jac(x)[0, 0], f.fun(x)[0]] == [6.0, 2.0, 6.0]
+    other = f.elsewhere({"k": 5.0, "x": 0.0})
+    assert [other.fun(x)[0], other.jac(x)[0, 0], f.fun(x)[0]] == [15.0, 5.0, 6.0]
+
+
+def test_no_result_is_overwritten_by_a_later_call():
+    fun, jac, hess = adcli.compile(TWO).scipy(order=["x", "y"])
+    x, v = np.array([1.0, 2.0]), np.ones(2)
+    first = [fun(x), jac(x), hess(x, v)]
+    kept = [m.copy() for m in first]
+    for call in (fun, jac, lambda x: hess(x, v)):
+        call(x)[...] = 7.0
+        call(x + 1)
+    assert all(np.array_equal(a, b) for a, b in zip(first, kept, strict=True))
+    assert [np.array_equal(call(x), k) for call, k in zip((fun, jac, lambda x: hess(x, v)), kept, strict=True)] == [True] * 3
+
+
+VECTORS = [[1.0, 2.0], (1, 2), np.array([1, 2]), np.array([1.0, 2.0], np.float32), np.array([[1.0, 2.0]]), np.arange(4.0)[::-2],
+           np.array([1.0, 2.0], ">f8"), np.array([True, False])]
+
+
+@pytest.mark.parametrize("x", VECTORS, ids=repr)
+def test_a_vector_of_any_kind(x):
+    fun, jac, hess = adcli.compile("v = x**2*y").scipy(order=["x", "y"])
+    a, b = np.ravel(x).astype(float)
+    assert (fun(x), jac(x).tolist(), hess(x).tolist()) == (a*a*b, [2*a*b, a*a], [[2*b, 2*a], [2*a, 0.0]])
+    assert type(fun(x)) is float
+
+
+@pytest.mark.parametrize("x, said", [
+    ([1.0], "1 component for 2 inputs"), (np.zeros(3), "3 components for 2 inputs"), (1.0, "1 component"), ("xy", "real numbers"),
+    ([1j, 0], "real numbers"), ([None, 1.0], "None|missing|real numbers"), (np.zeros(0), "0 components")])
+def test_what_is_no_such_vector(x, said):
+    for call in adcli.compile("v = x**2*y").scipy(order=["x", "y"]):
+        with pytest.raises(AdError, match=said):
+            call(x)
+
+
+def test_derivatives_are_outputs_like_any_others():
+    fun, jac, hess = adcli.compile("v = x**2*y").grad().scipy(order=["x", "y"], of="dv_dx")
+    assert (fun([2.0, 3.0]), jac([2.0, 3.0]).tolist()) == (12.0, [6.0, 4.0])
+    assert hess([2.0, 3.0]).tolist() == [[0.0, 2.0], [2.0, 0.0]]

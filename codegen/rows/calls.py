@@ -1,0 +1,423 @@
+"""What Python calls, as LLVM IR: three functions that speak its C interface around any kernel.
+
+    numbers(values)            numbers by name for numbers by name
+    columns(values, targets)   arrays by name computed into arrays by name
+    vector(into, x, …)         vectors one after another, results written to their places in an array
+
+Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
+Such a builtin is bound to a plan, bytes whose words PLAN names. All addresses are among them, those of Python's own functions
+too, so the code is the same for every program and every process, and can be kept.
+
+Memory for a call comes from the heap, so no call knows of another. Objects are held as long as they are used, and where there is
+much to compute, Python's lock is given back meanwhile.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.rows.llvm import head
+
+PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
+        "defaults", "components", "origins", "entries", "sources", "places", "size")
+"""The words of a plan, addresses and counts. A call takes `memory` bytes, of which the kernel has `work`; for more rows than
+`patience` the lock is given back. Of a vector with so many `components`, `origins` has each input's, or -1 for its default;
+result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`."""
+API = {
+    "PyDict_GetItemWithError": "ptr (ptr, ptr)", "PyDict_Size": "i64 (ptr)", "PyDict_New": "ptr ()",
+    "PyDict_SetItem": "i32 (ptr, ptr, ptr)", "PyFloat_AsDouble": "double (ptr)", "PyLong_AsDouble": "double (ptr)",
+    "PyFloat_FromDouble": "ptr (double)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()", "Py_IncRef": "void (ptr)",
+    "Py_DecRef": "void (ptr)", "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
+    "PyEval_RestoreThread": "void (ptr)"}
+"""Functions of Python's stable interface that are called, in the order of their addresses."""
+OBJECTS = ("None", "dict", "float", "int", "float64", "ndarray", "dtype")
+"""Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles."""
+CONTENT = 32
+"""Bytes from the beginning of a bytes object to its first byte."""
+TYPE = 8
+"""The same from any object to its type."""
+DATA, DIMENSIONS, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
+"""The same of NumPy's arrays, in its binary interface."""
+READABLE, WRITABLE = 0x101, 0x501
+"""NumPy's flags of an array in one piece that is aligned, and of one that can be written, too."""
+ENTRIES = ("numbers", "columns", "vector")
+MOST_PAIRS = 4096
+"""Pairs of columns up to which it is looked whether they overlap."""
+NAME = "adcli_calls"
+
+
+def text() -> str:
+    """The module. Its function looks like a kernel, and writes the addresses of ENTRIES where its first argument points to."""
+    w = CallWriter()
+    for function in (_block, _rows, _is_array, _same_shape, _numbers, _columns, _vector):
+        function(w)
+    w.lines.append(f"define {head(NAME, 1)} {{")
+    for k, name in enumerate(ENTRIES):
+        w.put("ptr", "%in", k, f"@{name}")
+    return "\n".join([*w.lines, "  ret void", "}", ""])
+
+
+class CallWriter:
+    """Writes functions: values in single assignment, loops, and tests that lead elsewhere."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def fresh(self, what: str) -> str:
+        self.count += 1
+        return f"{what}.{self.count}"
+
+    def do(self, *lines: str) -> None:
+        self.lines += [f"  {line}" for line in lines]
+
+    def value(self, expression: str) -> str:
+        z = self.fresh("%v")
+        self.do(f"{z} = {expression}")
+        return z
+
+    def at(self, kind: str, base: str, index: object) -> str:
+        return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
+    def get(self, kind: str, base: str, index: object) -> str:
+        return self.value(f"load {kind}, ptr {self.at(kind, base, index)}, align {4 if kind == 'i32' else 8}")
+
+    def put(self, kind: str, base: str, index: object, x: str) -> None:
+        self.do(f"store {kind} {x}, ptr {self.at(kind, base, index)}, align 8")
+
+    def field(self, kind: str, base: str, offset: int) -> str:
+        """What lies so many bytes behind."""
+        return self.get(kind, self.at("i8", base, offset), 0)
+
+    def word(self, name: str) -> str:
+        """A number of the plan."""
+        return self.get("i64", "%plan", PLAN.index(name))
+
+    def table(self, name: str) -> str:
+        """An address of the plan."""
+        return self.get("ptr", "%plan", PLAN.index(name))
+
+    def is_a(self, x: str, known: str) -> str:
+        """Whether an object is of a type."""
+        return self.value(f"icmp eq ptr {self.field('ptr', x, TYPE)}, {self.object(known)}")
+
+    def object(self, name: str) -> str:
+        return self.get("ptr", "%api", len(API) + OBJECTS.index(name))
+
+    def api(self, name: str, *arguments: str) -> str:
+        result, kinds = API[name].rstrip(")").split(" (")
+        given = ", ".join(f"{kind} {x}" for kind, x in zip(kinds.split(", ") if kinds else [], arguments, strict=True))
+        call = f"call {result} {self.get('ptr', '%api', list(API).index(name))}({given})"
+        if result != "void":
+            return self.value(call)
+        self.do(call)
+        return ""
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def go(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def require(self, condition: str, otherwise: str = "other") -> None:
+        """Go on where a condition holds."""
+        on = self.fresh("on")
+        self.branch(condition, on, otherwise)
+        self.label(on)
+
+    def compared(self, how: str, kind: str, a: str, b: object) -> str:
+        return self.value(f"icmp {how} {kind} {a}, {b}")
+
+    @contextmanager
+    def each(self, count: object) -> Iterator[str]:
+        """A loop over 0, …, count - 1."""
+        i = self.fresh("%i")
+        start, top, body, end, done = (f"{i[1:]}.{part}" for part in ("start", "top", "body", "end", "done"))
+        self.go(start)
+        self.label(start)
+        self.go(top)
+        self.label(top)
+        self.do(f"{i} = phi i64 [ 0, %{start} ], [ {i}.next, %{end} ]")
+        self.branch(self.compared("slt", "i64", i, count), body, done)
+        self.label(body)
+        yield i
+        self.go(end)
+        self.label(end)
+        self.do(f"{i}.next = add i64 {i}, 1")
+        self.go(top)
+        self.label(done)
+
+    @contextmanager
+    def function(self, head: str) -> Iterator[None]:
+        self.lines += [f"define internal {head} {{", "entry:"]
+        yield
+        self.lines += ["}", ""]
+
+    @contextmanager
+    def builtin(self, name: str) -> Iterator[None]:
+        """A function of Python, to whose end its body goes with what it gives as %answer, or with null where it gives up."""
+        with self.function(f"ptr @{name}(ptr %self, ptr %arguments, i64 %count)"):
+            self.do("%answer = alloca ptr", "store ptr null, ptr %answer", "%held = alloca i64", "store i64 0, ptr %held",
+                    f"%plan = getelementptr i8, ptr %self, i64 {CONTENT}", "%api = load ptr, ptr %plan")
+            n, m = self.word("inputs"), self.word("outputs")
+            self.do(f"%n = add i64 {n}, 0", f"%m = add i64 {m}, 0", "%both = add i64 %n, %m")
+            self.do(f"%memory = getelementptr i8, ptr {self.api('PyMem_RawMalloc', self.word('memory'))}, i64 0",
+                    "%own = getelementptr i64, ptr %memory, i64 0", "%in = getelementptr i64, ptr %own, i64 %both",
+                    "%out = getelementptr i64, ptr %in, i64 %n", "%rest = getelementptr i64, ptr %out, i64 %m")
+            self.require(self.compared("ne", "ptr", "%memory", "null"), "end")
+            yield
+            self.go("other")
+            self.label("other")
+            with self.each(self.value("load i64, ptr %held")) as k:
+                self.api("Py_DecRef", self.get("ptr", "%own", k))
+            self.api("PyMem_RawFree", "%memory")
+            self.go("end")
+            self.label("end")
+            found = self.value("load ptr, ptr %answer")
+            self.branch(self.compared("ne", "ptr", found, "null"), "found", "none")
+            self.label("found")
+            self.do(f"ret ptr {found}")
+            self.label("none")
+            self.api("PyErr_Clear")
+            none = self.object("None")
+            self.api("Py_IncRef", none)
+            self.do(f"ret ptr {none}")
+
+    def answer(self, x: str) -> None:
+        self.do(f"store ptr {x}, ptr %answer")
+
+    def hold(self, x: str) -> None:
+        """Hold an object until the end."""
+        self.api("Py_IncRef", x)
+        k = self.value("load i64, ptr %held")
+        self.put("ptr", "%own", k, x)
+        self.do(f"store i64 {self.value(f'add i64 {k}, 1')}, ptr %held")
+
+
+# ---------------------------------------------------------------- the kernel on rows
+
+def _block(w: CallWriter) -> None:
+    """All rows of columns: whole blocks where they lie, the last rows through a copy that repeats the last of them."""
+    with w.function("void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)"):
+        kernel, lanes, n, m = w.table("kernel"), w.word("lanes"), w.word("inputs"), w.word("outputs")
+        work = w.value("ptrtoint ptr %memory to i64")
+        work = w.value(f"and i64 {w.value(f'add i64 {work}, {CACHE_LINE - 1}')}, {-CACHE_LINE}")
+        w.do(f"%work = inttoptr i64 {work} to ptr")
+        rest = w.value(f"urem i64 %rows, {lanes}")
+        whole = w.value(f"sub i64 %rows, {rest}")
+        w.do(f"call void {kernel}(ptr %in, ptr %out, i64 0, i64 {whole}, ptr %work)")
+        w.require(w.compared("ne", "i64", rest, 0), "done")
+        ends_in = w.at("i8", "%work", w.word("work"))
+        ends_out = w.at("ptr", ends_in, n)
+        first = w.at("ptr", ends_out, m)
+        size = w.value(f"shl i64 {lanes}, 3")
+        last = w.value(f"sub i64 {rest}, 1")
+        with w.each(n) as i:
+            column = w.at("double", w.get("ptr", "%in", i), whole)
+            end = w.at("i8", first, w.value(f"mul i64 {i}, {size}"))
+            w.put("ptr", ends_in, i, end)
+            with w.each(lanes) as lane:
+                row = w.value(f"select i1 {w.compared('slt', 'i64', lane, rest)}, i64 {lane}, i64 {last}")
+                w.put("double", end, lane, w.get("double", column, row))
+        first = w.at("i8", first, w.value(f"mul i64 {n}, {size}"))
+        with w.each(m) as j:
+            w.put("ptr", ends_out, j, w.at("i8", first, w.value(f"mul i64 {j}, {size}")))
+        w.do(f"call void {kernel}(ptr {ends_in}, ptr {ends_out}, i64 0, i64 {lanes}, ptr %work)")
+        with w.each(m) as j:
+            column = w.at("double", w.get("ptr", "%out", j), whole)
+            with w.each(rest) as lane:
+                w.put("double", column, lane, w.get("double", w.get("ptr", ends_out, j), lane))
+        w.go("done")
+        w.label("done")
+        w.do("ret void")
+
+
+def _rows(w: CallWriter) -> None:
+    """The same, without Python's lock where it takes long."""
+    with w.function("void @rows(ptr %plan, ptr %api, ptr %in, ptr %out, i64 %rows, ptr %memory)"):
+        call = "call void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)"
+        w.branch(w.compared("sgt", "i64", "%rows", w.word("patience")), "long", "short")
+        w.label("short")
+        w.do(call, "ret void")
+        w.label("long")
+        state = w.api("PyEval_SaveThread")
+        w.do(call)
+        w.api("PyEval_RestoreThread", state)
+        w.do("ret void")
+
+
+def _compute(w: CallWriter, rows: object) -> None:
+    w.do(f"call void @rows(ptr %plan, ptr %api, ptr %in, ptr %out, i64 {rows}, ptr %rest)")
+
+
+def _one_row(w: CallWriter) -> None:
+    """Columns of one row, in the call's own memory, computed."""
+    with w.each("%both") as k:
+        w.put("ptr", "%in", k, w.at("i64", "%own", k))
+    _compute(w, 1)
+
+
+# ---------------------------------------------------------------- arrays
+
+def _is_array(w: CallWriter) -> None:
+    """Whether an object is exactly a NumPy array of doubles with these flags."""
+    with w.function("i1 @is_array(ptr %api, ptr %x, i32 %flags)"):
+        w.require(w.is_a("%x", "ndarray"))
+        w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), w.object("dtype")))
+        found = w.value(f"and i32 {w.field('i32', '%x', FLAGS)}, %flags")
+        w.do(f"ret i1 {w.compared('eq', 'i32', found, '%flags')}")
+        w.label("other")
+        w.do("ret i1 0")
+
+
+def _same_shape(w: CallWriter) -> None:
+    """Whether two arrays have one shape."""
+    with w.function("i1 @same_shape(ptr %x, ptr %y)"):
+        rank = w.field("i32", "%x", DIMENSIONS)
+        w.require(w.compared("eq", "i32", rank, w.field("i32", "%y", DIMENSIONS)))
+        x, y = w.field("ptr", "%x", SHAPE), w.field("ptr", "%y", SHAPE)
+        with w.each(w.value(f"sext i32 {rank} to i64")) as k:
+            w.require(w.compared("eq", "i64", w.get("i64", x, k), w.get("i64", y, k)))
+        w.do("ret i1 1")
+        w.label("other")
+        w.do("ret i1 0")
+
+
+def _require_array(w: CallWriter, x: str, flags: int) -> None:
+    w.require(w.value(f"call i1 @is_array(ptr %api, ptr {x}, i32 {flags})"))
+
+
+def _elements(w: CallWriter, array: str) -> str:
+    """How many numbers an array has."""
+    total = w.value("alloca i64")
+    w.do(f"store i64 1, ptr {total}")
+    extents = w.field("ptr", array, SHAPE)
+    with w.each(w.value(f"sext i32 {w.field('i32', array, DIMENSIONS)} to i64")) as k:
+        product = w.value(f"mul i64 {w.get('i64', total, 0)}, {w.get('i64', extents, k)}")
+        w.put("i64", total, 0, product)
+    return w.get("i64", total, 0)
+
+
+# ---------------------------------------------------------------- what Python calls
+
+def _numbers(w: CallWriter) -> None:
+    """Floats and ints by name; a default where a name is missing, and None where there is a name too many."""
+    with w.builtin("numbers"):
+        w.require(w.compared("eq", "i64", "%count", 1))
+        values = w.get("ptr", "%arguments", 0)
+        w.require(w.is_a(values, "dict"))
+        w.do("%known = alloca i64", "store i64 0, ptr %known")
+        with w.each("%n") as i:
+            x = w.api("PyDict_GetItemWithError", values, w.get("ptr", w.table("input_names"), i))
+            w.branch(w.compared("eq", "ptr", x, "null"), "missing", "given")
+            w.label("missing")
+            w.require(w.compared("eq", "i64", w.get("i64", w.table("required"), i), 0))
+            w.go("default")
+            w.label("default")
+            default = w.get("double", w.table("defaults"), i)
+            w.go("filled")
+            w.label("given")
+            known = w.get("i64", "%known", 0)
+            w.put("i64", "%known", 0, w.value(f"add i64 {known}, 1"))
+            real = w.value(f"or i1 {w.is_a(x, 'float')}, {w.is_a(x, 'float64')}")
+            w.branch(real, "float", "whole")
+            w.label("float")
+            double = w.api("PyFloat_AsDouble", x)
+            w.go("filled")
+            w.label("whole")
+            w.require(w.is_a(x, "int"))
+            whole = w.api("PyLong_AsDouble", x)
+            w.branch(w.value(f"fcmp oeq double {whole}, -1.0"), "perhaps", "converted")
+            w.label("perhaps")
+            w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+            w.go("converted")
+            w.label("converted")
+            w.go("filled")
+            w.label("filled")
+            number = w.value(f"phi double [ {default}, %default ], [ {double}, %float ], [ {whole}, %converted ]")
+            w.put("double", "%own", i, number)
+        w.require(w.compared("eq", "i64", w.api("PyDict_Size", values), w.get("i64", "%known", 0)))
+        _one_row(w)
+        found = w.api("PyDict_New")
+        w.require(w.compared("ne", "ptr", found, "null"))
+        with w.each("%m") as j:
+            x = w.api("PyFloat_FromDouble", w.get("double", w.get("ptr", "%out", j), 0))
+            w.require(w.compared("ne", "ptr", x, "null"), "incomplete")
+            failed = w.api("PyDict_SetItem", found, w.get("ptr", w.table("output_names"), j), x)
+            w.api("Py_DecRef", x)
+            w.require(w.compared("eq", "i32", failed, 0), "incomplete")
+        w.answer(found)
+        w.go("other")
+        w.label("incomplete")
+        w.api("Py_DecRef", found)
+
+
+def _columns(w: CallWriter) -> None:
+    """Arrays of one shape by name, into others that share no memory with them."""
+    with w.builtin("columns"):
+        w.require(w.compared("eq", "i64", "%count", 2))
+        w.require(w.compared("sle", "i64", w.value("mul i64 %both, %m"), MOST_PAIRS))
+        values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
+        for given, count, names, column, flags in (
+                (values, "%n", "input_names", "%in", READABLE), (targets, "%m", "output_names", "%out", WRITABLE)):
+            w.require(w.is_a(given, "dict"))
+            w.require(w.compared("eq", "i64", w.api("PyDict_Size", given), count))
+            with w.each(count) as k:
+                x = w.api("PyDict_GetItemWithError", given, w.get("ptr", w.table(names), k))
+                w.require(w.compared("ne", "ptr", x, "null"))
+                w.hold(x)
+                _require_array(w, x, flags)
+                w.require(w.value(f"call i1 @same_shape(ptr {w.get('ptr', '%own', 0)}, ptr {x})"))
+                w.put("ptr", column, k, w.field("ptr", x, DATA))
+        rows = _elements(w, w.get("ptr", "%own", 0))
+        w.require(w.compared("sgt", "i64", rows, 0))
+        size = w.value(f"shl i64 {rows}, 3")
+        with w.each("%m") as j, w.each("%both") as k:
+            at, other = w.get("i64", "%out", j), w.get("i64", "%in", k)
+            own = w.compared("eq", "i64", w.value(f"add i64 %n, {j}"), k)
+            far = w.compared("uge", "i64", w.value(f"sub i64 {at}, {other}"), size)
+            before = w.compared("uge", "i64", w.value(f"sub i64 {other}, {at}"), size)
+            w.require(w.value(f"or i1 {own}, {w.value(f'and i1 {far}, {before}')}"))
+        _compute(w, rows)
+        w.api("Py_IncRef", targets)
+        w.answer(targets)
+
+
+def _vector(w: CallWriter) -> None:
+    """Vectors in, of which one follows the other, and results to their places in an array."""
+    with w.builtin("vector"):
+        w.require(w.compared("sge", "i64", "%count", 1))
+        into = w.get("ptr", "%arguments", 0)
+        _require_array(w, into, WRITABLE)
+        w.require(w.compared("eq", "i64", _elements(w, into), w.word("size")))
+        components = w.word("components")
+        joined = w.at("double", w.at("i8", "%memory", w.word("memory")), w.value(f"sub i64 0, {components}"))
+        w.do("%known = alloca i64", "store i64 0, ptr %known")
+        with w.each(w.value("sub i64 %count, 1")) as k:
+            x = w.get("ptr", w.at("ptr", "%arguments", 1), k)
+            _require_array(w, x, READABLE)
+            w.require(w.compared("eq", "i32", w.field("i32", x, DIMENSIONS), 1))
+            length, known = w.get("i64", w.field("ptr", x, SHAPE), 0), w.get("i64", "%known", 0)
+            after, data = w.value(f"add i64 {known}, {length}"), w.field("ptr", x, DATA)
+            w.require(w.compared("sle", "i64", after, components))
+            with w.each(length) as i:
+                w.put("double", w.at("double", joined, known), i, w.get("double", data, i))
+            w.put("i64", "%known", 0, after)
+        w.require(w.compared("eq", "i64", w.get("i64", "%known", 0), components))
+        with w.each("%n") as i:
+            origin = w.get("i64", w.table("origins"), i)
+            fixed = w.compared("slt", "i64", origin, 0)
+            base = w.value(f"select i1 {fixed}, ptr {w.table('defaults')}, ptr {joined}")
+            place = w.value(f"select i1 {fixed}, i64 {i}, i64 {origin}")
+            w.put("double", "%own", i, w.get("double", base, place))
+        _one_row(w)
+        target = w.field("ptr", into, DATA)
+        with w.each(w.word("entries")) as k:
+            source = w.get("ptr", "%out", w.get("i64", w.table("sources"), k))
+            w.put("double", target, w.get("i64", w.table("places"), k), w.get("double", source, 0))
+        w.api("Py_IncRef", into)
+        w.answer(into)

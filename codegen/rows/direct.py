@@ -1,0 +1,188 @@
+"""Kernels as builtin functions of Python, whose calls cost a tenth of those by ctypes; None where Python is not the one that
+`calls` knows: then callers have their way in Python.
+
+What is assumed of objects in memory (CPython's type, NumPy's arrays) is looked at on known ones before it is relied on.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from adcli.codegen.machine.cache import Store, location, to_stderr
+from adcli.codegen.machine.kernel import CACHE_LINE, CodegenError, EntryPoint, Kernel, NoExecutableMemory, run
+from adcli.codegen.rows import calls
+from adcli.codegen.rows.compiled import kept_or_made
+
+PATIENCE = 20_000
+"""Equations times rows that are computed with Python's lock held: about ten microseconds."""
+FASTCALL = 0x80
+Quick = Callable[..., Any]
+
+
+class Plan(bytes):
+    """What a builtin is bound to: the words of `calls.PLAN`, and the objects that they are addresses of."""
+
+    kept: tuple[object, ...]
+
+
+class Gathered(NamedTuple):
+    """How a vector goes into a kernel, and what of its results goes where: see `calls.PLAN`."""
+
+    components: int
+    origins: Sequence[int]
+    sources: Sequence[int]
+    places: Sequence[int]
+    size: int
+
+
+class MethodDef(ctypes.Structure):
+    """Python's PyMethodDef."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+def never(*arguments: object) -> None:
+    """What is called where there is no builtin: nothing is known to it."""
+
+
+def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
+            equations: int) -> tuple[Quick, Quick]:
+    """`numbers` and `columns` of a kernel."""
+    found = builtins() if native(kernel) else None
+    if found is None:
+        return never, never
+    names = [tuple(map(sys.intern, each)) for each in (inputs, outputs)]
+    plan = planned(kernel, equations, [defaults.get(name, 0.0) for name in inputs], names,
+                   [name not in defaults for name in inputs], Gathered(0, (), (), (), 0))
+    return found("numbers", plan), found("columns", plan)
+
+
+def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
+    """`vector` of a kernel, whose inputs are constants where they are no components; in Python where there is none here."""
+    found = builtins() if native(kernel) and with_arrays() else None
+    if found is None:
+        return in_python(kernel, constants, gathered)
+    return found("vector", planned(kernel, equations, constants, ((), ()), (), gathered))
+
+
+def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) -> Quick:
+    """What `vector` does."""
+    def filled(into: Any, *vectors: Any) -> Any:
+        x = [float(component) for vector in vectors for component in vector]
+        columns = [[constant if k < 0 else x[k]] for k, constant in zip(gathered.origins, constants, strict=True)]
+        results, flat = run(kernel, columns, rows=1), into.reshape(-1)
+        for source, place in zip(gathered.sources, gathered.places, strict=True):
+            flat[place] = results[source][0]
+        return into
+
+    return filled
+
+
+def native(kernel: Kernel) -> bool:
+    """Whether it is code, and not the evaluator in its place."""
+    return type(kernel) is Kernel
+
+
+def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Sequence[tuple[str, ...]],
+            required: Sequence[bool], gathered: Gathered) -> Plan:
+    kept: list[object] = [kernel, names, api()]
+
+    def table(kind: str, values: Sequence[Any]) -> int:
+        made = array(kind, values)
+        kept.append(made)
+        return made.buffer_info()[0]
+
+    entry = kernel.entry
+    columns = entry.inputs + entry.outputs
+    given, found = (table("Q", [id(name) for name in each]) for each in names)
+    words = {
+        "api": ctypes.addressof(api()), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
+        "work": kernel.work_bytes,
+        "memory": 8 * (columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
+        "patience": PATIENCE // max(equations, 1), "inputs": entry.inputs, "outputs": entry.outputs,
+        "input_names": given, "output_names": found, "required": table("q", required), "defaults": table("d", defaults),
+        "components": gathered.components, "origins": table("q", gathered.origins), "entries": len(gathered.sources),
+        "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size}
+    plan = Plan(array("Q", [words[name] for name in calls.PLAN]).tobytes())
+    plan.kept = tuple(kept)
+    return plan
+
+
+@cache
+def api() -> Any:
+    """The table of Python's functions and objects."""
+    functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
+    known = {"None": id(None), "dict": id(dict), "float": id(float), "int": id(int)}
+    return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
+
+
+@cache
+def with_arrays() -> bool:
+    """Let builtins know NumPy, once it is there; False where its arrays are not as `calls` has them."""
+    import numpy as np
+    a = np.empty((2, 3))
+    a.flags.writeable = False
+    dtype = np.dtype(np.float64)
+    at = id(a)
+    extents = at_address(ctypes.c_void_p, at + calls.SHAPE)
+    fits = (at_address(ctypes.c_void_p, at + calls.DATA) == a.ctypes.data
+            and at_address(ctypes.c_int, at + calls.DIMENSIONS) == 2
+            and [at_address(ctypes.c_ssize_t, extents + 8 * k) for k in range(2)] == [2, 3]
+            and at_address(ctypes.c_void_p, at + calls.DTYPE) == id(dtype)
+            and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
+    if fits:
+        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype)):
+            api()[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
+    return fits
+
+
+def at_address(kind: Any, address: int) -> Any:
+    return kind.from_address(address).value
+
+
+def pointed(function: Any) -> int:
+    """The address of a function of ctypes; by its `cast` the function would hold itself for ever."""
+    return int(at_address(ctypes.c_void_p, ctypes.addressof(function)))
+
+
+@cache
+def builtins() -> Callable[[str, Plan], Quick] | None:
+    """What makes builtins of plans; None where there are none."""
+    if not known_python():
+        return None
+    try:
+        made = compiled()
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        api()
+    except (CodegenError, NoExecutableMemory, AttributeError):
+        return None
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    addresses = (ctypes.c_void_p * len(calls.ENTRIES))()
+    made(addresses, None, 0, 0)
+    methods = {name: MethodDef(name.encode(), address, FASTCALL, None)
+               for name, address in zip(calls.ENTRIES, addresses, strict=True)}
+    FOREVER.extend((made, methods))
+    return lambda name, plan: new(ctypes.addressof(methods[name]), plan, None)
+
+
+FOREVER: list[object] = []
+"""What builtins may still point to when nothing here does any more."""
+
+
+def known_python() -> bool:
+    """Whether objects lie in memory as `calls` has them: CPython for 64 bits, with its lock."""
+    if sys.implementation.name != "cpython" or sys.maxsize < 1 << 32 or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    word, number = Plan(b"words of a plan."), 1.5
+    return (at_address(ctypes.c_void_p, id(number) + calls.TYPE) == id(float)
+            and ctypes.string_at(id(word) + calls.CONTENT, len(word)) == word)
+
+
+def compiled() -> Kernel:
+    from adcli.codegen.rows import jit
+    entry = EntryPoint(calls.NAME, 1, 0, 0, 0, ())
+    return kept_or_made(["calls"], entry, lambda: jit.object_code(calls.text()), Store(location(), to_stderr))
