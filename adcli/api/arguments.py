@@ -48,32 +48,39 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
     return dict(zip(outputs, targets, strict=True))
 
 
-def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str]) -> Quick:
-    """What computes arrays of one shape by the builtin `columns`; None for anything else, also for so many rows that threads may
-    be worth it."""
-    if not with_arrays() or not inputs:
+def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float]) -> Quick:
+    """What computes arrays of one shape, with numbers beside them, by the builtin `columns`; None for anything else, also for so
+    many rows that threads may be worth it."""
+    if columns is never or not with_arrays():
         return never
-    name, empty = inputs[0], np.empty
+    name, empty = inputs[0] if inputs else None, np.empty
 
-    def quick(given: object, out: object, jobs: object) -> dict[str, np.ndarray] | None:
-        first = given.get(name) if type(given) is dict else None
-        if type(first) is not np.ndarray or not first.ndim:
+    def quick(given: Any, out: Any, jobs: object) -> dict[str, np.ndarray] | None:
+        if type(given) is not dict or jobs is not None and (type(jobs) is not int or jobs < 1):
             return None
-        rows = first.size
-        if jobs is None or type(jobs) is not int:
-            if jobs is not None or rows > PROBE:
-                return None
-        elif jobs < 1 or rows > (MOST_ROWS if jobs == 1 else PROBE):
+        first = given.get(name)
+        if type(first) is not np.ndarray:
+            first = next((x for x in given.values() if type(x) is np.ndarray), None)
+        if first is None or not first.ndim or first.size > (MOST_ROWS if jobs == 1 else PROBE):
             return None
+        shape = first.shape
         if out is None:
-            shape = first.shape
-            if rows <= FEW_ROWS:
-                return columns(given, {name: empty(shape) for name in outputs})
-            made = empty_columns(len(outputs), rows)
-            return columns(given, dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)))
-        if type(out) is not dict or len(out) != len(outputs):
+            targets = new(shape)
+        elif type(out) is dict and len(out) == len(outputs):
+            targets = {name: out.get(name) for name in outputs}, False
+        else:
             return None
-        return columns(given, {name: out.get(name) for name in outputs})
+        return columns(given, *targets) or columns(spread(given, shape), *targets)
+
+    def new(shape: tuple[int, ...]) -> tuple[dict[str, np.ndarray], bool]:
+        if (rows := math.prod(shape)) <= FEW_ROWS:
+            return {name: empty(shape) for name in outputs}, True
+        made = empty_columns(len(outputs), rows)
+        return dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)), True
+
+    def spread(given: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+        given = {**defaults, **given}
+        return {name: np.full(shape, x) if type(x) in (float, np.float64) else x for name, x in given.items()}
 
     return quick
 

@@ -340,14 +340,16 @@ class Function:
         from adcli.api.arguments import direct_arrays, on_arrays
         found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
         if self._calls > 1 and self._arrays is None:
-            self._arrays = direct_arrays(self._direct()[1], self.inputs, self.outputs)
+            self._arrays = direct_arrays(self._direct()[1], self.inputs, self.outputs, self._defaults())
         return found
 
     def _direct(self) -> tuple[Quick, Quick]:
         """The kernel as builtin functions of numbers and of arrays by name."""
         from adcli.codegen.rows.direct import by_name
-        defaults = {p.name: p.default for p in self._program.params if p.default is not None}
-        return by_name(self.kernel(), self.inputs, self.outputs, defaults, len(self._program.equations))
+        return by_name(self.kernel(), self.inputs, self.outputs, self._defaults(), len(self._program.equations))
+
+    def _defaults(self) -> dict[str, float]:
+        return {p.name: p.default for p in self._program.params if p.default is not None}
 
     def status(self, at: Mapping[str, Any] | None = None, /, **values: Any) -> Any:
         """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;

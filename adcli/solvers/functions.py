@@ -254,7 +254,8 @@ class Called:
     def __init__(self, program: Program, names: Sequence[str]) -> None:
         self.program, self.kernel = program, compiled(program, keep=True)
         self.names = names
-        self.sources = self.places = range(len(program.results))
+        self.sources: Sequence[int] = range(len(program.results))
+        self.places: Sequence[int] = self.sources
         self.size, self.empty = len(program.results), np.empty
 
     def with_constants(self, fixed: Mapping[str, float]) -> Quick:

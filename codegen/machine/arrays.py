@@ -61,7 +61,7 @@ def empty_columns(count: int, rows: int) -> list[np.ndarray]:
     of two."""
     stride = -(-rows // LINE_DOUBLES) * LINE_DOUBLES + STAGGER
     block = np.empty(count * stride + LINE_DOUBLES)
-    first = -(block.ctypes.data // 8) % LINE_DOUBLES
+    first = -(addressof(byte(block)) // 8) % LINE_DOUBLES
     return [block[at:at + rows] for at in range(first, first + count * stride, stride)]
 
 

@@ -1,8 +1,8 @@
 """What Python calls, as LLVM IR: three functions that speak its C interface around any kernel.
 
-    numbers(values)            numbers by name for numbers by name
-    columns(values, targets)   arrays by name computed into arrays by name
-    vector(into, x, …)         vectors one after another, results written to their places in an array
+    numbers(values)                 numbers by name for numbers by name
+    columns(values, targets, new)   arrays by name computed into arrays by name, which may be known to be new
+    vector(into, x, …)              vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
 Such a builtin is bound to a plan, bytes whose words PLAN names. All addresses are among them, those of Python's own functions
@@ -31,7 +31,7 @@ API = {
     "Py_DecRef": "void (ptr)", "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)"}
 """Functions of Python's stable interface that are called, in the order of their addresses."""
-OBJECTS = ("None", "dict", "float", "int", "float64", "ndarray", "dtype")
+OBJECTS = ("None", "True", "dict", "float", "int", "float64", "ndarray", "dtype")
 """Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles."""
 CONTENT = 32
 """Bytes from the beginning of a bytes object to its first byte."""
@@ -98,11 +98,11 @@ class CallWriter:
         """An address of the plan."""
         return self.get("ptr", "%plan", PLAN.index(name))
 
-    def is_a(self, x: str, known: str) -> str:
-        """Whether an object is of a type."""
-        return self.value(f"icmp eq ptr {self.field('ptr', x, TYPE)}, {self.object(known)}")
+    def is_a(self, x: str, type: str) -> str:
+        """Whether an object is of a type of OBJECTS."""
+        return self.value(f"icmp eq ptr {self.field('ptr', x, TYPE)}, {self.known(type)}")
 
-    def object(self, name: str) -> str:
+    def known(self, name: str) -> str:
         return self.get("ptr", "%api", len(API) + OBJECTS.index(name))
 
     def api(self, name: str, *arguments: str) -> str:
@@ -183,7 +183,7 @@ class CallWriter:
             self.do(f"ret ptr {found}")
             self.label("none")
             self.api("PyErr_Clear")
-            none = self.object("None")
+            none = self.known("None")
             self.api("Py_IncRef", none)
             self.do(f"ret ptr {none}")
 
@@ -267,7 +267,7 @@ def _is_array(w: CallWriter) -> None:
     """Whether an object is exactly a NumPy array of doubles with these flags."""
     with w.function("i1 @is_array(ptr %api, ptr %x, i32 %flags)"):
         w.require(w.is_a("%x", "ndarray"))
-        w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), w.object("dtype")))
+        w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), w.known("dtype")))
         found = w.value(f"and i32 {w.field('i32', '%x', FLAGS)}, %flags")
         w.do(f"ret i1 {w.compared('eq', 'i32', found, '%flags')}")
         w.label("other")
@@ -357,10 +357,12 @@ def _numbers(w: CallWriter) -> None:
 
 
 def _columns(w: CallWriter) -> None:
-    """Arrays of one shape by name, into others that share no memory with them."""
+    """Arrays of one shape by name, into others that share no memory with them nor with each other."""
     with w.builtin("columns"):
-        w.require(w.compared("eq", "i64", "%count", 2))
-        w.require(w.compared("sle", "i64", w.value("mul i64 %both, %m"), MOST_PAIRS))
+        w.require(w.compared("eq", "i64", "%count", 3))
+        fresh = w.compared("eq", "ptr", w.get("ptr", "%arguments", 2), w.known("True"))
+        looked = w.value(f"select i1 {fresh}, i64 0, i64 %m")
+        w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))
         values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
         for given, count, names, column, flags in (
                 (values, "%n", "input_names", "%in", READABLE), (targets, "%m", "output_names", "%out", WRITABLE)):
@@ -376,7 +378,7 @@ def _columns(w: CallWriter) -> None:
         rows = _elements(w, w.get("ptr", "%own", 0))
         w.require(w.compared("sgt", "i64", rows, 0))
         size = w.value(f"shl i64 {rows}, 3")
-        with w.each("%m") as j, w.each("%both") as k:
+        with w.each(looked) as j, w.each("%both") as k:
             at, other = w.get("i64", "%out", j), w.get("i64", "%in", k)
             own = w.compared("eq", "i64", w.value(f"add i64 %n, {j}"), k)
             far = w.compared("uge", "i64", w.value(f"sub i64 {at}, {other}"), size)

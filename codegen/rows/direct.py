@@ -116,7 +116,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
 def api() -> Any:
     """The table of Python's functions and objects."""
     functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
-    known = {"None": id(None), "dict": id(dict), "float": id(float), "int": id(int)}
+    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int)}
     return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
 
 

@@ -155,7 +155,7 @@ def counted(f, monkeypatch):
 
 @pytest.mark.parametrize("text", [TWO, TENSORS, f"v = {CHAIN}"], ids=["numbers", "tensors", "sparse"])
 def test_values_and_jacobian_of_one_point_are_computed_once(text, monkeypatch):
-    """Where both are wanted; where one is, it alone is. All have the bits of functions that were never asked for anything else, and
+    """Where both are wanted; else one alone. All have the bits of functions that were never asked for anything else, and
     belong to the caller."""
     program = adcli.compile(text).program
     start = {p.name: np.zeros([n.number for n in p.var.shape]) for p in program.params}

@@ -289,8 +289,8 @@ def test_nothing_is_kept(f):
         numbers({"x": x, "y": "2"})
         numbers({"x": x, "y": 10**400})
         numbers(at)
-        columns(at, out)
-        columns(wrong, out)
+        columns(at, out, False)
+        columns(wrong, out, True)
         quick(into, vector)
         quick(into, vector, vector)
 
