@@ -6,10 +6,12 @@ blocks of rows. So the rows decide, however they come: in one call, in a stream,
 """
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from adcli.codegen.machine import veclib
@@ -115,19 +117,21 @@ class TieredKernel(Kernel):
     Every call has memory of its own, which a later one uses again. Where memory is too short to compile, the tape goes on.
     """
 
-    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "rising", "worth")
+    __slots__ = ("current", "fault", "idle", "lock", "make", "played", "thread", "worth")
 
     def __init__(self, tape: TapeKernel, make: Callable[[], Kernel]) -> None:
         self.entry, self.lanes, self.work_bytes = tape.entry._replace(work_bytes=0), tape.lanes, 0
         self.current: Kernel = tape
-        self.make, self.lock, self.rising = make, threading.Lock(), False
-        self.played, self.worth = 0, blocks_worth(tape.tape)
+        self.make, self.lock = make, threading.Lock()
+        self.thread: threading.Thread | None = None
+        self.played, self.worth = 0.0, float(blocks_worth(tape.tape))
         self.fault: BaseException | None = None
         self.idle: list[tuple[Kernel, Pointers]] = []
 
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
-        if not self.rising:
-            self.count((end - begin) // self.lanes)
+        self.played += (end - begin) // self.lanes
+        if self.played >= self.worth:
+            self.begin()
         while begin < end:
             kernel = self.current
             until = min(end, begin + self.lanes * blocks_at_a_time(kernel.tape)) if isinstance(kernel, TapeKernel) else end
@@ -146,26 +150,37 @@ class TieredKernel(Kernel):
                 return memory
         return kernel.workspace()
 
-    def count(self, blocks: int) -> None:
-        """Count blocks that are to be played, and begin to compile if that has become worth it."""
-        with self.lock:
-            self.played += blocks
-            if self.rising or self.played < self.worth:
-                return
-            self.rising = True
-        if not started(threading.Thread(target=self.rise)):
-            self.rise()
+    def begin(self) -> None:
+        """Begin to compile in a thread, unless that is done or under way. A process made by fork has lost the thread, and maybe
+        finds the lock taken."""
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            if self.played >= self.worth and not (self.thread and self.thread.is_alive()):
+                with COMPILING:   # a process made by fork has modules that are whole
+                    from adcli.codegen.rows import jit, llvm  # noqa: F401
+                self.thread = threading.Thread(target=self.rise, daemon=True)
+                if not started(self.thread):
+                    self.rise()
+        finally:
+            self.lock.release()
 
     def rise(self) -> None:
         """Compile now, and go on with compiled code."""
-        self.rising = True
+        finish_at_exit()
         try:
-            with COMPILING:
-                self.current = self.make()
+            self.current = self.make()
         except MemoryError:
             pass
         except BaseException as fault:
             self.fault = fault
+        self.worth = math.inf
+
+
+@cache
+def finish_at_exit() -> None:
+    """The interpreter ends when LLVM has ended what it is at, and begins nothing more: what it would use is gone then."""
+    atexit.register(COMPILING.acquire)
 
 
 def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:

@@ -1,7 +1,11 @@
 """Which tier a program begins in, when it moves up, and that nobody sees it."""
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,15 +17,16 @@ from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.interpreted import Interpreted
 from adcli.lang.ir import Program
 from native_programs import long_program
+from places import ROOT
 
 AT = [[0.1 * k + 0.01 * i for i in range(50)] for k in range(5)]
 
 
 def joined(kernel: Kernel) -> None:
     """Wait for what is compiled meanwhile."""
-    for thread in threading.enumerate():
-        if getattr(thread, "_target", None) == getattr(kernel, "rise", None):
-            thread.join()
+    assert isinstance(kernel, tiers.TieredKernel)
+    if kernel.thread is not None and kernel.thread.ident:
+        kernel.thread.join()
 
 
 def rising(program: Program, monkeypatch: pytest.MonkeyPatch, after: int) -> tiers.TieredKernel:
@@ -110,6 +115,44 @@ def test_too_little_memory_to_compile_leaves_the_tape_and_a_defect_is_said(
         else:
             with pytest.raises(jit.CodegenError):
                 run(kernel, AT)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_process_made_by_fork_meanwhile_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread of its parent is not in it."""
+    kernel, held = rising(long_program(300), monkeypatch, after=1), threading.Event()
+    make, want = kernel.make, repr(run(compile_program(long_program(300)), AT))
+    kernel.make = lambda: held.wait() and make()
+    run(kernel, AT)
+    assert kernel.thread is not None and kernel.thread.is_alive()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)   # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            kernel.make = make
+            run(kernel, AT)
+            joined(kernel)
+            os._exit(0 if type(kernel.current) is Kernel and repr(run(kernel, AT)) == want else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    held.set()
+    joined(kernel)
+    assert type(kernel.current) is Kernel
+
+
+def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
+    """Without a wait for what LLVM is at, one of thirty such ends is a crash; a script waits for no more than that."""
+    script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, tiers\n"
+              "from native_programs import long_program\nimport threading, time\ntiers.TAPE_FROM, began = 0, threading.Event()\n"
+              "made = jit.object_code\n"
+              "jit.object_code = lambda text, **more: (began.set(), made(text, **more), print('made', flush=True))[1]\n"
+              "kernel = tiers.native(long_program(3000))\nbegan.clear()\nkernel.worth = 0\nrun(kernel, [[1.0]] * 5)\n"
+              "began.wait()\ntime.sleep(0.05)\n")
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
+                           env={**os.environ, "PYTHONPATH": str(ROOT / "tests/helpers")})
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_system_that_refuses_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
