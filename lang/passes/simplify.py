@@ -54,6 +54,8 @@ class _Folder:
     def __init__(self, known: Mapping[Atom, Atom] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
+        self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
+        self.first: dict[object, Lit] = {}
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
         self.equations: list[Equation] = []
@@ -65,31 +67,48 @@ class _Folder:
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
-        env = self.env
+        env, keep, rules = self.env, self.keep, FOLDS
         now = env.get
         for e in equations:
-            args = tuple([now(a, a) for a in e.args])
-            if args == e.args:   # of the same atoms, which are known by identity
-                args = e.args
-            rule = FOLDS.get(e.op, _comprehension if type(e.op) is Comprehension else None)
+            op, args = e.op, tuple(map(now, e.args, e.args))
+            rule = rules[op] if op in rules else _comprehension if type(op) is Comprehension else None
             value = rule(self, e, args) if rule else None
             if value is None:
-                self.keep(e if args is e.args else e.with_args(args))
+                keep(e if args == e.args else e.with_args(args))   # atoms are equal if they are the same
             else:
                 for out in e.outs:
                     env[out] = value
 
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
-        out, key = e.outs[0], value_key(e.op, e.args)
-        earlier = self.seen.setdefault(key, out)
+        out, op = e.outs[0], e.op
+        earlier = self.seen.setdefault(self.value_key(op, e.args), out)
         if earlier is not out:
             self.env[out] = earlier
             return earlier
-        if e.op is NEG or e.op is NOT:
+        if op is NEG or op is NOT:
             self.opposite[out] = e.args[0]
         self.equations.append(e)
         return out
+
+    def value_key(self, op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
+        """Equal for operations that compute the same of the same arguments."""
+        if len(args) != 2 or type(op) is Comprehension:
+            same = [self.constant(a) if isinstance(a, Lit) else a for a in args]
+            return structure(op) if isinstance(op, Comprehension) else op, *same
+        x, y = args
+        if isinstance(x, Lit):
+            x = self.constant(x)
+        if isinstance(y, Lit):
+            y = self.constant(y)
+        return (op, y, x) if op.commutes and id(y) < id(x) else (op, x, y)
+
+    def constant(self, a: Lit) -> Lit:
+        """The first constant that is the same."""
+        found = self.constants.get(a)
+        if found is None:
+            found = self.constants[a] = self.first.setdefault(identity(a), a)
+        return found
 
     def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
         """The value of the equation rewritten as op(args), with the same variable."""
@@ -99,21 +118,6 @@ class _Folder:
 
 
 # ---------------------------------------------------------------- what is the same
-
-def value_key(op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
-    """Equal for equations that compute the same of the same arguments: a variable is itself, a constant what tells it apart."""
-    if type(op) is Comprehension:
-        return structure(op), *[a if type(a) is Var else identity(a) for a in args]
-    if len(args) == 2:
-        x, y = args
-        one, other = x if type(x) is Var else identity(x), y if type(y) is Var else identity(y)
-        if op.commutes:
-            alike = type(x) is type(y)
-            if (id(y) < id(x) if one is x else repr(other) < repr(one)) if alike else other is y:
-                return op, other, one
-        return op, one, other
-    return op, *[a if type(a) is Var else identity(a) for a in args]
-
 
 def identity(constant: Lit) -> object:
     """What tells constants apart: their bits, and the meaning of what was rounded."""
@@ -217,59 +221,61 @@ def _is(atom: Atom, value: float) -> bool:
             and type(atom.value) is not Rounded)
 
 
-def _add(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
-    x, y = args
-    if type(x) is Lit or type(y) is Lit:
-        constant = _of_constants(f, e, args)
-        if constant is not None or _is(x, -0.0) or _is(y, -0.0):
-            return constant or (y if _is(x, -0.0) else x)
-    if y in f.opposite:
-        return f.again(e, SUB, x, f.opposite[y])
-    return f.again(e, SUB, y, f.opposite[x]) if x in f.opposite else None
+def _binary(constants: Fold, variables: Fold) -> Fold:
+    """What an operation of two arguments comes to: as one of constants alone, by what is exact where one is a constant, by the
+    signs of variables."""
+    def rule(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+        x, y = args
+        if isinstance(x, Lit) or isinstance(y, Lit):
+            found = _of_constants(f, e, args) if type(x) is type(y) else None
+            found = found or constants(f, e, args)
+            if found is not None:
+                return found
+        return variables(f, e, args) if x in f.opposite or y in f.opposite else None
+    return rule
 
 
-def _sub(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _added_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if type(x) is Lit or type(y) is Lit:
-        constant = _of_constants(f, e, args)
-        if constant is not None or _is(y, 0.0):
-            return constant or x
-        if _is(x, -0.0):
-            return f.again(e, NEG, y)
+    return y if _is(x, -0.0) else x if _is(y, -0.0) else None
+
+
+def _added_signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+    x, y = args
+    return f.again(e, SUB, x, f.opposite[y]) if y in f.opposite else f.again(e, SUB, y, f.opposite[x])
+
+
+def _subtracted_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    return x if _is(y, 0.0) else f.again(e, NEG, y) if _is(x, -0.0) else None
+
+
+def _subtracted_signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
     return f.again(e, ADD, x, f.opposite[y]) if y in f.opposite else None
 
 
-def _mul(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _multiplied_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    for factor, other in (args, args[::-1]):
+        if _is(factor, 1.0) or _is(factor, -1.0):
+            return other if _is(factor, 1.0) else f.again(e, NEG, other)
+    return None
+
+
+def _divided_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
-    if type(x) is Lit or type(y) is Lit:
-        constant = _of_constants(f, e, args)
-        if constant is not None or _is(x, 1.0) or _is(y, 1.0):
-            return constant or (y if _is(x, 1.0) else x)
-        if _is(x, -1.0) or _is(y, -1.0):
-            return f.again(e, NEG, y if _is(x, -1.0) else x)
-    return _signs(f, e, x, y)
+    return x if _is(y, 1.0) else f.again(e, NEG, x) if _is(y, -1.0) else None
 
 
-def _div(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
-    x, y = args
-    if type(x) is Lit or type(y) is Lit:
-        constant = _of_constants(f, e, args)
-        if constant is not None or _is(y, 1.0):
-            return constant or x
-        if _is(y, -1.0):
-            return f.again(e, NEG, x)
-    return _signs(f, e, x, y)
-
-
-def _signs(f: _Folder, e: Equation, x: Atom, y: Atom) -> Atom | None:
+def _signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
     the sign of a zero in the derivative, where −(a − b) is not b − a."""
-    opposite = f.opposite
+    (x, y), opposite = args, f.opposite
     if x in opposite:
         if y in opposite:
             return f.again(e, e.op, opposite[x], opposite[y])
         return f.again(e, e.op, opposite[x], Lit(-y.value)) if isinstance(y, Lit) else None
-    return f.again(e, e.op, Lit(-x.value), opposite[y]) if y in opposite and isinstance(x, Lit) else None
+    return f.again(e, e.op, Lit(-x.value), opposite[y]) if isinstance(x, Lit) else None
 
 
 def _neg(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
@@ -335,7 +341,9 @@ def _joined(dominant: bool) -> Fold:
 
 FOLDS: dict[Primitive, Fold] = {
     DUP: lambda f, e, args: args[0], SELECT: _select, TABLE["abs"]: _of_constants, TABLE["sqrt"]: _of_constants,
-    ADD: _add, SUB: _sub, MUL: _mul, DIV: _div, NEG: _neg, POWN: _pown, POW: _pow, INDEX_POWER: _pow,
+    ADD: _binary(_added_constant, _added_signs), SUB: _binary(_subtracted_constant, _subtracted_signs),
+    MUL: _binary(_multiplied_constant, _signs), DIV: _binary(_divided_constant, _signs), NEG: _neg, POWN: _pown, POW: _pow,
+    INDEX_POWER: _pow,
     TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
     TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
     NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}
