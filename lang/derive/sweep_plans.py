@@ -18,7 +18,6 @@ from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.elementwise import filled, has_tensors
 from adcli.lang.passes import forward, reverse
-from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
 
@@ -201,8 +200,6 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
     """The program's equations with the sweeps of the plan, and the entries."""
     b, tangents, adjoints = Builder(), dict[tuple[str, int], Atom](), dict[tuple[int, str], Atom]()
     ways = plan.reads.values()
-    if plan.outputs:
-        program = duplicate(program)
     if plan.inputs:
         tangents = forward.partials(b, program, plan.inputs, {at.result for at in ways if at.mode == "forward"})
     else:

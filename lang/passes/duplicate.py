@@ -8,40 +8,44 @@ Tensors are copied as scalars are; truth values and tensors of integers have no 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import TABLE
+
+DUP = TABLE["dup"]
 
 
 class _Copies:
     """Deals out the uses of each value in order."""
 
     def __init__(self, program: Program) -> None:
-        self.left = Counter(a for e in program.equations for a in e.args if isinstance(a, Var) and not a.truth and not a.integer)
-        self.left.update(r.atom for r in program.results if isinstance(r.atom, Var) and not r.atom.integer)
-        self.ready: dict[Var, list[Var]] = {}
+        self.left = Counter([a for e in program.equations for a in e.args if isinstance(a, Var)])
+        self.left.update([r.atom for r in program.results if isinstance(r.atom, Var)])
+        self.ready: dict[Atom, list[Var]] = {}
         self.made: Counter[Var] = Counter()
         self.equations: list[Equation] = []
 
-    def open(self, value: Var, span: tuple[int, int] | None) -> None:
+    def open(self, value: Var, span: Span | None) -> None:
         """A value has been defined: copy it if more than one use will come."""
-        if self.left[value] > 1:
+        if self.left[value] > 1 and not value.truth and not value.integer:
             self.ready[value] = list(self.split(value, value, span))
 
-    def split(self, origin: Var, value: Var, span: tuple[int, int] | None) -> tuple[Var, Var]:
-        self.made[origin] += 2
-        stem, n = origin.name or "i", self.made[origin]
+    def split(self, origin: Var, value: Var, span: Span | None) -> tuple[Var, Var]:
+        n = self.made[origin] = self.made[origin] + 2
+        stem = origin.name or "i"
         copies = Var(f"{stem}{n - 1}", True, shape=value.shape), Var(f"{stem}{n}", True, shape=value.shape)
-        self.equations.append(Equation(copies, TABLE["dup"], (value,), span))
+        self.equations.append(Equation(copies, DUP, (value,), span))
         return copies
 
-    def use(self, atom: Atom, span: tuple[int, int] | None) -> Atom:
+    def use(self, atom: Atom, span: Span | None) -> Atom:
         """The copy that serves the next use of a value."""
-        if not isinstance(atom, Var) or atom not in self.ready:
+        copies = self.ready.get(atom)
+        if copies is None or not isinstance(atom, Var):
             return atom
         self.left[atom] -= 1
-        copies = self.ready[atom]
         if len(copies) == 2:
             return copies.pop(0)
         if self.left[atom] == 0:
@@ -53,12 +57,23 @@ class _Copies:
 
 def duplicate(program: Program) -> Program:
     """The same program with every value used at most once."""
-    copies = _Copies(program)
+    return duplicated(program)[0]
+
+
+def duplicated(program: Program) -> tuple[Program, Mapping[Equation, Equation]]:
+    """The same program with every value used at most once, and for each equation of it that reads copies the one that it was."""
+    copies, plain = _Copies(program), dict[Equation, Equation]()
     for p in program.params:
         copies.open(p.var, None)
     for e in program.equations:
-        copies.equations.append(e.with_args([copies.use(a, e.span) for a in e.args]))
+        args = tuple([copies.use(a, e.span) for a in e.args])
+        if args == e.args:
+            copies.equations.append(e)
+        else:
+            copy = e.with_args(args)
+            copies.equations.append(copy)
+            plain[copy] = e
         for out in e.outs:
             copies.open(out, e.span)
     results = tuple([r.with_atom(copies.use(r.atom, None)) for r in program.results])
-    return replace(program, equations=tuple(copies.equations), results=results)
+    return replace(program, equations=tuple(copies.equations), results=results), plain

@@ -6,7 +6,7 @@ adds.
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
@@ -17,12 +17,14 @@ from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.comprehension_rules import pulled
+from adcli.lang.passes.duplicate import duplicated
 from adcli.lang.passes.forward import seeded, strip_seeds
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
 Adjoints = dict[Atom, Term]
+NO_EQUATIONS: Mapping[Equation, Equation] = {}
 
 
 def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
@@ -43,16 +45,17 @@ def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
 def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:
     """Append one reverse sweep for each group of results, whose seeds are 1, to the program's equations, which stand in `b`.
 
-    `program` is in explicit-duplication form. Returns the adjoint of every input in `wrt` for each group that it reaches: the
-    sum of the partial derivatives of the group's results.
+    Returns the adjoint of every input in `wrt` for each group that it reaches: the sum of the partial derivatives of the group's
+    results. Adjoints flow through copies of values; what their lines read are the values.
     """
-    wanted, active, found = set(wrt), active_values(program, wrt), {}
-    inputs = [(p.name, p.var) for p in program.params if p.name in wanted]
-    results = {r.name: r.atom for r in program.results}
+    linear, plain = duplicated(program)
+    wanted, active, found = set(wrt), active_values(linear, wrt), {}
+    inputs = [(p.name, p.var) for p in linear.params if p.name in wanted]
+    results = {r.name: r.atom for r in linear.results}
     seeds = [[results[name] for name in group] for group in groups]
-    for i, equations in enumerate(reached(program, seeds, active)):
+    for i, equations in enumerate(reached(linear, seeds, active)):
         adjoints: Adjoints = {atom: Term(b.expr(Lit(1.0))) for atom in seeds[i]}
-        pull_back(b, equations, adjoints, active)
+        pull_back(b, equations, adjoints, active, plain)
         found.update({(i, x): result(b, adjoints[v]) for x, v in inputs if v in adjoints})
     return found
 
@@ -72,16 +75,18 @@ def reached(program: Program, seeds: Sequence[Sequence[Atom]], active: set[Atom]
     return found
 
 
-def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom]) -> None:
-    """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first."""
+def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, active: set[Atom],
+              plain: Mapping[Equation, Equation] = NO_EQUATIONS) -> None:
+    """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first. Lines read
+    what the `plain` equations do, where there are other ones than those in copies."""
     for e in reversed(equations):
         if e.outs[0] in adjoints or e.outs[-1] in adjoints:
             b.group += 1
             b.span = e.span
-            adjoint_line(b, e, adjoints, active)
+            adjoint_line(b, e, adjoints, active, plain.get(e, e))
 
 
-def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom]) -> None:
+def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom], plain: Equation) -> None:
     if e.op is DUP:
         value = e.args[0]
         if value in active:
@@ -92,7 +97,7 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom])
     for i, a in enumerate(e.args):
         if a in active:
             start, hint = len(b.equations), adjoint_hint(a)
-            receive(b, adjoints, a, through(b, e, i, seed, hint), start, hint)
+            receive(b, adjoints, a, through(b, plain, i, seed, hint), start, hint)
     unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
         copies = tuple(Var(adjoint_hint(a)[0], True, shape=shape_of(a)) for a in unchanged)

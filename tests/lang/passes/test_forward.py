@@ -62,8 +62,8 @@ def test_a_tangent_that_forgets_an_argument(monkeypatch: pytest.MonkeyPatch) -> 
     check_transposes(program, at, {"x": 1.0, "y": -1.0}, {"v": 1.0})
     right = forward.contribution
 
-    def forgetful(b: object, e: Equation, position: int, *seed: object) -> object:
-        return right(b, e, position, *seed) if position == 0 or e.op.name != "mul" else None   # type: ignore[arg-type]
+    def forgetful(b: object, e: Equation, position: int, seed: object, *hint: object) -> object:
+        return right(b, e, position, seed, *hint) if position == 0 or e.op.name != "mul" else None   # type: ignore[arg-type]
     monkeypatch.setattr(forward, "contribution", forgetful)
     with caught():
         check_transposes(program, at, {"x": 1.0, "y": -1.0}, {"v": 1.0})
