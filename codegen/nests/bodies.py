@@ -96,10 +96,14 @@ class BodyWriter:
         start, name, product = at.fresh(), at.fresh(), at.fresh()
         at.frames[level - 1].head.append(on.template(INDEX_POWER).format(x, first, z=start))
         frame.head.append(f"  {product} = fmul {kind} {name}, {x}")
-        if power.least < 0:   # from 1/x it goes on to 1
-            now, _ = at.number(e)
-            below = at.place(level, f"icmp slt i64 {now}, 0")
-            product = at.place(level, f"select i1 {below}, {kind} {one}, {kind} {product}")
+        now = at.number(e)[0] if power.least < 0 else ""
+        for n in range(power.least, 0):   # until there are factors, each reciprocal is one of its own; from 1/x it goes on to 1
+            following = one
+            if n < -1:
+                following = at.fresh()
+                at.frames[level - 1].head.append(on.template(INDEX_POWER).format(x, on.constant(n + 1.0), z=following))
+            here = at.place(level, f"icmp eq i64 {now}, {n}")
+            product = at.place(level, f"select i1 {here}, {kind} {following}, {kind} {product}")
         frame.kept.append((kind, start, name, product))
         frame.known[key] = name
         return name

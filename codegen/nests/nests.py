@@ -35,6 +35,8 @@ SCRATCH = 1 << 20
 """Bytes of copies that are made; they lie on the stack."""
 NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
+LEAST_EXPONENT = -4
+"""From which on powers are carried from turn to turn: derivatives of t**j have so negative ones, which a select throws away."""
 LONG_BODY = 40
 """Operations of a body beyond which it is written out once or twice only."""
 
@@ -352,7 +354,7 @@ def _carrier(nest: Nest, exponent: Affine, moves: set[Index]) -> tuple[Index | N
             return None, 0
         low = substituted(low, {i: nest.range(i).low})
     least = low.number
-    return (mine[-1], least) if least is not None and least >= -1 else (None, 0)
+    return (mine[-1], least) if least is not None and least >= LEAST_EXPONENT else (None, 0)
 
 
 def _packed(nest: Nest) -> Nest | None:

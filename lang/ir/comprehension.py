@@ -114,6 +114,8 @@ def whole_values(body: Program, sources: Iterable[BodySource]) -> dict[Atom, Aff
                 found[e.outs[0]] = -x
             case "mul", [Affine() as x, Affine() as y] if (number := x.number if y.number is None else y.number) is not None:
                 found[e.outs[0]] = (x if y.number is not None else y) * number
+            case "div", [Affine() as x, Affine() as y] if y.number in (1, -1):
+                found[e.outs[0]] = x * y.constant
     return found
 
 

@@ -17,6 +17,7 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC, WARNINGS
 from c_tensors import agree, at_random, derivatives, drawn_point, expected, run_tensors
+from native_tensors import assert_same_bits
 from session_seed import drawn
 
 compiled = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -225,3 +226,19 @@ int f(size_t M, size_t N, const double *restrict A, const int32_t *restrict at, 
     return 0;
 }
 """
+
+
+@compiled
+def test_powers_of_indices_have_the_bits_of_the_reference(tmp_path: pathlib.Path) -> None:
+    program = parse("input t(N), c(M); y(i, j) = t(i)**j where j in 0:M; z(i, j) = c(j)*t(i)**(3 - 2*j)")
+    at = {"t": np.array([0.7, -0.0, 0.0, -3.5, 1e200, 5e-324, np.inf, -np.inf, np.nan, 1.0000001]), "c": np.ones(9)}
+    (((code, got),),) = run_tensors(tmp_path, [program], [[(at, {"N": 10, "M": 9})]])
+    want = expected(program, at)
+    assert want is not None and code == 0
+    assert_same_bits(got, want, "C")
+
+
+def test_powers_of_indices_in_single_precision_end() -> None:
+    """The factors are counted by whole numbers: a float stops counting at 2**24."""
+    text = tensor_source(parse("input t(N); y(i) = t(i)**i"), "f", precision=SINGLE).text
+    assert "size_t left = (size_t)(n < 0.0f ? -n : n);" in text and "float z = 1.0f;" in text

@@ -12,7 +12,11 @@ from adcli.lang.ir.check import check
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.printer import print_program
 from command import adcli
 from session_seed import fixed
 from tensor_laws import NUMPY
@@ -567,3 +571,20 @@ def test_other_reads_of_it_mean_the_elements_from_before_and_are_remarked(statem
 def test_a_remarked_read_gives_the_elements_from_before():
     found = evaluate(parse("input A(M, M)\nB(i, j) = A(i, j) + 0\nB(i, j) = B(j, i)"), {"A": [[1.0, 2.0], [3.0, 4.0]]})
     assert found["B"].tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def index_powers(program):
+    return [e for op in comprehensions(program) for e in op.body.equations if e.op is INDEX_POWER]
+
+
+@pytest.mark.parametrize(("exponent", "count"), [
+    ("j", 1), ("j - 1", 1), ("2*j + M - 3", 1), ("-j", 1), ("float(j) - 1", 1), ("j - i", 1), ("p(j)", 1),
+    ("2", 0), ("M", 0), ("0.5*j", 0), ("j*j", 0), ("j/1", 1), ("j/2", 0), ("x(j)", 0), ("s", 0), ("j + 0.5", 0)])
+def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):
+    """And so they are in the text of their derivatives, which reads back equal."""
+    program = parse(f"def p(n) = 2*n + 1\ninput t(N), x(M), s\ny(i, j) = x(j)*t(i)**({exponent})\noutput y")
+    assert len(index_powers(program)) == count
+    for made in (program, simplify(tangents(program)), simplify(tangents(tangents(program))), simplify(adjoints(program))):
+        again = parse(print_program(made))
+        assert print_program(again) == print_program(made)
+        assert len(index_powers(again)) == len(index_powers(made))

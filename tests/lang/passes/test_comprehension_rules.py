@@ -352,3 +352,20 @@ def test_an_element_overwritten_has_no_part_in_a_derivative_however_large_its_ow
     at = {"x": np.array([0.0, 4.0, 9.0]), "I": np.array([0, 0, 1])}
     assert evaluate(gradient(program, ["x"]), at, NUMPY)["dL_dx"].tolist() == [0.0, 0.25, 1 / 6]
     assert evaluate(simplify(tangents(program)), {**at, "dx": np.ones(3)}, NUMPY)["dL"] == 0.25 + 1 / 6
+
+
+def test_derivatives_of_powers_of_indices() -> None:
+    """Σ x_j t**j: at t = 0, where j·t**(j−1) is not 0·∞ for j = 0; both modes, and of second order."""
+    model = parse("input t(N), x(M); v +=! x(j)*t(i)**j")
+    t, x = np.array([0.0, 2.0, -1.0]), np.array([5.0, 7.0, 11.0, 13.0])
+    j = np.arange(4.0)
+    first = [sum(x[k] * k * b ** (k - 1) for k in (1, 2, 3)) for b in t]
+    second = [sum(x[k] * k * (k - 1) * b ** (k - 2) for k in (2, 3)) for b in t]
+    mixed = [[k * b ** max(k - 1, 0) for k in j] for b in t]
+    got = run(gradient(model), {"t": t, "x": x})
+    assert [list(got["dv_dt"]), list(got["dv_dx"])] == [first, [sum(b ** k for b in t) for k in j]]
+    ahead = run(simplify(tangents(model)), {"t": t, "x": x, "dt": np.ones(3), "dx": np.ones(4)})
+    assert ahead["dv"] == sum(first) + sum(got["dv_dx"])
+    along = run(hvp(model), {"t": t, "x": x, "dt": np.ones(3), "dx": np.zeros(4)})
+    close(along["hvp_t"], second, 0.0, "along t")
+    close(along["hvp_x"], np.sum(mixed, axis=0), 0.0, "along t, by x")
