@@ -35,7 +35,13 @@ HELPERS = {
              "    /* the product of n factors x; for n < 0 its reciprocal */",
              "    REAL z = ONE;",
              "    size_t left = (size_t)(n < ZERO ? -n : n);",
-             "    while (left--) z *= x;",
+             "    while (left > 0) {",
+             "        const REAL longer = z * x;",
+             "        const int settled = longer == z || longer == -z || longer != longer;",
+             "        left--;",
+             "        z = settled && left % 2 != 0 && signbit(x) ? -longer : longer;",
+             "        if (settled) break;",
+             "    }",
              "    return n < ZERO ? ONE / z : z;", "}"),
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0

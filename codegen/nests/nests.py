@@ -37,6 +37,8 @@ NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
 LEAST_EXPONENT = -4
 """From which on powers are carried from turn to turn: derivatives of t**j have so negative ones, which a select throws away."""
+MOST_FACTORS = 10_000
+"""Factors beyond which hardly any product still changes: it is 0 or infinite."""
 LONG_BODY = 40
 """Operations of a body beyond which it is written out once or twice only."""
 
@@ -126,7 +128,7 @@ class Nest:
             return total * self.per_point + total / max(1, lengths[self.tile]) * copied
         for p in self.powers:
             if p.along is None:
-                total *= 1 + max(abs(x) for x in self.ends(p.exponent, sizes))
+                total *= 1 + min(MOST_FACTORS, max(abs(x) for x in self.ends(p.exponent, sizes)))
         far = self.tile is not None and not self.reduces and prod(lengths[i] for i in self.inner) > NEAR_ROWS
         return total * self.per_point * (2 if far else 1) + (elements * ACROSS if self.reduces else 0)
 

@@ -109,35 +109,52 @@ class Instructions:
         return symbol
 
     def powers(self) -> str:
-        """A helper that multiplies as many factors as an exponent says, in each lane."""
+        """A helper that multiplies as many factors as an exponent says, in each lane: until all have theirs, or from one to the
+        next nothing changes but the sign."""
         symbol, r, t, lanes = f"powers.{self.lanes}", self.real, self.truth, self.lanes
-        size = self.declare(f"llvm.fabs.{'f64' if lanes == 1 else f'v{lanes}f64'}", r, 1)
-        zero, one = self.constant(0.0), self.constant(1.0)
-        some = f"  %some = or {t} %more, %more"
+        size, whole = self.intrinsic("llvm.fabs", 1), self.intrinsic("llvm.floor", 1)
+        signed = self.intrinsic("llvm.copysign", 2)
+        zero, half, one = (self.constant(x) for x in (0.0, 0.5, 1.0))
+        some = f"or {t} %more, %more"
         if lanes > 1:
             name = f"llvm.vector.reduce.or.v{lanes}i1"
             self.declared[name] = f"declare i1 @{name}({t})"
-            some = f"  %some = call i1 @{name}({t} %more)"
+            some = f"call i1 @{name}({t} %more)"
         self.helpers[symbol] = [
             f"define internal {r} @{symbol}({r} %x, {r} %n){stack(lanes)} {{",
             "entry:",
             f"  %size = call {r} @{size}({r} %n)",
+            f"  %first = fcmp olt {r} {zero}, %size",
             "  br label %loop",
             "loop:",
-            f"  %k = phi {r} [ {zero}, %entry ], [ %next, %factor ]",
+            f"  %more = phi {t} [ %first, %entry ], [ %further, %factor ]",
+            f"  %k = phi {r} [ {zero}, %entry ], [ %count, %factor ]",
             f"  %z = phi {r} [ {one}, %entry ], [ %longer, %factor ]",
-            f"  %more = fcmp olt {r} %k, %size",
-            some,
+            f"  %some = {some}",
             "  br i1 %some, label %factor, label %done",
             "factor:",
             f"  %product = fmul {r} %z, %x",
             f"  %longer = select {t} %more, {r} %product, {r} %z",
             f"  %next = fadd {r} %k, {one}",
+            f"  %count = select {t} %more, {r} %next, {r} %k",
+            f"  %was = call {r} @{size}({r} %z)",
+            f"  %is = call {r} @{size}({r} %product)",
+            f"  %moves = fcmp one {r} %was, %is",
+            f"  %lacks = fcmp olt {r} %count, %size",
+            f"  %goes = and {t} %moves, %lacks",
+            f"  %further = and {t} %goes, %more",
             "  br label %loop",
             "done:",
+            f"  %left = fsub {r} %size, %k",
+            f"  %half = fmul {r} %left, {half}",
+            f"  %whole = call {r} @{whole}({r} %half)",
+            f"  %odd = fcmp one {r} %half, %whole",
+            f"  %sign = call {r} @{signed}({r} {one}, {r} %x)",
+            f"  %turned = fmul {r} %z, %sign",
+            f"  %all = select {t} %odd, {r} %turned, {r} %z",
             f"  %below = fcmp olt {r} %n, {zero}",
-            f"  %reciprocal = fdiv {r} {one}, %z",
-            f"  %power = select {t} %below, {r} %reciprocal, {r} %z",
+            f"  %reciprocal = fdiv {r} {one}, %all",
+            f"  %power = select {t} %below, {r} %reciprocal, {r} %all",
             f"  ret {r} %power",
             "}", ""]
         return symbol

@@ -185,9 +185,12 @@ def _round(x: float) -> float:
 
 def _product(x: float, n: float) -> float:
     """The product of n factors x, from left to right."""
-    z = 1.0
-    for _ in range(abs(int(n))):
-        z *= x
+    z, left = 1.0, abs(int(n))
+    while left:
+        before, z, left = z, z * x, left - 1
+        if abs(z) == abs(before) or z != z:   # from here on only the sign changes
+            z *= math.copysign(1.0, x) if left % 2 else 1.0
+            break
     return _divide(1.0, z) if n < 0 else z
 
 
@@ -244,9 +247,13 @@ def numpy_arithmetic() -> Arithmetic:
         return called
 
     def product_of(x: Any, n: Any) -> Any:
-        left, z = np.abs(n), np.ones(np.broadcast_shapes(np.shape(x), np.shape(n)))
-        for k in range(int(np.max(left, initial=0))):
-            z = np.where(k < left, z * x, z)
+        z = np.ones(np.broadcast_shapes(np.shape(x), np.shape(n)))
+        left = np.broadcast_to(np.abs(n), z.shape)
+        more = left > 0
+        while more.any():
+            before, z, left = z, np.where(more, z * x, z), np.where(more, left - 1, left)
+            more = more & (left > 0) & (np.abs(z) != np.abs(before)) & (z == z)
+        z = np.where(left % 2 == 1, z * np.copysign(1.0, x), z)
         return np.where(n < 0, 1 / z, z)
 
     direct["powi"] = product_of

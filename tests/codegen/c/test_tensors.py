@@ -230,8 +230,9 @@ int f(size_t M, size_t N, const double *restrict A, const int32_t *restrict at, 
 
 @compiled
 def test_powers_of_indices_have_the_bits_of_the_reference(tmp_path: pathlib.Path) -> None:
-    program = parse("input t(N), c(M); y(i, j) = t(i)**j where j in 0:M; z(i, j) = c(j)*t(i)**(3 - 2*j)")
-    at = {"t": np.array([0.7, -0.0, 0.0, -3.5, 1e200, 5e-324, np.inf, -np.inf, np.nan, 1.0000001]), "c": np.ones(9)}
+    program = parse("input t(N), c(M); y(i, j) = t(i)**j where j in 0:M; z(i, j) = c(j)*t(i)**(3 - 2*j); "
+                    "u(i, j) = c(j)*t(i)**(999999*j - 4)")
+    at = {"t": np.array([0.7, -0.0, 0.0, -3.5, 1e200, 5e-324, np.inf, -np.inf, np.nan, -1.0]), "c": np.ones(9)}
     (((code, got),),) = run_tensors(tmp_path, [program], [[(at, {"N": 10, "M": 9})]])
     want = expected(program, at)
     assert want is not None and code == 0

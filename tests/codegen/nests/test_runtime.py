@@ -674,6 +674,19 @@ def test_sums_of_powers_of_an_index(statement: str) -> None:
         everywhere(program, {p.name: at[p.name] for p in program.params}, {name: want}, lanes)
 
 
+def test_a_power_that_changes_no_more_is_not_multiplied_on() -> None:
+    """Its sign is that of all the factors."""
+    program = parse("input t(N), c(M); y(i, j) = c(j)*t(i)**(1000000000000000*(j - 1) - 1)")
+    t = [1.0, -1.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 2.0, -2.0, 0.5, -0.5]
+    want = [[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [np.inf, np.inf, 0.0], [-np.inf, -np.inf, -0.0], [0.0, 0.0, np.inf],
+            [-0.0, -0.0, -np.inf], [np.nan] * 3, [0.0, 0.5, np.inf], [-0.0, -0.5, -np.inf], [np.inf, 2.0, 0.0], [-np.inf, -2.0, -0.0]]
+    at = {"t": np.array(t), "c": np.ones(3)}
+    for arithmetic in (NUMPY, FLOAT):
+        assert_same_bits(evaluate(program, at, arithmetic)["y"], want, arithmetic is FLOAT)
+    for lanes in (None, 1):
+        assert_same_bits(compile_tensors(program, lanes=lanes)(at)["y"], want, lanes)
+
+
 def test_sums_of_more_powers_than_have_accumulators_at_a_time() -> None:
     program = parse("input t(N), c(M); y(j) +=! c(j)*t(i)**j")
     want = np.array([15.0 if j == 0 else 5.0 * (1 + (-1) ** j) for j in range(MANY)])
