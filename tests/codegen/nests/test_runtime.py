@@ -679,7 +679,8 @@ def test_a_power_that_changes_no_more_is_not_multiplied_on() -> None:
     program = parse("input t(N), c(M); y(i, j) = c(j)*t(i)**(1000000000000000*(j - 1) - 1)")
     t = [1.0, -1.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 2.0, -2.0, 0.5, -0.5]
     want = [[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [np.inf, np.inf, 0.0], [-np.inf, -np.inf, -0.0], [0.0, 0.0, np.inf],
-            [-0.0, -0.0, -np.inf], [np.nan] * 3, [0.0, 0.5, np.inf], [-0.0, -0.5, -np.inf], [np.inf, 2.0, 0.0], [-np.inf, -2.0, -0.0]]
+            [-0.0, -0.0, -np.inf], [np.nan] * 3, [0.0, 0.5, np.inf], [-0.0, -0.5, -np.inf], [np.inf, 2.0, 0.0],
+            [-np.inf, -2.0, -0.0]]
     at = {"t": np.array(t), "c": np.ones(3)}
     for arithmetic in (NUMPY, FLOAT):
         assert_same_bits(evaluate(program, at, arithmetic)["y"], want, arithmetic is FLOAT)
