@@ -56,7 +56,7 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
     name, empty = inputs[0] if inputs else None, np.empty
 
     def quick(given: Any, out: Any, jobs: object) -> dict[str, np.ndarray] | None:
-        if type(given) is not dict or jobs is not None and (type(jobs) is not int or jobs < 1):
+        if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
             return None
         first = given.get(name)
         if type(first) is not np.ndarray:

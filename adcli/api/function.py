@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from adcli.api.scientific import Solver
     from adcli.codegen.rows.direct import Quick
 
+LOOP = 10
+"""Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
 OneOrMore = str | Sequence[str] | None
 """Names as 'x,y' or a sequence of them, or None for the default."""
 MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
@@ -322,7 +324,7 @@ class Function:
         return self._called(_together(at, values), out, jobs)
 
     def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
-        """The same for everything that a call may be given; from the second time on the way is made short for the next."""
+        """The same for everything that a call may be given, and what makes the next one quick."""
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
@@ -334,12 +336,12 @@ class Function:
         if out is None and all(type(c) in (float, int) for c in columns):
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
-            if self._calls > 1 and self._numbers is None:
+            if self._calls >= LOOP and self._numbers is None:
                 self._numbers, _ = self._direct()
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
         from adcli.api.arguments import direct_arrays, on_arrays
         found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
-        if self._calls > 1 and self._arrays is None:
+        if self._calls >= LOOP and self._arrays is None:
             self._arrays = direct_arrays(self._direct()[1], self.inputs, self.outputs, self._defaults())
         return found
 

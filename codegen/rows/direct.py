@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from adcli.codegen.machine.cache import Store, location, to_stderr
-from adcli.codegen.machine.kernel import CACHE_LINE, CodegenError, EntryPoint, Kernel, NoExecutableMemory, run
+from adcli.codegen.machine.cache import Store, location
+from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, run
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import kept_or_made
 
@@ -63,8 +63,8 @@ def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defau
 
 def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
     """`vector` of a kernel, whose inputs are constants where they are no components; in Python where there is none here."""
-    found = builtins() if native(kernel) and with_arrays() else None
-    if found is None:
+    found = builtins() if native(kernel) else None
+    if found is None or not with_arrays():
         return in_python(kernel, constants, gathered)
     return found("vector", planned(kernel, equations, constants, ((), ()), (), gathered))
 
@@ -112,46 +112,20 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     return plan
 
 
-@cache
-def api() -> Any:
-    """The table of Python's functions and objects."""
-    functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
-    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int)}
-    return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
-
-
-@cache
-def with_arrays() -> bool:
-    """Let builtins know NumPy, once it is there; False where its arrays are not as `calls` has them."""
-    import numpy as np
-    a = np.empty((2, 3))
-    a.flags.writeable = False
-    dtype = np.dtype(np.float64)
-    at = id(a)
-    extents = at_address(ctypes.c_void_p, at + calls.SHAPE)
-    fits = (at_address(ctypes.c_void_p, at + calls.DATA) == a.ctypes.data
-            and at_address(ctypes.c_int, at + calls.DIMENSIONS) == 2
-            and [at_address(ctypes.c_ssize_t, extents + 8 * k) for k in range(2)] == [2, 3]
-            and at_address(ctypes.c_void_p, at + calls.DTYPE) == id(dtype)
-            and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
-    if fits:
-        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype)):
-            api()[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
-    return fits
-
-
-def at_address(kind: Any, address: int) -> Any:
-    return kind.from_address(address).value
-
-
-def pointed(function: Any) -> int:
-    """The address of a function of ctypes; by its `cast` the function would hold itself for ever."""
-    return int(at_address(ctypes.c_void_p, ctypes.addressof(function)))
-
-
-@cache
 def builtins() -> Callable[[str, Plan], Quick] | None:
     """What makes builtins of plans; None where there are none."""
+    with COMPILING:   # there is one table of addresses, also where threads begin together
+        return _builtins()
+
+
+def with_arrays() -> bool:
+    """Let builtins know NumPy; False where its arrays are not as `calls` has them."""
+    with COMPILING:
+        return _with_arrays()
+
+
+@cache
+def _builtins() -> Callable[[str, Plan], Quick] | None:
     if not known_python():
         return None
     try:
@@ -167,6 +141,43 @@ def builtins() -> Callable[[str, Plan], Quick] | None:
                for name, address in zip(calls.ENTRIES, addresses, strict=True)}
     FOREVER.extend((made, methods))
     return lambda name, plan: new(ctypes.addressof(methods[name]), plan, None)
+
+
+@cache
+def _with_arrays() -> bool:
+    if not known_python():
+        return False
+    import numpy as np
+    a = np.empty((2, 3))
+    a.flags.writeable = False
+    dtype, at = np.dtype(np.float64), id(a)
+    extents = at_address(ctypes.c_void_p, at + calls.SHAPE)
+    fits = (at_address(ctypes.c_void_p, at + calls.DATA) == a.ctypes.data
+            and at_address(ctypes.c_int, at + calls.DIMENSIONS) == 2
+            and extents is not None and [at_address(ctypes.c_ssize_t, extents + 8 * k) for k in range(2)] == [2, 3]
+            and at_address(ctypes.c_void_p, at + calls.DTYPE) == id(dtype)
+            and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
+    if fits:
+        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype)):
+            api()[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
+    return fits
+
+
+@cache
+def api() -> Any:
+    """The table of Python's functions and objects."""
+    functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
+    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int)}
+    return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
+
+
+def at_address(kind: Any, address: int) -> Any:
+    return kind.from_address(address).value
+
+
+def pointed(function: Any) -> int:
+    """The address of a function of ctypes; by its `cast` the function would hold itself for ever."""
+    return int(at_address(ctypes.c_void_p, ctypes.addressof(function)))
 
 
 FOREVER: list[object] = []
@@ -185,4 +196,4 @@ def known_python() -> bool:
 def compiled() -> Kernel:
     from adcli.codegen.rows import jit
     entry = EntryPoint(calls.NAME, 1, 0, 0, 0, ())
-    return kept_or_made(["calls"], entry, lambda: jit.object_code(calls.text()), Store(location(), to_stderr))
+    return kept_or_made(["calls"], entry, lambda: jit.object_code(calls.text()), Store(location(), lambda warning: None))

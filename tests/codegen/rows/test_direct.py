@@ -22,7 +22,7 @@ from adcli.codegen.rows.interpreted import Interpreted
 from session_seed import drawn
 
 import adcli
-from adcli.api.function import _together
+from adcli.api.function import LOOP, _together
 
 TEXT = "param k = 3.5\nv = x*sin(y) + k*x/y\nw = exp(x)*y**3"
 
@@ -69,13 +69,13 @@ NUMBERS = [2.0, 2, 0, -1, -1.0, 0.0, -0.0, 5e-324, 1e308, float("nan"), float("i
            Fraction(1, 3), 2 + 0j, "2", b"2", None, object, [], (2.0,), [1.0, 2.0], np.array(2.0), np.float64("nan")]
 ARRAYS = [A, B, READ_ONLY, ODD, A[::-1], A[::2], A[:0], A[:1], A.reshape(2, 4), A.reshape(2, 4).T, A.reshape(2, 2, 2),
           A.astype(np.float32), A.astype(int), A.astype(">f8"), A.astype(complex), A.astype(object), A.tolist(),
-          np.ma.masked_less(A, 1), np.asmatrix(A), np.array(["1"]), np.full(8, np.nan)]
+          np.ma.masked_less(A, 1), A.view(np.matrix), np.array(["1"]), np.full(8, np.nan)]
 VALUES = [*NUMBERS, *ARRAYS]
 
 
-def twice(f, **values):
-    """The Function with its builtins made."""
-    for _ in range(3):
+def often(f, **values):
+    """The Function, called often enough to have its builtins."""
+    for _ in range(LOOP + 1):
         f(values)
         f({name: np.full(2, x) for name, x in values.items()})
     return f
@@ -83,7 +83,7 @@ def twice(f, **values):
 
 @pytest.fixture(scope="module")
 def f():
-    made = twice(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
+    made = often(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
     assert made._numbers is not direct.never
     assert made._arrays is not direct.never
     return made
@@ -149,7 +149,7 @@ def test_a_dictionary_that_empties_itself_takes_no_array_away(f):
 
 
 def test_numbers_are_those_of_exact_arithmetic():
-    f = twice(adcli.compile("param k = 0.25\nu = x*y - k\nw = x + y"), x=1.0, y=1.0)
+    f = often(adcli.compile("param k = 0.25\nu = x*y - k\nw = x + y"), x=1.0, y=1.0)
     draw = drawn("direct", "exact")
     for _ in range(200):
         x, y = draw.randrange(-2**20, 2**20) / 64, draw.randrange(-2**20, 2**20)
@@ -213,7 +213,7 @@ def test_threads(monkeypatch, patience):
     """Threads that call one Function and SciPy's functions of one program, get what each has asked for; also where Python's lock
     is given back in every call."""
     monkeypatch.setattr(direct, "PATIENCE", patience)
-    f = twice(adcli.compile(TEXT).grad(), x=1.0, y=2.0)
+    f = often(adcli.compile(TEXT).grad(), x=1.0, y=2.0)
     fun, jac, hess = adcli.compile(TEXT).scipy(of="v")
     points = [(0.5 + k, 1.5 - k) for k in range(4)]
     expected = [f._called({"x": x, "y": y}, None, None) for x, y in points]
@@ -306,7 +306,7 @@ def test_nothing_is_kept(f):
 
 def test_a_function_goes_with_its_builtins():
     """There is no circle that only the collector of garbage would find."""
-    f = twice(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
+    f = often(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
     kernel = weakref.ref(f.kernel().function)
     numbers = f._numbers
     expected = f(x=1.0, y=2.0)
@@ -326,26 +326,24 @@ def test_a_function_goes_with_its_builtins():
 @pytest.fixture
 def elsewhere(monkeypatch):
     """As where Python is not the one that builtins are written for."""
-    direct.builtins.cache_clear()
-    monkeypatch.setattr(direct, "known_python", lambda: False)
-    yield
-    direct.builtins.cache_clear()
+    monkeypatch.setattr(direct, "builtins", lambda: None)
 
 
 def test_without_builtins_everything_is_the_same(elsewhere, f):
-    other = twice(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
+    other = often(adcli.compile(TEXT), x=1.0, y=2.0, k=1.0)
     assert other._numbers is direct.never
     assert other(x=1.0, y=2.0) == f(x=1.0, y=2.0)
     assert outcome(lambda: other(x=A, y=B, k=A)) == outcome(lambda: f(x=A, y=B, k=A))
 
 
-def test_vectors_without_builtins_have_the_same_bits(elsewhere):
+def test_vectors_without_builtins_have_the_same_bits(monkeypatch):
+    found = direct.builtins
+    monkeypatch.setattr(direct, "builtins", lambda: None)
     in_python = adcli.compile(TEXT).scipy(of="v")
     x = np.array([0.5, -1.5])
     values = [np.asarray(call(x)).tobytes() for call in in_python]
-    direct.builtins.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(direct, "known_python", lambda: True)
+        patch.setattr(direct, "builtins", found)
         assert [np.asarray(call(x)).tobytes() for call in adcli.compile(TEXT).scipy(of="v")] == values
 
 
@@ -367,10 +365,10 @@ def test_the_text_is_the_same_everywhere_and_accepted():
 
 def test_a_program_of_many_outputs_and_of_none_and_without_inputs():
     wide = adcli.compile("\n".join(f"v{i} = x*{i} + y" for i in range(400)))
-    twice(wide, x=1.0, y=2.0)
+    often(wide, x=1.0, y=2.0)
     assert wide(x=2.0, y=1.0) == {f"v{i}": 2.0 * i + 1 for i in range(400)}
     assert wide(x=A, y=B)["v399"].tolist() == (A * 399 + B).tolist()
-    constant = twice(adcli.compile("v = 2"))
+    constant = often(adcli.compile("v = 2"))
     assert constant() == {"v": 2.0}
     assert both(constant, x=1.0)[0] == both(constant, x=1.0)[1]
 
@@ -379,7 +377,7 @@ def test_a_long_program_has_its_workspace():
     text = "a0 = x\n" + "".join(f"a{i + 1} = sin(a{i}) + y\n" for i in range(4500)) + "v = a4500\nw = a2000"
     f = adcli.compile(text)
     assert f.kernel().work_bytes
-    twice(f, x=1.0, y=0.25)
+    often(f, x=1.0, y=0.25)
     quick, slow = both(f, x=0.5, y=0.125)
     assert quick == slow
     assert both(f, x=A, y=B)[0] == both(f, x=A, y=B)[1]
