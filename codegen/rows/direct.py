@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from adcli.codegen.machine.cache import Store, location
-from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, run
+from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import kept_or_made
 
@@ -70,13 +70,20 @@ def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, eq
 
 
 def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) -> Quick:
-    """What `vector` does."""
+    """What `vector` does, also for what is a kernel but not one piece of code."""
+    import numpy as np
+    lanes, from_vector = kernel.lanes, [i for i, origin in enumerate(gathered.origins) if origin >= 0]
+    origins, places = (np.array(each, np.intp) for each in (gathered.origins, gathered.places))
+    sources = np.array(gathered.sources, np.intp)
+    fixed = np.array(constants, np.float64)
+
     def filled(into: Any, *vectors: Any) -> Any:
-        x = [float(component) for vector in vectors for component in vector]
-        columns = [[constant if k < 0 else x[k]] for k, constant in zip(gathered.origins, constants, strict=True)]
-        results, flat = run(kernel, columns, rows=1), into.reshape(-1)
-        for source, place in zip(gathered.sources, gathered.places, strict=True):
-            flat[place] = results[source][0]
+        given, found = np.empty((len(fixed), lanes)), np.empty((kernel.entry.outputs, lanes))
+        given[:] = fixed[:, None]
+        given[from_vector] = np.concatenate(vectors)[origins[from_vector], None]
+        columns = [block.ctypes.data + 8 * lanes * np.arange(len(block)) for block in (given, found)]
+        kernel(*[each.ctypes.data for each in columns], 0, lanes, kernel.workspace())
+        into.reshape(-1)[places] = found[sources, 0]
         return into
 
     return filled

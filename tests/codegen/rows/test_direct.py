@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from adcli.codegen.rows import calls, direct, jit
+from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.interpreted import Interpreted
 from session_seed import drawn
 
@@ -395,3 +395,19 @@ def test_a_call_takes_less_than_a_third_of_the_time_that_it_takes_in_python(f):
         return min(times)
 
     assert best(lambda: f(x=1.0, y=2.0)) < best(lambda: f._called({"x": 1.0, "y": 2.0}, None, None)) / 3
+
+
+def test_what_begins_on_a_tape_has_the_same_bits(f, monkeypatch):
+    """There a kernel is not one piece of code, and is called in Python."""
+    x, v = np.array([0.5, -1.5]), np.array([1.0, -2.0])
+
+    def found():
+        fun, jac, hess = adcli.compile(TEXT).scipy()
+        return [fun(x).tobytes(), jac(x).tobytes(), hess(x, v).tobytes()]
+
+    compiled = found()
+    monkeypatch.setattr(tiers, "TAPE_FROM", 0)
+    assert found() == compiled
+    taped = often(adcli.compile(TEXT), x=1.0, y=2.0)
+    assert taped._numbers is direct.never
+    assert taped(x=1.0, y=2.0) == f(x=1.0, y=2.0)
