@@ -119,9 +119,14 @@ def columns(program: Program, listed: Listed) -> int:
     return len(program.params) + len(program.results) - len(listed.positions())
 
 
-def compile_length(program: Program) -> int:
-    """How much work it is for LLVM to compile a program that has been expanded, in equations."""
+def one_text_length(program: Program) -> int:
+    """How much work it is for LLVM to compile a program that has been expanded as one text, in equations."""
     return weighed(len(program.equations), columns(program, Listed.of(program)))
+
+
+def compile_length(program: Program) -> int:
+    """How much work it is to compile a long program that has been expanded, in equations; a column is as much as two."""
+    return len(program.equations) + 2 * columns(program, Listed.of(program))
 
 
 @dataclass(frozen=True, slots=True)

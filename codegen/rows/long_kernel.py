@@ -18,12 +18,10 @@ from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.machine.loader import supported
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, bits
-from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, Module, calling, compile_length, emit, head
+from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, ONE_PART, Listed, Module, calling, emit, head, level, one_text_length
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 
-SHORT = 3_000
-"""The length (`compile_length`) up to which a program is one text."""
 GROUP = 16
 """Parts that one text has."""
 BLOCK_SIZE = 100
@@ -34,9 +32,9 @@ SIGN = "kernel.sign"
 
 
 def kernel_texts(program: Program, lanes: int, library: veclib.Library, fast: bool = False) -> Module | LongKernel:
-    """The kernel of a program for this machine, as texts for LLVM."""
+    """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for."""
     program = expand(program, DEFINITIONS)
-    if compile_length(program) > SHORT and supported():
+    if supported() and (len(program.equations) > ONE_PART or not level(one_text_length(program))):
         return LongKernel(program, lanes, library, fast)
     return emit(program, lanes, library, fast=fast)
 

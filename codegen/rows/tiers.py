@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
     from adcli.lang.ir import Program
 
-TAPE_FROM = 50_000
+TAPE_FROM = 100_000
 """Equations, as `compile_length` counts them, from which on compiling takes a second."""
-COMPILE_SECONDS = 20e-6
-"""What each takes from program to compiled code: half of it Python's, half LLVM's."""
+COMPILE_SECONDS = 10e-6
+"""What each takes from program to compiled code: a third of it Python's, the rest LLVM's."""
 PLAY_SECONDS = 4e-9
 """What an instruction of a tape takes longer for a block of rows than in compiled code."""
 AT_A_TIME = 0.05

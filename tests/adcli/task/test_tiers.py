@@ -58,15 +58,15 @@ def test_the_same_bytes(line):
 def test_what_is_chosen_is_said():
     said = [adcli("grad", "-e", "v = x*y", "--explain", *more).out.splitlines()[-1]
             for more in ([], ["--tier", "tape"], ["--tier", "compiled"], ["--fast-math"])]
-    assert said == ["code: compiled; counted length 130, a tape pays beyond 50,000",
-                    "code: a tape, as --tier says; counted length 130", "code: compiled, as --tier says; counted length 130",
-                    "code: compiled, for --fast-math; counted length 130"]
+    assert said == ["code: compiled; counted length 22, a tape pays beyond 100,000",
+                    "code: a tape, as --tier says; counted length 22", "code: compiled, as --tier says; counted length 22",
+                    "code: compiled, for --fast-math; counted length 22"]
 
 
 def test_a_long_program_says_from_how_many_rows_on_it_is_compiled(begins):
     last = adcli("grad", "-e", "v = x*y", "--explain").out.splitlines()[-1]
-    rows = int(re.fullmatch(r"code: a tape; counted length 130, compiling pays from ([0-9,]+) rows on", last)[1].replace(",", ""))
-    assert rows % 2 == 0 and 100_000 < rows < 10_000_000
+    rows = int(re.fullmatch(r"code: a tape; counted length 22, compiling pays from ([0-9,]+) rows on", last)[1].replace(",", ""))
+    assert rows % 2 == 0 and 10_000 < rows < 10_000_000
 
 
 @pytest.mark.parametrize("args, said", [

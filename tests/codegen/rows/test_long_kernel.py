@@ -93,10 +93,18 @@ def test_what_a_thread_meets_is_raised_here(jobs: int) -> None:
 @pytest.mark.parametrize("length", [3, -3])
 def test_long_programs_are_several_texts(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = expand(long_program(200), DEFINITIONS)
-    monkeypatch.setattr(long_kernel, "SHORT", llvm.compile_length(program) - length)
+    monkeypatch.setattr(long_kernel, "ONE_PART", len(program.equations) - length)
     kernel = kernel_texts(program, 2, veclib.NO_LIBRARY)
     assert isinstance(kernel, LongKernel) == (length > 0)
     at = [[0.1 * i + k for i in range(7)] for k in range(5)]
     assert repr(run(compile_program(program), at)) == repr(run(compile_program(program, level=2), at))
     monkeypatch.setattr(long_kernel, "supported", lambda: False)
     assert isinstance(kernel_texts(program, 2, veclib.NO_LIBRARY), llvm.Module)
+
+
+@pytest.mark.parametrize(("columns", "long"), [(951, False), (952, True)])
+def test_programs_of_many_columns_are_long(columns: int, long: bool) -> None:
+    x, b = Var("x"), Builder()
+    results = tuple(Result(f"r{i}", b.emit(TABLE["neg"], x)) for i in range(columns))
+    kernel = kernel_texts(Program((Param(x, "x"),), tuple(b.equations), results), 2, veclib.NO_LIBRARY)
+    assert isinstance(kernel, LongKernel) == long
