@@ -93,7 +93,7 @@ def values(axis: Axis, index: np.ndarray) -> Columns:
 
 def text(task: Task, points: Grids, options: ResultOptions, watch: Watch, number: Number, headed: bool) -> Iterator[bytes]:
     """The blocks as text, JSON, CSV or TSV."""
-    shape = lines(task.layout(options.status), options.form, number, headed)
+    shape = lines(task.layout(options.status), options.form, number, headed, not options.no_cache)
     yield shape.header
     first = len(shape.between)
     for found in computed(task, points, watch, lambda block: piece(shape, block)):
@@ -102,8 +102,7 @@ def text(task: Task, points: Grids, options: ResultOptions, watch: Watch, number
 
 
 def piece(shape: PointTemplate, block: Computed) -> bytes:
-    words = [LEVELS[i] for i in block.levels.tolist()] if shape.status else None
-    return shape.filled([*block.at.values(), *block.results], words)
+    return shape.filled([*block.at.values(), *block.results], block.levels if shape.status else None)
 
 
 def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> tuple[Columns, list[str] | None]:

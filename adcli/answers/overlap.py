@@ -6,7 +6,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from adcli.codegen.machine.kernel import processors
@@ -43,8 +42,8 @@ class Pool(ThreadPoolExecutor):
 
 
 def threads(jobs: int | None) -> int:
-    """How many threads pay. The interpreter's lock makes more than one useless without polars."""
-    return max(1, jobs or min(8, processors())) if find_spec("polars") else 1
+    """How many threads pay, if not those that are asked for: most of the work is outside the interpreter's lock."""
+    return max(1, jobs or min(8, processors()))
 
 
 def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], threads: int) -> Iterator[Done]:

@@ -5,18 +5,19 @@ that is no plain decimal number is read by `Table.number`. So the bytes are thos
 """
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
-from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.codegen.texts.reading import ScannedRows, reader, scanned
-from adcli.codegen.texts.writing import Column, NumberSpelling, TextColumn, WordColumn, filled, writer
+from adcli.codegen.texts.writing import Column, FieldColumn, NumberSpelling, TextColumn, WordColumn, filled, writer
 from adcli.rows.appended import RowFormat, json_string
 from adcli.rows.rows import Table, is_text, unquoted
 
+ESCAPED = re.compile(rb"[\0-\x09\x0b-\x1f]")
+"""Characters that JSON writes in another way, but for the line end."""
 JSON_NAMES = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
 """What stands in JSON for numbers that it does not have."""
 
@@ -44,16 +45,19 @@ class NativeTables:
     NoExecutableMemory where the system runs no code of ours."""
 
     def __init__(self, keep: bool) -> None:
-        if sys.byteorder == "big":   # digits are put together in words that lie in memory the other way round
-            raise NoExecutableMemory
         self.reader, self.writer = reader(keep), writer(keep)
 
     def read(self, table: Table, block: bytes, objects: bool = False) -> NativeLines | None:
-        """The rows of a plain block; None where the careful reader has to look at it, or where `objects` are wanted."""
-        if objects or table.separator is None or table.tensors or (table.utf8 and not is_text(block)):
+        """The rows of a plain block; None where the careful reader has to look at it. With `objects` every field is wanted, and
+        is text that JSON can hold; else those are wanted that the table says."""
+        if table.separator is None or table.tensors or (table.utf8 and not is_text(block)) or (objects and table.lists):
             return None
+        if objects:
+            block = block.replace(b"\r\n", b"\n")
+            if ESCAPED.search(block.replace(b"\t", b" ") if table.separator == b"\t" else block):
+                return None
         places = sorted({place for place in table.places if place is not None})
-        texts = {*table.words, *(places if table.dialect.empty_numbers else ())}
+        texts = range(len(table.names)) if objects else {*table.words, *(places if table.dialect.empty_numbers else ())}
         point = b"," if table.dialect.comma else b"."
         found = scanned(self.reader, block, table.separator, len(table.names), places, texts, point)
         if found is None or not settled(table, block, found):
@@ -85,9 +89,11 @@ class NativeTables:
         """The rows with the results appended, and the word for each level where there are words."""
         columns: list[Column] = [*results, *([WordColumn(levels, [w.encode() for w in words])] if words is not None else [])]
         if form.kind == "ndjson":
-            heads = [f"{json_string(name)}:".encode() for name in form.new]
-            pieces = joined([[head, *quoted(column)] for head, column in zip(heads, columns, strict=True)], b",")
-            return filled(self.writer, len(lines), [b"{", *pieces, b"}\n"], NumberSpelling(names=JSON_NAMES))
+            fields = [] if form.only else [FieldColumn(lines.text, lines.fields[i]) for i in range(len(form.table.names))]
+            heads = [f"{json_string(name)}:".encode() for name in (*form.table.names[:len(fields)], *form.new)]
+            pieces = joined([[head, *quoted(column)] for head, column in zip(heads, [*fields, *columns], strict=True)], b",")
+            spelling = NumberSpelling(b".", JSON_NAMES, b"," if form.table.dialect.comma else b".")
+            return filled(self.writer, len(lines), [b"{", *pieces, b"}\n"], spelling)
         old, separator = form.table.separator or b"", form.separator
         text = lines.text if old == separator else lines.text.replace(old, separator)
         rows = [] if form.only else [TextColumn(text, lines.places)]

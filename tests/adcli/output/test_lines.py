@@ -6,6 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.lang.ir import LEVELS
 
 from adcli.output import lines, report
@@ -27,6 +28,11 @@ LAYOUTS = {
 FORMATS = {"shortest": (None, False), "three digits": ("%.3g", False), "hexadecimal": (None, True)}
 
 
+def no_writer(keep):
+    """As where a system runs no code of ours."""
+    raise NoExecutableMemory
+
+
 def one_by_one(layout, form, number, rows, headed):
     if form == "text":
         texts = list(report.text(layout, rows, number, headed))
@@ -37,11 +43,11 @@ def one_by_one(layout, form, number, rows, headed):
     return "".join(texts).encode()
 
 
-@pytest.mark.parametrize("polars", [True, False])
+@pytest.mark.parametrize("way", ["polars", "native", "python"])
 @pytest.mark.parametrize("status", [None, "status"])
 @pytest.mark.parametrize("form", ["text", "json", "csv", "tsv"])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_the_same_bytes(name, form, status, polars):
+def test_the_same_bytes(name, form, status, way):
     layout = LAYOUTS[name]._replace(status=status)
     inputs = [*layout.inputs, *layout.seeds]
     count = len(inputs) + len(layout.results)
@@ -53,12 +59,14 @@ def test_the_same_bytes(name, form, status, polars):
     for template, hexadecimal in FORMATS.values():
         number = number_format(template, hexadecimal)
         for headed in ((True, False) if form == "text" else (True,)):
-            with mock.patch.object(lines, "find_spec", lambda _: polars or None):
+            with mock.patch.object(lines, "find_spec", lambda _: way == "polars" or None), \
+                    mock.patch.object(lines, "writer", no_writer if way == "python" else lines.writer):
                 made = lines.lines(layout, form, number, headed)
-                words = [LEVELS[level] for level in levels] if made.status else None
-                found = made.header + made.filled(columns, words)
+                found = made.header + made.filled(columns, np.array(levels) if made.status else None)
+                fast, native = made.fast is not None, made.native is not None
             if form == "text" and headed:
                 found = found.removeprefix(b"\n")
             assert found == one_by_one(layout, form, number, rows, headed)
             assert made.status == (status is not None or form == "json")
-            assert (made.fast is not None) == (polars and template is None and not hexadecimal)
+            assert fast == (way == "polars" and template is None and not hexadecimal)
+            assert native == (way != "python" and template is None and not hexadecimal)

@@ -1,8 +1,10 @@
 """Texts of doubles against Python's `repr`, which is another algorithm; and rows of texts."""
 from __future__ import annotations
 
+import json
 import math
 import struct
+from contextlib import suppress
 from random import Random
 
 import numpy as np
@@ -11,7 +13,9 @@ from adcli.codegen.machine.kernel import Kernel
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.jit import object_code
 from adcli.codegen.texts import writing
-from adcli.codegen.texts.writing import NumberSpelling, TextColumn, WordColumn, filled, writer
+from adcli.codegen.texts.writing import FieldColumn, NumberSpelling, TextColumn, WordColumn, filled, writer
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from session_seed import drawn
 
 
@@ -80,3 +84,22 @@ def test_the_longest_texts_have_room() -> None:
     assert filled(writer(), 1000, [values], NumberSpelling()) == b"-2.2250738585072014e-308" * 1000
     names = (b"n" * writing.NAME, b"i" * writing.NAME, b"j" * writing.NAME)
     assert filled(writer(), 2, [np.array([math.nan, -math.inf])], NumberSpelling(names=names)) == names[0] + names[2]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text('01.,-+eE"\\aé ', max_size=6), min_size=1, max_size=30), st.sampled_from(".,"))
+def test_fields_are_values_of_json(words: list[str], mark: str) -> None:
+    """As `json` writes the same: a field in quotes is that without, and a number is what JSON itself says is one."""
+    fields = [f'"{w.replace(chr(34), chr(34) * 2)}"' if i % 2 or w.startswith('"') else w for i, w in enumerate(words)]
+    text, ends = "".join(fields).encode(), np.cumsum([len(f.encode()) for f in fields])
+    places = np.stack([np.concatenate([[0], ends[:-1]]), ends], axis=1)
+    found = filled(writer(), len(words), [FieldColumn(text + b"\n", places), b"\n"], NumberSpelling(mark=mark.encode())).decode()
+    assert found.split("\n")[:-1] == [as_json(word, mark) for word in words]
+
+
+def as_json(word: str, mark: str) -> str:
+    number = word if mark == "." else word.translate(str.maketrans(".,", "!."))
+    with suppress(ValueError):
+        if number == number.strip() and type(json.loads(number)) in (int, float):
+            return number
+    return json.dumps(word, ensure_ascii=False)
