@@ -5,28 +5,38 @@ that is no plain decimal number is read by `Table.number`. So the bytes are thos
 """
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
+from adcli.codegen.machine.kernel import Kernel
+from adcli.codegen.texts.objects import object_reader, scanned_objects
 from adcli.codegen.texts.reading import ScannedRows, reader, scanned
 from adcli.codegen.texts.writing import Column, FieldColumn, NumberSpelling, TextColumn, WordColumn, filled, writer
+from adcli.lang.ir.names import composed
 from adcli.rows.appended import RowFormat, json_string
 from adcli.rows.rows import Table, is_text, unquoted
 
 ESCAPED = re.compile(rb"[\0-\x09\x0b-\x1f]")
 """Characters that JSON writes in another way, but for the line end."""
+MEMBER = re.compile(rb'[ \t]*[{,][ \t]*"([^"\\\x00-\x1f]*)"[ \t]*:[ \t]*')
+VALUE = re.compile(rb'"[^"\\\x00-\x1f]*"|[-+.0-9eE]+|true|false|null')
+CLOSED = re.compile(rb"[ \t]*}[ \t]*")
+"""An object of one line in pieces: up to a value, a value that is no object and no array, and behind the last one."""
 JSON_NAMES = (b'"NaN"', b'"Infinity"', b'"-Infinity"')
 """What stands in JSON for numbers that it does not have."""
 
 
 class NativeLines:
-    """Rows in the text that they stand in, and their inputs in NumPy's memory; of some fields the texts, by their places."""
+    """Rows in the text that they stand in, and their inputs in NumPy's memory; of some fields the texts, by their places. Of an
+    object `tail` bytes stand behind its members."""
 
-    def __init__(self, text: bytes, columns: list[np.ndarray], found: ScannedRows) -> None:
-        self.text, self.columns, self.places, self.fields = text, columns, found.places, found.texts
+    def __init__(self, text: bytes, columns: list[np.ndarray], found: ScannedRows, tail: int = 0) -> None:
+        self.text, self.columns, self.places, self.fields, self.tail = text, columns, found.places, found.texts, tail
 
     def __len__(self) -> int:
         return len(self.places)
@@ -45,13 +55,20 @@ class NativeTables:
     NoExecutableMemory where the system runs no code of ours."""
 
     def __init__(self, keep: bool) -> None:
-        self.reader, self.writer = reader(keep), writer(keep)
+        self.keep, self.reader, self.writer = keep, reader(keep), writer(keep)
+
+    @cached_property
+    def object_reader(self) -> Kernel:
+        """Loaded where there are objects."""
+        return object_reader(self.keep)
 
     def read(self, table: Table, block: bytes, objects: bool = False) -> NativeLines | None:
         """The rows of a plain block; None where the careful reader has to look at it. With `objects` every field is wanted, and
         is text that JSON can hold; else those are wanted that the table says."""
-        if table.separator is None or table.tensors or (table.utf8 and not is_text(block)) or (objects and table.lists):
+        if table.tensors or ((table.utf8 or table.separator is None) and not is_text(block)) or (objects and table.lists):
             return None
+        if table.separator is None:
+            return self._objects(table, block, objects)
         if objects:
             block = block.replace(b"\r\n", b"\n")
             if ESCAPED.search(block.replace(b"\t", b" ") if table.separator == b"\t" else block):
@@ -60,11 +77,29 @@ class NativeTables:
         texts = range(len(table.names)) if objects else {*table.words, *(places if table.dialect.empty_numbers else ())}
         point = b"," if table.dialect.comma else b"."
         found = scanned(self.reader, block, table.separator, len(table.names), places, texts, point)
-        if found is None or not settled(table, block, found):
+        if found is None or not settled(table, block, found, table.number):
             return None
         columns = [np.full(len(found.places), p.default) if place is None else found.numbers[place]
                    for p, place in zip(table.inputs, table.places, strict=True)]
         return NativeLines(block, columns, found)
+
+    def _objects(self, table: Table, block: bytes, whole: bool) -> NativeLines | None:
+        """The same for objects that are all like the first one, which is read with care; they are written `whole` where they keep
+        their names."""
+        if table.dialect.empty or table.wanted or (whole and table.start):
+            return None
+        line = block.partition(b"\n")[0].removesuffix(b"\r")
+        pieces, members = template(line)
+        names = [table.dialect.renamed.get(name, name) for name in members]
+        if not names or len(set(names)) < len(names) or table.careful(line + b"\n").faults:
+            return None
+        places = {p.name: names.index(p.name) for p in table.inputs if p.name in names}
+        found = scanned_objects(self.object_reader, block, pieces, sorted(places.values()))
+        if found is None or not settled(table, block, found, json_double):
+            return None
+        columns = [found.numbers[places[p.name]] if p.name in places else
+                   np.full(len(found.places), math.nan if p.default is None else p.default) for p in table.inputs]
+        return NativeLines(block, columns, found, len(pieces[-1].lstrip(b" \t")))
 
     def grouped(self, table: Table, lines: NativeLines) -> tuple[list[tuple[str, ...]], np.ndarray]:
         """The groups of rows that have the same texts where the table wants them, in order of first appearance, and for each row
@@ -89,16 +124,46 @@ class NativeTables:
         """The rows with the results appended, and the word for each level where there are words."""
         columns: list[Column] = [*results, *([WordColumn(levels, [w.encode() for w in words])] if words is not None else [])]
         if form.kind == "ndjson":
-            fields = [] if form.only else [FieldColumn(lines.text, lines.fields[i]) for i in range(len(form.table.names))]
-            heads = [f"{json_string(name)}:".encode() for name in (*form.table.names[:len(fields)], *form.new)]
-            pieces = joined([[head, *quoted(column)] for head, column in zip(heads, [*fields, *columns], strict=True)], b",")
-            spelling = NumberSpelling(b".", JSON_NAMES, b"," if form.table.dialect.comma else b".")
-            return filled(self.writer, len(lines), [b"{", *pieces, b"}\n"], spelling)
+            return self._write_objects(lines, form, columns)
         old, separator = form.table.separator or b"", form.separator
         text = lines.text if old == separator else lines.text.replace(old, separator)
         rows = [] if form.only else [TextColumn(text, lines.places)]
         pieces = joined([[column] for column in (*rows, *columns)], separator)
         return filled(self.writer, len(lines), [*pieces, b"\n"], NumberSpelling(b"," if form.comma else b"."))
+
+    def _write_objects(self, lines: NativeLines, form: RowFormat, results: Sequence[Column]) -> bytes:
+        table = form.table
+        begun: list[list[bytes | Column]] = []
+        if table.separator is None and not form.only:
+            begun = [[TextColumn(lines.text, lines.places - [0, lines.tail])]]
+        elif not form.only:
+            begun = [[member(name), FieldColumn(lines.text, lines.fields[i])] for i, name in enumerate(table.names)]
+        new = [[member(name), *quoted(column)] for name, column in zip(form.new, results, strict=True)]
+        spelling = NumberSpelling(b".", JSON_NAMES, b"," if table.dialect.comma else b".")
+        start = [b"{"] if form.only or table.separator is not None else []
+        return filled(self.writer, len(lines), [*start, *joined([*begun, *new], b","), b"}\n"], spelling)
+
+
+def template(line: bytes) -> tuple[list[bytes], list[str]]:
+    """What stands around the values of an object, and the names of its members; nothing where a value is an object or an array,
+    or a string with a backslash."""
+    pieces, names, at = [], list[str](), 0
+    while (piece := MEMBER.match(line, at)) and (value := VALUE.match(line, piece.end())):
+        pieces.append(piece[0])
+        names.append(composed(piece[1].decode()))
+        at = value.end()
+    end = CLOSED.fullmatch(line, at)
+    return ([*pieces, end[0]], names) if end else ([], [])
+
+
+def member(name: str) -> bytes:
+    """What stands in front of the value of a member."""
+    return f"{json_string(name)}:".encode()
+
+
+def json_double(text: bytes) -> float | None:
+    """A number of JSON; None where it is too large for a double."""
+    return x if math.isfinite(x := float(text)) else None
 
 
 def quoted(column: Column) -> list[bytes | Column]:
@@ -112,13 +177,13 @@ def joined(parts: Sequence[Sequence[bytes | Column]], separator: bytes) -> Itera
         yield from part if i == 0 else (separator, *part)
 
 
-def settled(table: Table, block: bytes, found: ScannedRows) -> bool:
+def settled(table: Table, block: bytes, found: ScannedRows, number: Callable[[bytes], float | None]) -> bool:
     """Put numbers where there are odd texts, or numbers that count as empty. False where that cannot be: a row is bad."""
     known: dict[bytes, float | None] = {}
     for row, field, begin, end in chain(found.odd.tolist(), doubtful(table.dialect.empty_numbers, found)):
         text = block[begin:end]
         if text not in known:
-            known[text] = table.number(unquoted(text, field + 1))
+            known[text] = number(unquoted(text, field + 1))
         if (x := known[text]) is None:
             return False
         found.numbers[field][row] = x

@@ -82,8 +82,13 @@ MOST_WHOLE = ((1 << 64) - 10) // 10
 def text() -> str:
     """The code as an LLVM module, with the entry that `adcli.codegen.rows.llvm` describes: of the text, the plan and what is
     given it makes the places of rows, the odd numbers, and how many there are of both (no rows where one is irregular)."""
-    small = ", ".join(f"double {float(10**k)!r}" for k in range(EXACT + 1)).replace("e+", ".0e+").replace("..0", ".")
-    return table() + f"@small = private unnamed_addr constant [{EXACT + 1} x double] [{small}]\n" + number() + SCAN
+    return table() + small_powers() + number() + SCAN
+
+
+def small_powers() -> str:
+    """The powers of ten that are doubles, as a constant of a module."""
+    small = ", ".join(f"double {float(10**k):.1f}" for k in range(EXACT + 1))
+    return f"@small = private unnamed_addr constant [{EXACT + 1} x double] [{small}]\n"
 
 
 def digits(name: str, start: str, value: str, before: str, after: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, pointers
 from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.texts.json_numbers import WHOLE, automaton
 from adcli.codegen.texts.powers import exponent_lines, power_lines, table
 
 ROOM = 40
@@ -393,32 +394,6 @@ exponential:
 
 declare i64 @llvm.ctlz.i64(i64, i1)
 """
-
-
-CLASSES = {"-": 1, "+": 2, "0": 3, **dict.fromkeys("123456789", 4), ".": 5, "e": 6, "E": 6}
-"""Characters of a number in JSON by what they do in it; any other is of class 0."""
-AFTER = [   # where there comes another character, - + 0 1 . e
-    (9, 1, 9, 2, 3, 9, 9),   # 0: nothing yet
-    (9, 9, 9, 2, 3, 9, 9),   # 1: a sign
-    (9, 9, 9, 9, 9, 4, 6),   # 2: 0
-    (9, 9, 9, 3, 3, 4, 6),   # 3: digits
-    (9, 9, 9, 5, 5, 9, 9),   # 4: a point
-    (9, 9, 9, 5, 5, 9, 6),   # 5: digits behind it
-    (9, 7, 7, 8, 8, 9, 9),   # 6: e
-    (9, 9, 9, 8, 8, 9, 9),   # 7: its sign
-    (9, 9, 9, 8, 8, 9, 9),   # 8: its digits
-    (9,) * 7]                # 9: no number
-"""What follows a state where a character of a class comes (RFC 8259, section 6)."""
-WHOLE = sum(1 << state for state in (2, 3, 5, 8))
-"""The states in which a number is whole."""
-
-
-def automaton() -> str:
-    """The same as constants of a module."""
-    classes = ", ".join(f"i8 {CLASSES.get(chr(i), 0)}" for i in range(256))
-    after = ", ".join(f"i8 {state}" for row in AFTER for state in (*row, 9))
-    return f"@classes = private unnamed_addr constant [256 x i8] [{classes}]\n" \
-        f"@after = private unnamed_addr constant [{8 * len(AFTER)} x i8] [{after}]\n"
 
 
 VALUED = f"""

@@ -77,6 +77,30 @@ def test_fast_readers_read_what_they_can_and_nothing_else(block, plain, polars, 
         assert repr([c.tolist() for c in found[1].columns]) == repr(want.columns)
 
 
+OBJECTS = [
+    # block, read by native code; further arguments
+    (b'{"x":1,"y":2}\n{"x":-0,"y":2e5}\r\n', 1, {}), (b'{ "x" : 1 , "n":"\xc3\xa9, }" ,"y":2.50 } \n', 1, {}),
+    (b'{"x":1,"y":1e400}\n', 0, {}),
+    (b'{"x":1,"y":2}\n{"y":1,"x":2}\n', 0, {}), (b'{"x":1,"y":2}\n{"x":1,"y":"NaN"}\n', 0, {}), (b'{"x":1,"y":2}\n\n', 0, {}),
+    (b'{"x":1,"y":null}\n', 0, {}), (b'{"x":1,"y":null}\n', 0, {"nan": True}), (b'{"x":1}\n{"x":2}\n', 1, {"nan": True}),
+    (b'{"x":1}\n', 0, {}), (b'{"x":1,"y":2,"x":3}\n', 0, {}), (b'{"x":1,"y":2,"n":[1]}\n', 0, {}),
+    (b'{"x":1,"y":2,"n":"\\n"}\n', 0, {}),
+    (b'{"x":1,"y":2,"n":"\xff"}\n', 0, {}), (b'{"x":1,"y":20000000000000000000001}\n', 1, {}),
+    (b'{"a":1,"y":2}\n', 1, {"renamed": {"a": "x"}}),
+    (b'{"a":1,"x":1,"y":2}\n', 0, {"renamed": {"a": "x"}}), (b'{"x":1,"y":-999}\n', 0, {"empty": frozenset([b"-999"])}),
+    (b"{}\n", 0, {}), (b'{"x":1,"y":2}{"x":1,"y":2}\n', 0, {}), (b'{"x":1{"y":2}\n', 0, {}), (b'{"x":01,"y":2}\n', 0, {}),
+    (b"[1]\n", 0, {}), (b"null\n", 0, {})]
+
+
+@pytest.mark.parametrize(("block", "native", "how"), OBJECTS, ids=lambda x: repr(x)[:24])
+def test_native_code_reads_objects_that_are_alike(block, native, how):
+    table = Table(Dialect("ndjson", None, **how), [Param(Var("x"), "x"), Param(Var("y"), "y"), Param(Var("z"), "z", default=7.5)])
+    found, want = native_tables(True).read(table, block), table.careful(block)
+    assert (found is not None) == bool(native)
+    if found is not None:
+        assert (found.rows(), repr([c.tolist() for c in found.columns])) == (want.texts, repr(want.columns)) and not want.faults
+
+
 def test_the_plain_reader_gives_rows_to_start_from():
     table = made()
     table.start = lambda row: b"<" + row
