@@ -118,16 +118,15 @@ class Loop(NamedTuple):
                  [f"next_{name}" for name in self.carried]]
         return "\n".join(line(t, names[t], names[t + 1]) for t in range(n)) + "\n"
 
-    def calls(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> list[Call]:
+    def stepped(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> Iterator[Call]:
         """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0."""
-        made: list[Call] = []
         for f, own in calls:
             values = own | start
-            made.append(Call(f, values, f(values, jobs=JOBS)))
-            start = self.after(made[-1])
+            call = Call(f, values, f(values, jobs=JOBS))
+            yield call
+            start = self.after(call)
             if until and start[until]:
-                break
-        return made
+                return
 
     def after(self, call: Call) -> Values:
         return {name: call.found[f"next_{name}"] for name in self.carried}
@@ -204,12 +203,12 @@ def kmeans_direction(given: Any) -> Prepared:
 
 CAMERA, POINT = ("r1", "r2", "r3", "c1", "c2", "c3", "f", "u", "v", "k1", "k2"), ("X1", "X2", "X3")
 COLUMNS = (*CAMERA, *POINT, "w")
-BLOCK = 2048
+BLOCK = 4096
 """Observations of one call, whose results stay in the cache while they are put in order."""
 
 
 class Observations:
-    """The observations of bundle adjustment, and the Jacobian of their errors as compressed sparse rows."""
+    """The observations of bundle adjustment, and arrays for their errors and the Jacobian of these as compressed sparse rows."""
 
     def __init__(self, given: Any) -> None:
         self.n, self.m, self.p = given["n"], given["m"], given["p"]
@@ -218,6 +217,10 @@ class Observations:
         self.w = np.full(self.p, float(given["w"]))
         self.seen = np.repeat(np.array(given["feat"], dtype=float)[:, None], self.p, axis=1)
         self.camera, self.point = np.arange(self.p) % self.n, np.arange(self.p) % self.m
+        self.of_points, self.of_weights = np.empty((self.p, 2)), np.empty(self.p)
+        wide = len(COLUMNS)
+        self.rows, self.columns = np.empty(3 * self.p + 1, np.int32), np.empty((2 * wide + 1) * self.p, np.int32)
+        self.values = np.empty((2 * wide + 1) * self.p)
 
     def blocks(self, f: adcli.Function) -> Iterator[tuple[slice, np.ndarray]]:
         """The outputs of f for one block of observations after the other, a row each."""
@@ -232,28 +235,29 @@ class Observations:
             yield rows, results[:, :n]
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        of_points, of_weights = np.empty((self.p, 2)), np.empty(self.p)
         for rows, found in self.blocks(program("ba")):
-            of_points[rows] = found[:2].T
-            of_weights[rows] = found[2]
-        return of_points, of_weights
+            self.of_points[rows] = found[:2].T
+            self.of_weights[rows] = found[2]
+        return self.of_points, self.of_weights
 
     def jacobian(self) -> dict[str, np.ndarray]:
+        """Two rows of an observation's errors, one after the other, then the rows of the weights."""
+        p, wide = self.p, len(COLUMNS)
         f = derived(program("ba"), "grad", of="; ".join([f"{e}:{x}" for e in ("e1", "e2") for x in COLUMNS] + ["ew:w"]))
-        wide = 2 * len(COLUMNS)
-        first = [f.outputs.index(f"d{e}_d{x}") for e in ("e1", "e2") for x in COLUMNS]
-        values, last = np.empty((self.p, wide)), np.empty(self.p)
-        columns = np.empty((self.p, 2, len(COLUMNS)), dtype=np.int32)
+        values = self.values[:2 * wide * p].reshape(p, 2 * wide)
+        columns = self.columns[:2 * wide * p].reshape(p, 2, wide)
+        first = f.outputs.index(f"de1_d{COLUMNS[0]}")
         for rows, found in self.blocks(f):
-            values[rows] = found[first].T
-            last[rows] = found[f.outputs.index("dew_dw")]
-        columns[:, :, :11] = (11 * self.camera)[:, None, None] + np.arange(11)
-        columns[:, :, 11:14] = (11 * self.n + 3 * self.point)[:, None, None] + np.arange(3)
-        of_weights = 11 * self.n + 3 * self.m + np.arange(self.p, dtype=np.int32)
+            values[rows] = found[first:first + 2 * wide].T
+            self.values[2 * wide * p:][rows] = found[first + 2 * wide]
+            columns[rows, :, :11] = (11 * self.camera[rows])[:, None, None] + np.arange(11)
+            columns[rows, :, 11:14] = (11 * self.n + 3 * self.point[rows])[:, None, None] + np.arange(3)
+        of_weights = self.columns[2 * wide * p:]
+        of_weights[:] = np.arange(11 * self.n + 3 * self.m, 11 * self.n + 3 * self.m + p)
         columns[:, :, 14] = of_weights[:, None]
-        starts = np.arange(2 * self.p + 1, dtype=np.int32) * len(COLUMNS)
-        return {"rows": np.concatenate([starts, starts[-1] + np.arange(1, self.p + 1, dtype=np.int32)]),
-                "cols": np.concatenate([columns.reshape(-1), of_weights]), "vals": np.concatenate([values.reshape(-1), last])}
+        self.rows[:2 * p + 1] = np.arange(0, (2 * p + 1) * wide, wide)
+        self.rows[2 * p:] = np.arange(2 * p * wide, 2 * p * wide + p + 1)
+        return {"rows": self.rows, "cols": self.columns, "vals": self.values}
 
 
 def ba_errors(given: Any) -> Prepared:
@@ -366,7 +370,7 @@ def lstm_program(layers: int, steps: int) -> adcli.Function:
                     + f"output like, {', '.join(f'next_{name}' for name in loop.carried)}\n")
 
 
-STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 32, 16
+STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 64, 64
 """Steps in one call: more are fewer calls, and longer compilation."""
 
 
@@ -384,10 +388,10 @@ def lstm(differentiate: bool) -> Evaluation:
         scale = -1 / ((len(x) - 1) * b)
 
         def value() -> float:
-            return scale * math.fsum(call.found["like"] for call in loop.calls(calls, start))
+            return scale * math.fsum(call.found["like"] for call in loop.stepped(calls, start))
 
         def gradient() -> np.ndarray:
-            found = loop.pulled_back(loop.calls(calls, start), {name: np.zeros(b) for name in loop.moving})
+            found = loop.pulled_back([*loop.stepped(calls, start)], {name: np.zeros(b) for name in loop.moving})
             return scale * np.concatenate([found[name].reshape(-1) for name in loop.wrt])
         return Prepared(gradient, np.ndarray.tolist) if differentiate else Prepared(value, float)
     return prepared
@@ -406,14 +410,15 @@ def ode(differentiate: bool) -> Evaluation:
     def prepared(given: Any) -> Prepared:
         x, s = np.array(given["x"], dtype=float), given["s"]
         calls = [(ode_program(n), {"x": x, "h": 2 / s}) for n in lengths(s, STEPS_ODE)]
-        start, last = {"y": np.zeros(len(x))}, np.zeros(len(x))
-        last[-1] = 1
+        start, end = {"y": np.zeros(len(x))}, np.zeros(len(x))
+        end[-1] = 1
 
         def value() -> np.ndarray:
-            return ODE.calls(calls, start)[-1].found["next_y"]
+            *_, last = ODE.stepped(calls, start)
+            return last.found["next_y"]
 
         def gradient() -> np.ndarray:
-            return ODE.pulled_back(ODE.calls(calls, start), {"y": last})["x"]
+            return ODE.pulled_back([*ODE.stepped(calls, start)], {"y": end})["x"]
         return Prepared(gradient if differentiate else value, np.ndarray.tolist)
     return prepared
 
@@ -460,16 +465,20 @@ def particle(outer: str, inner: str) -> Evaluation:
     def prepared(given: Any) -> Prepared:
         f, start = particle_program(MODES[inner]), {"x": 0.0, "y": 8.0, "vx": 0.75, "vy": 0.0, "v": 0.0, "gone": 0.0}
 
-        def flight(w: np.ndarray) -> list[Call]:
-            return PARTICLE.calls(itertools.repeat((f, {"w": float(w[0])})), start, "gone")
+        @functools.lru_cache(maxsize=1)   # the value and the slope at a point are of one flight
+        def flight(w: float) -> list[Call]:
+            return [*PARTICLE.stepped(itertools.repeat((f, {"w": w})), start, "gone")]
+
+        def value(w: np.ndarray) -> float:
+            return PARTICLE.after(flight(float(w[0]))[-1])["v"]
 
         def slope(w: np.ndarray) -> np.ndarray:
-            calls, zeros = flight(w), dict.fromkeys(PARTICLE.moving, 0.0)
+            calls, zeros = flight(float(w[0])), dict.fromkeys(PARTICLE.moving, 0.0)
             if outer == "r":
                 return np.array([PARTICLE.pulled_back(calls, zeros | {"v": 1.0})["w"]])
             return np.array([PARTICLE.pushed_forward(calls, zeros, {"w": 1.0})["v"]])
         begin = np.array([float(given["w"])])
-        return Prepared(lambda: float(least(lambda w: PARTICLE.after(flight(w)[-1])["v"], slope, begin)[0]), float)
+        return Prepared(lambda: least(value, slope, begin)[0], float)
     return prepared
 
 
@@ -491,11 +500,12 @@ def saddle(outer: str, inner: str) -> Evaluation:
         f, g = ascent_program(MODES[inner]), derived(program("saddle"), "grad", mode=MODES[outer])
         start = dict(zip(ASCENT.carried, [*begin.tolist(), 1e-5, 0.0, 0.0], strict=True))
 
-        def ascent(p: np.ndarray) -> list[Call]:
-            return ASCENT.calls(itertools.repeat((f, {"p": float(p[0]), "q": float(p[1])})), start, "done")
+        @functools.lru_cache(maxsize=1)
+        def ascent(p: float, q: float) -> list[Call]:
+            return [*ASCENT.stepped(itertools.repeat((f, {"p": p, "q": q})), start, "done")]
 
         def top(p: np.ndarray) -> np.ndarray:
-            end = ASCENT.after(ascent(p)[-1])
+            end = ASCENT.after(ascent(*p.tolist())[-1])
             return np.array([end["x"], end["y"]])
 
         def height(p: np.ndarray) -> float:
@@ -504,7 +514,7 @@ def saddle(outer: str, inner: str) -> Evaluation:
 
         def slope(p: np.ndarray) -> np.ndarray:
             """By the function itself, and through all steps of the ascent."""
-            calls = ascent(p)
+            calls = ascent(*p.tolist())
             end = ASCENT.after(calls[-1])
             at = g(x1=p[0], y1=p[1], x2=end["x"], y2=end["y"])
             own, by = np.array([at["dv_dx1"], at["dv_dy1"]]), {"x": at["dv_dx2"], "y": at["dv_dy2"]}
