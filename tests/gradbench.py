@@ -318,7 +318,7 @@ def ht_values(given: Any) -> Values:
     us = np.array(given["us"], dtype=float).reshape(-1, 2)
     found = np.array(data["correspondences"], dtype=np.int32)
     corners = np.array(model["triangles"], dtype=np.int32)[found] if len(us) else np.repeat(found[:, None], 3, axis=1)
-    return {"theta": np.array(given["theta"], dtype=float), "u": us if len(us) else np.tile([1.0, 0.0], (len(found), 1)),
+    return {"theta": np.array(given["theta"], dtype=float)[:, None], "u": us if len(us) else np.tile([1.0, 0.0], (len(found), 1)),
             "base": np.concatenate([np.array(model["base_relatives"], dtype=float), np.eye(4)[None]]),
             "inverse": np.array(model["inverse_base_absolutes"], dtype=float),
             "position": np.array(model["base_positions"], dtype=float), "weight": np.array(model["weights"], dtype=float),
@@ -331,13 +331,15 @@ def ht_errors(given: Any) -> Prepared:
 
 
 def ht_jacobian(given: Any) -> Prepared:
-    """Forward mode: a direction for each parameter, and two for the barycentric coordinates, of which each point has its own."""
+    """Forward mode: a pose for each of its parameters moves along that one; the barycentric coordinates, of which each point has
+    its own, move along two directions."""
     values = ht_values(given)
     theta, u = values["theta"], values["u"]
-    directions = [(derived(program("ht"), "jvp", wrt="u"), {"du": np.tile(e, (len(u), 1))}) for e in np.eye(2) if given["us"]]
-    directions += [(derived(program("ht"), "jvp", wrt="theta"), {"dtheta": e}) for e in np.eye(len(theta))]
-    runs = [repeated(f, values | direction) for f, direction in directions]
-    return Prepared(lambda: np.stack([run()["derr"].reshape(-1) for run in runs], axis=1), np.ndarray.tolist)
+    poses = {"theta": np.repeat(theta, len(theta), axis=1), "dtheta": np.eye(len(theta))}
+    along = [values | {"du": np.tile(e, (len(u), 1))} for e in np.eye(2) if given["us"]]
+    runs = [repeated(derived(program("ht"), "jvp", wrt="u"), moved) for moved in along]
+    runs.append(repeated(derived(program("ht"), "jvp", wrt="theta"), values | poses))
+    return Prepared(lambda: np.concatenate([run()["derr"] for run in runs], axis=2).reshape(3 * len(u), -1), np.ndarray.tolist)
 
 
 # ---------------------------------------------------------------- loops over time
