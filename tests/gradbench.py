@@ -284,8 +284,8 @@ def minors(size: int) -> tuple[adcli.Function, Values]:
     left = {(column,): column for column in range(size)}
     for m in range(2, size + 1):
         sets = list(itertools.combinations(range(size), m))
-        tables[f"column{m}"] = np.array(sets, dtype=np.int32)
-        tables[f"left{m}"] = np.array([[left[s[:j] + s[j + 1:]] for j in range(m)] for s in sets], dtype=np.int32)
+        tables[f"column{m}"] = np.array(sets, dtype=np.int64)
+        tables[f"left{m}"] = np.array([[left[s[:j] + s[j + 1:]] for j in range(m)] for s in sets], dtype=np.int64)
         lines.append(f"minor{m}(s) +=! (j % 2 == 0 ? 1 : -1) * A(L - {m}, column{m}(s, j)) * minor{m - 1}(left{m}(s, j))")
         left = {s: i for i, s in enumerate(sets)}
     declared = "".join(f", int32 {name}({name.upper()}_S, {name.upper()}_T)" for name in tables)
@@ -309,15 +309,15 @@ def det(method: str) -> Evaluation:
 def ht_values(given: Any) -> Values:
     """A last bone is put below the roots; a point at a vertex is one in a triangle of three times that vertex."""
     data, model = given["data"], given["data"]["model"]
-    parents = np.array(model["parents"], dtype=np.int32)
-    parents = np.append(np.where(parents < 0, len(parents), parents), len(parents)).astype(np.int32)
+    parents = np.array(model["parents"], dtype=np.int64)
+    parents = np.append(np.where(parents < 0, len(parents), parents), len(parents)).astype(np.int64)
     by_two = parents[parents]
     by_four = by_two[by_two]
     if (by_four[by_four] < len(parents) - 1).any():
         raise ValueError("the program is for at most eight bones in a row")
     us = np.array(given["us"], dtype=float).reshape(-1, 2)
-    found = np.array(data["correspondences"], dtype=np.int32)
-    corners = np.array(model["triangles"], dtype=np.int32)[found] if len(us) else np.repeat(found[:, None], 3, axis=1)
+    found = np.array(data["correspondences"], dtype=np.int64)
+    corners = np.array(model["triangles"], dtype=np.int64)[found] if len(us) else np.repeat(found[:, None], 3, axis=1)
     return {"theta": np.array(given["theta"], dtype=float)[:, None], "u": us if len(us) else np.tile([1.0, 0.0], (len(found), 1)),
             "base": np.concatenate([np.array(model["base_relatives"], dtype=float), np.eye(4)[None]]),
             "inverse": np.array(model["inverse_base_absolutes"], dtype=float),
@@ -511,14 +511,14 @@ def saddle(outer: str, inner: str) -> Evaluation:
             return np.array([end["x"], end["y"]])
 
         def height(p: np.ndarray) -> float:
-            found: Values = program("saddle")(dict(zip(("x1", "y1", "x2", "y2"), [*p, *top(p)], strict=True)))
+            found: Values = program("saddle")(dict(zip(("x1", "y1", "x2", "y2"), [*p.tolist(), *top(p).tolist()], strict=True)))
             return found["v"]
 
         def slope(p: np.ndarray) -> np.ndarray:
             """By the function itself, and through all steps of the ascent."""
             calls = ascent(*p.tolist())
             end = ASCENT.after(calls[-1])
-            at = g(x1=p[0], y1=p[1], x2=end["x"], y2=end["y"])
+            at = g(dict(zip(("x1", "y1", "x2", "y2"), [*p.tolist(), end["x"], end["y"]], strict=True)))
             own, by = np.array([at["dv_dx1"], at["dv_dy1"]]), {"x": at["dv_dx2"], "y": at["dv_dy2"]}
             if outer == "r":
                 found = ASCENT.pulled_back(calls, by)

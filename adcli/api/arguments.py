@@ -17,7 +17,7 @@ from adcli.lang.ir.errors import AdError, nearest
 if TYPE_CHECKING:
     from adcli.codegen.nests.runtime import TensorKernel
 
-DOUBLE = np.dtype(np.float64)
+DOUBLE, WHOLE = np.dtype(np.float64), np.dtype(np.int64)
 FEW_ROWS = 256
 """Rows up to which each result has memory of its own, as their places do not matter."""
 MOST_ROWS = 1 << 16
@@ -90,7 +90,7 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
     """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
     given = {}
     for p, v in zip(program.params, values, strict=True):
-        if type(v) is not np.ndarray or v.dtype is not DOUBLE or p.var.integer:
+        if type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else DOUBLE):
             from adcli.input.arrays import conformed
             v = conformed(p, v)
         given[p.name] = v

@@ -317,7 +317,8 @@ class Function:
                  jobs: int | None = None, **values: Any) -> dict[str, Any]:
         if at is None or not values:
             given = values if at is None else at
-            if (quick := self._numbers) is not None and out is None and jobs is None and (found := quick(given)) is not None:
+            if (quick := self._numbers) is not None and out is None and (jobs is None or (type(jobs) is int and jobs > 0)) \
+                    and (found := quick(given)) is not None:
                 return found
             if (quick := self._arrays) is not None and (found := quick(given, out, jobs)) is not None:
                 return found

@@ -223,3 +223,24 @@ def test_a_result_that_memory_does_not_hold_is_refused_before_it_is_made() -> No
     f = adcli.compile("v = x*y; w = x + y")
     with pytest.raises(AdError, match="a result of 2 × 100,000,000,000 numbers needs 2980 GiB of memory"):
         f(x=np.zeros((100_000, 1)), y=np.zeros(1_000_000))
+
+
+def test_whole_numbers_may_lie_in_memory_in_any_way():
+    table, rows = r.normal(size=(5, 2)), np.array([4, 0, 4, 1])
+    still = rows.copy()
+    still.flags.writeable = False
+    for given in (rows, rows[::-1].copy()[::-1], np.repeat(rows, 2)[::2], still, rows.astype(np.int32), rows.astype(np.uint8),
+                  rows.astype(">i8"), rows.astype(float), rows.tolist()):
+        np.testing.assert_array_equal(PICK(LUT=table, I=given)["O"], table[rows])
+    with pytest.raises(AdError, match="out of range"):
+        PICK(LUT=table, I=rows + 1)
+
+
+@pytest.mark.parametrize("jobs", [None, 1, 2])
+def test_numbers_are_the_same_for_any_number_of_threads(jobs):
+    f = adcli.compile("v = x*y**2").grad()
+    for k in range(15):   # the first calls go another way than the later ones
+        assert f(x=2.0, y=3.0 + k, jobs=jobs) == {"v": 2*(3.0 + k)**2, "dv_dx": (3.0 + k)**2, "dv_dy": 4*(3.0 + k)}
+    for wrong in (0, -1, 1.0, "1"):
+        with pytest.raises(AdError, match="jobs must be a whole number from 1"):
+            f(x=2.0, y=3.0, jobs=wrong)
