@@ -126,7 +126,10 @@ class MainScope(TensorScope):
 
     def program(self) -> Program | None:
         for line in self.lines:
-            self.statement(line)
+            if type(line) is ShapedLine:
+                self.line(line)
+            else:
+                self.statement(line)
         for statement in self.tree.statements if not self.lines else ():
             try:
                 self.statement(statement)
@@ -200,10 +203,8 @@ class MainScope(TensorScope):
         elif isinstance(statement, Def):
             self.context.broken.add(statement.name.text)
 
-    def statement(self, statement: Statement | ShapedLine) -> None:
-        if type(statement) is ShapedLine:
-            self.line(statement)
-        elif type(statement) is Assign:
+    def statement(self, statement: Statement) -> None:
+        if type(statement) is Assign:
             for token in statement.targets:
                 self.check_target(token)
             for token, atom in self.assigned_values(statement):
@@ -221,24 +222,23 @@ class MainScope(TensorScope):
                 self.unread.pop(name, None)
 
     def line(self, line: ShapedLine) -> None:
-        """An assignment that is known by its shape, repeated where that is possible."""
+        """An assignment that is known by its shape: lowered as its like are where that is possible, else by itself."""
+        recipe = self.recipes.get(line.shape) or self.recipe(line.shape)
+        atom = recipe.follow(self, line) if recipe and not self.shaped and not self.context.tensors else None
+        if atom is None:
+            self.statement(read_line(self.tree.source.text, line.start))
+            return
         start = line.start + line.shape.words[0][0]
         token = Token("NAME", line.words[0], start, start + len(line.words[0]))
         check_name(self.context, token)
         self.check_target(token)
-        atom = self.repeated(line) if not self.shaped and not self.context.tensors else None
-        if atom is None:
-            self.statement(read_line(self.tree.source.text, line.start))
-        else:
-            self.bind(token, atom)
+        self.bind(token, atom)
 
-    def repeated(self, line: ShapedLine) -> Atom | None:
-        """The value of a line that is lowered as its like are."""
-        from adcli.lang.lower.repeated import recipe  # only for long texts
-        if line.shape not in self.recipes:
-            self.recipes[line.shape] = recipe(self.context, line.shape)
-        how = self.recipes[line.shape]
-        return how and how.follow(self, line)
+    def recipe(self, shape: Shape) -> Recipe | None:
+        if shape not in self.recipes:
+            from adcli.lang.lower.repeated import recipe  # only for long texts
+            self.recipes[shape] = recipe(self.context, shape)
+        return self.recipes[shape]
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
         if not self.shaped and not self.context.tensors:

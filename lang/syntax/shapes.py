@@ -40,8 +40,8 @@ Key = tuple[Any, ...]
 
 
 def by_shape(source: Source) -> tuple[Tree, list[Statement | ShapedLine]] | None:
-    """The statements of a text in ASCII, and the tree of those among them that are no ShapedLines, without comments. None where only
-    a reading of the whole text can say what it means, or what is wrong with it."""
+    """The statements of a text in ASCII, and the tree of those among them that are no ShapedLines, without comments. None where
+    only a reading of the whole text can say what it means, or what is wrong with it."""
     if not source.text.isascii():
         return None
     reader = Reader(source.text)
