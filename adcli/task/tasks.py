@@ -40,7 +40,7 @@ class Task:
     """A request, the signature of its derivative, and the values of the seeds where they are given.
 
     Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
-    already of the programs, the code and the tape; `tier` is the tier of code that is asked for.
+    already of the programs, the code and the tape; `tier` is the tier of code that is asked for, `jobs` the number of threads.
     """
 
     request: Request
@@ -51,6 +51,7 @@ class Task:
     linked: Kernel | None = None
     recorded: Tape | None = None
     tier: str = "auto"
+    jobs: int | None = None
 
     @property
     def verb(self) -> Verb:
@@ -146,7 +147,7 @@ class Task:
         from adcli.lang.ir.gc import paused
         with paused():
             texts = kernel_texts(self.expanded, lanes(), host(), self.request.fast)
-            code = jit.object_codes(texts.texts, texts.level)
+            code = jit.object_codes(texts.texts, texts.level, self.jobs)
         kernel = linked(code, texts.entry)
         self.keep(texts.entry, code)
         return kernel
@@ -163,22 +164,22 @@ def prepared(request: Request, options: ResultOptions) -> Task:
     if tier == "tape" and request.fast:
         raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
     if options.no_cache or options.emit:
-        return made(request, None, tier)
+        return made(request, None, tier, options.jobs)
     try:
         slot = Slot(cache.Store(cache.location(), cache.to_stderr), request.key())
     except OSError:   # our own files cannot be looked at
-        return made(request, None, tier)
+        return made(request, None, tier, options.jobs)
     data = slot.store.get(slot.key)
     found = unpack(request, slot.key, data) if data is not None else None
     if found is None or tier == ("compiled" if found.recorded else "tape"):
-        return made(request, slot, tier)
-    return replace(found, slot=slot, tier=tier)
+        return made(request, slot, tier, options.jobs)
+    return replace(found, slot=slot, tier=tier, jobs=options.jobs)
 
 
-def made(request: Request, slot: Slot | None, tier: str = "auto") -> Task:
+def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | None = None) -> Task:
     from adcli.task.derive import derived
     worked = derived(request)
-    return Task(request, worked.signature, slot=slot, worked=worked, tier=tier)
+    return Task(request, worked.signature, slot=slot, worked=worked, tier=tier, jobs=jobs)
 
 
 # ---------------------------------------------------------------- entries of the cache

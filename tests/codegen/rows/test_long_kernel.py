@@ -71,6 +71,15 @@ def test_the_code_does_not_depend_on_the_threads_that_make_it(monkeypatch: pytes
     assert len(codes) == 1 and len(loader.object_files(codes.pop())) > 5
 
 
+def test_a_limit_on_memory_lets_one_thread_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(jit, "share", lambda function, parts, jobs: (asked.append(jobs), [function(part) for part in parts]))
+    for free in (2 * jit.THREAD_BYTES, 2 * jit.THREAD_BYTES - 1):
+        monkeypatch.setattr(jit, "left", lambda limit, free=free: free)
+        assert len(jit.object_codes(iter(["define void @f() {\n ret void\n}"] * 2), 0, 2)) > 100
+    assert asked == [2, 1]
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_what_a_thread_meets_is_raised_here(jobs: int) -> None:
     """What LLVM refuses, and what stands in the way of writing a text; nothing is compiled after it."""
