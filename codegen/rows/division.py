@@ -10,8 +10,8 @@ quotient, which is never nearer to the middle of two doubles than 2⁻⁵³ of t
 divisor for which a step from below would end at the wrong reciprocal, the largest below a power of two, is why the second
 step rounds upwards.
 
-All that holds while nothing leaves the normal numbers: for |x| and |y| from 2⁻⁴⁰⁰ to 2⁴⁰⁰. A block with any other number in it is
-divided by the processor, and so are zeros that do not stand alone with such.
+All that holds while nothing leaves the normal numbers: for |x| and |y| from 2⁻⁴⁰⁰ to 2⁴⁰⁰, or x = 0, which is usual where
+derivatives cancel. A block with any other number in it is divided by the processor.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIVISION, ROOT = 32, 48
 """How many instructions a processor carries out meanwhile."""
 CALL = 40
 """Instructions of a function of the maths library."""
-RECIPROCAL, QUOTIENT, CHECK = 15, 4, 3
+RECIPROCAL, QUOTIENT, CHECK = 15, 4, 5
 """Instructions of a reciprocal with the check of the divisor, of a quotient, and of the check of a dividend."""
 REALS, WHOLES, TRUTHS = "<8 x double>", "<8 x i64>", "<8 x i1>"
 UPWARDS = 10
@@ -85,6 +85,7 @@ class Divisions:
         self.constant = instructions.constant
         self.reciprocals: dict[Atom, str] = {}
         self.checks: dict[Atom, str] = {}
+        self.zeros: dict[Atom, tuple[str, str]] = {}
         if chosen:
             for name, kinds in (("llvm.fma.v8f64", [REALS] * 3), ("llvm.copysign.v8f64", [REALS] * 2),
                                 ("llvm.x86.avx512.rcp14.pd.512", [REALS, REALS, "i8"]),
@@ -96,39 +97,41 @@ class Divisions:
         self.count += 1
         k, (x, y), (dividend, divisor) = self.count, e.args, args
         lines: list[str] = []
-        r = self.reciprocal(lines, y, divisor)
-        checks = [self.check(lines, a, text) for a, text in ((x, dividend), (y, divisor)) if isinstance(a, Var)]
-        whole = f"%whole.{k}"
-        lines += [f"  {whole} = and {TRUTHS} {checks[0]}, {checks[1]}"] if len(checks) == 2 else []
-        holds = whole if len(checks) == 2 else checks[0]
-        q = f"%quotient.{k}"
+        r, q = self.reciprocal(lines, y, divisor), f"%quotient.{k}"
         lines += [
             f"  {q}.0 = fmul {REALS} {dividend}, {r}",
             f"  {q}.minus = fneg {REALS} {divisor}",
             fma(f"{q}.rest", f"{q}.minus", f"{q}.0", dividend),
-            fma(f"{q}.1", f"{q}.rest", r, f"{q}.0"),
-            f"  {q}.bits = bitcast {TRUTHS} {holds} to i8",
-            f"  {q}.all = icmp eq i8 {q}.bits, -1",
-            f"  br i1 {q}.all, label %divided.{k}, label %others.{k}",
-            f"others.{k}:"]
-        ends = [f"[ {q}.1, %{self.here} ]", f"[ {q}.3, %others.{k} ]"]
+            fma(f"{q}.1", f"{q}.rest", r, f"{q}.0")]
+        found = f"{q}.1"
+        holds = [self.check(lines, y, divisor)] if isinstance(y, Var) else []
         if isinstance(x, Var):
-            zero = f"%zero.{k}"
-            lines += [f"  {zero} = fcmp oeq {REALS} {dividend}, {self.constant(0.0)}",
-                      f"  {zero}.either = or {TRUTHS} {checks[0]}, {zero}",
-                      f"  {zero}.both = and {TRUTHS} {zero}.either, {checks[-1]}" if len(checks) == 2 else "",
-                      f"  {zero}.bits = bitcast {TRUTHS} {zero}.{'both' if len(checks) == 2 else 'either'} to i8",
-                      f"  {zero}.all = icmp eq i8 {zero}.bits, -1",
-                      f"  {q}.2 = select {TRUTHS} {zero}, {REALS} {q}.0, {REALS} {q}.1",
-                      f"  br i1 {zero}.all, label %divided.{k}, label %divide.{k}",
-                      f"divide.{k}:"]
-            ends = [ends[0], f"[ {q}.2, %others.{k} ]", f"[ {q}.3, %divide.{k} ]"]
-        lines += [f"  {q}.3 = fdiv {REALS} {dividend}, {divisor}",
-                  f"  br label %divided.{k}",
-                  f"divided.{k}:",
-                  f"  {z} = phi {REALS} {', '.join(ends)}"]
+            within, zero = self.dividend(lines, x, dividend)
+            holds.append(within)
+            found = f"{q}.2"
+            lines.append(f"  {found} = select {TRUTHS} {zero}, {REALS} {q}.0, {REALS} {q}.1")
+        if len(holds) == 2:
+            lines.append(f"  {q}.holds = and {TRUTHS} {holds[0]}, {holds[1]}")
+        lines += [
+            f"  {q}.bits = bitcast {TRUTHS} {holds[0] if len(holds) == 1 else f'{q}.holds'} to i8",
+            f"  {q}.all = icmp eq i8 {q}.bits, -1",
+            f"  br i1 {q}.all, label %divided.{k}, label %divide.{k}",
+            f"divide.{k}:",
+            f"  {q}.3 = fdiv {REALS} {dividend}, {divisor}",
+            f"  br label %divided.{k}",
+            f"divided.{k}:",
+            f"  {z} = phi {REALS} [ {found}, %{self.here} ], [ {q}.3, %divide.{k} ]"]
         self.here = f"divided.{k}"
-        return "\n".join(line for line in lines if line)
+        return "\n".join(lines)
+
+    def dividend(self, lines: list[str], x: Atom, text: str) -> tuple[str, str]:
+        """Which numbers of a block can be divided, and which of them are zeros, whose own products have the right signs."""
+        if x not in self.zeros:
+            name, within = f"%zero.{len(self.zeros)}", self.check(lines, x, text)
+            self.zeros[x] = f"{name}.or", name
+            lines += [f"  {name} = fcmp oeq {REALS} {text}, {self.constant(0.0)}",
+                      f"  {name}.or = or {TRUTHS} {within}, {name}"]
+        return self.zeros[x]
 
     def check(self, lines: list[str], a: Atom, text: str) -> str:
         """Which numbers of a block are neither too small nor too large."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.arrays import run_arrays
-from adcli.codegen.rows import llvm
+from adcli.codegen.rows import division, llvm
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.division import multiplied_out
 from adcli.codegen.rows.expand import for_machine
@@ -49,7 +49,14 @@ def near_the_middle(choices: random.Random, count: int) -> tuple[np.ndarray, np.
     return np.array(over, float), np.array(under, float)
 
 
+@pytest.fixture
+def slow_divider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every division is better multiplied out."""
+    monkeypatch.setattr(division, "DIVISION", 10_000)
+
+
 @lookup
+@pytest.mark.usefixtures("slow_divider")
 def test_quotients_near_the_middle_of_two_doubles() -> None:
     choices = drawn("near the middle")
     x, y = near_the_middle(choices, 3_000)
@@ -59,6 +66,7 @@ def test_quotients_near_the_middle_of_two_doubles() -> None:
 
 
 @lookup
+@pytest.mark.usefixtures("slow_divider")
 def test_quotients_of_mantissas_at_the_ends_and_at_random() -> None:
     ends = [1 + k * 2.0 ** -52 for k in range(40)] + [2 - k * 2.0 ** -52 for k in range(1, 41)]
     x, y = (np.array(side) for side in zip(*itertools.product(ends, ends), strict=True))
@@ -70,6 +78,7 @@ def test_quotients_of_mantissas_at_the_ends_and_at_random() -> None:
 
 
 @lookup
+@pytest.mark.usefixtures("slow_divider")
 @pytest.mark.parametrize("alone", [True, False])
 def test_blocks_with_numbers_that_are_too_large_or_too_small_or_none(alone: bool) -> None:
     """Each in a block of its own kind, and each in a block of others."""
