@@ -82,7 +82,7 @@ class PointTemplate:
         if levels is not None:
             found.append(WordColumn(levels.astype(np.float64), [word.encode() for word in LEVELS]))
         nan, up, down = (self.spelled(x).encode() for x in (math.nan, math.inf, -math.inf))
-        rows = len(found[0]) if columns else len(levels)
+        rows = len([*columns, *([levels] if levels is not None else [])][0])
         return filled(code, rows, [first, *chain(*zip(found, rest, strict=True)), b"\n"], NumberSpelling(names=(nan, up, down)))
 
 

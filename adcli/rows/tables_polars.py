@@ -1,4 +1,4 @@
-"""What polars, the `data` extra, does for tables: plain blocks read and written several times faster, and Parquet.
+"""What polars, the `data` extra, does for tables: plain blocks read and written many times faster, and Parquet.
 
 Nothing here decides what a table means. A block is read only where it is certain that every row has the right number of
 fields and every number is one that `fields.field_number` takes. So the bytes are those of the standard library's reader.

@@ -33,8 +33,8 @@ def scanned_objects(kernel: Kernel, text: bytes, pieces: Sequence[bytes], number
     into = [columns[i].ctypes.data if i in columns else 0 for i in range(members + 1)]
     plan = np.array([[column, piece.ctypes.data, len(piece)] for column, piece in zip(into, held, strict=True)])
     places, odd = np.empty((rows, 2), np.int64), np.empty((rows * len(columns), ODD), np.int64)
-    given, counts = np.array([members]), np.zeros(2, np.int64)
-    kernel(addresses(np.frombuffer(text, np.uint8), plan, given), addresses(places, odd, counts), 0, len(text))
+    data, given, counts = np.frombuffer(text, np.uint8), np.array([members]), np.zeros(2, np.int64)
+    kernel(addresses(data, plan, given), addresses(places, odd, counts), 0, len(text))
     found, strange = counts.tolist()
     return ScannedRows(places, columns, odd[:strange], {}) if found == rows else None
 

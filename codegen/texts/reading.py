@@ -44,9 +44,10 @@ def scanned(kernel: Kernel, text: bytes, separator: bytes, fields: int, numbers:
     columns = {field: np.empty(rows) for field in numbers}
     slices = {field: np.empty((rows, 2), np.int64) for field in texts}
     plan = np.zeros((fields, FIELD), np.int64)
-    for word, wanted in enumerate((columns, slices)):
-        for field, array in wanted.items():
-            plan[field, word] = array.ctypes.data
+    for field, array in columns.items():
+        plan[field, 0] = array.ctypes.data
+    for field, array in slices.items():
+        plan[field, 1] = array.ctypes.data
     places, odd = np.empty((rows, 2), np.int64), np.empty((rows * len(columns), ODD), np.int64)
     given, counts = np.array([fields, separator[0], point[0]]), np.zeros(2, np.int64)
     data = np.frombuffer(text, np.uint8)
