@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
@@ -31,7 +31,6 @@ from adcli.lang.syntax.tree import (
     DeclareOutputs,
     Def,
     Item,
-    Shape,
     ShapedLine,
     Statement,
     TensorAssign,
@@ -42,7 +41,7 @@ from adcli.lang.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from adcli.lang.lower.repeated import Recipe
+    from adcli.lang.lower.repeated import Recipes
 
 
 @paused()
@@ -114,8 +113,6 @@ class MainScope(TensorScope):
         self.found: dict[str, Param] = {}
         self.assigned: set[str] = set()
         self.unread: dict[str, Token] = {}   # last values not read so far, in order of their assignment
-        self.recipes: dict[Shape, Recipe | None] = {}
-        self.literals: dict[str, Lit] = {}   # constants that ShapedLines have, by their texts
         self.outputs = [t for s in tree.statements if isinstance(s, DeclareOutputs) for t in s.names]
         self.output_names = {t.text for t in self.outputs}
         for statement in tree.statements:
@@ -125,11 +122,8 @@ class MainScope(TensorScope):
                 self.context.broken |= statement.names
 
     def program(self) -> Program | None:
-        for line in self.lines:
-            if type(line) is ShapedLine:
-                self.line(line)
-            else:
-                self.statement(line)
+        if self.lines:
+            self.by_lines()
         for statement in self.tree.statements if not self.lines else ():
             try:
                 self.statement(statement)
@@ -143,6 +137,17 @@ class MainScope(TensorScope):
         self.note_foreign()
         params = (*self.declared.values(), *self.found.values())
         return Program(params, tuple(self.equations), tuple(results), self.tree.source, tuple(self.context.notes))
+
+    def by_lines(self) -> None:
+        from adcli.lang.lower.repeated import Recipes  # only for long texts
+        recipes = Recipes(self, self.unread)
+        for line in self.lines:
+            if isinstance(line, ShapedLine):
+                self.line(line, recipes)
+            else:
+                self.statement(line)
+                if type(line) is Def:   # whose name an operation may have in what was lowered so far
+                    recipes.known.clear()
 
     def function(self) -> Program | None:
         """The program that a single function with a block is."""
@@ -221,10 +226,9 @@ class MainScope(TensorScope):
                 self.env[name] = POISON
                 self.unread.pop(name, None)
 
-    def line(self, line: ShapedLine) -> None:
+    def line(self, line: ShapedLine, recipes: Recipes) -> None:
         """An assignment that is known by its shape: lowered as its like are where that is possible, else by itself."""
-        recipe = self.recipes.get(line.shape) or self.recipe(line.shape)
-        atom = recipe.follow(self, line) if recipe and not self.shaped and not self.context.tensors else None
+        atom = recipes.value(line) if not self.shaped and not self.context.tensors else None
         if atom is None:
             self.statement(read_line(self.tree.source.text, line.start))
             return
@@ -233,12 +237,6 @@ class MainScope(TensorScope):
         check_name(self.context, token)
         self.check_target(token)
         self.bind(token, atom)
-
-    def recipe(self, shape: Shape) -> Recipe | None:
-        if shape not in self.recipes:
-            from adcli.lang.lower.repeated import recipe  # only for long texts
-            self.recipes[shape] = recipe(self.context, shape)
-        return self.recipes[shape]
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
         if not self.shaped and not self.context.tensors:
@@ -320,8 +318,8 @@ class MainScope(TensorScope):
     def with_names(self, names: list[str]) -> Tree:
         """The tree, with those ShapedLines that have one of these names."""
         tree, there = self.tree, set(names)
-        read = [read_line(tree.source.text, s.start) if type(s) is ShapedLine else s for s in self.lines
-                if type(s) is not ShapedLine or not there.isdisjoint(s.words)]
+        read = [read_line(tree.source.text, s.start) if isinstance(s, ShapedLine) else s for s in self.lines
+                if not isinstance(s, ShapedLine) or not there.isdisjoint(s.words)]
         return replace(tree, statements=read) if self.lines else tree
 
     # Declarations.
@@ -380,7 +378,6 @@ class MainScope(TensorScope):
             context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
             return
         template = lower_function(context, definition)
-        self.recipes.clear()   # which may call an operation of this name
         if name in TABLE and name != "pown":
             context.note(f"'{name}' hides the function of that name", token)
         context.functions[name] = template

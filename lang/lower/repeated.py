@@ -10,17 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.inline import POLYGAMMA, POW, Template, specialised
-from adcli.lang.lower.scope import Context, FunctionScope
+from adcli.lang.lower.scope import Context, EquationScope, FunctionScope
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import Call, Def, Shape, ShapedLine, Token, postorder
-
-if TYPE_CHECKING:
-    from adcli.lang.lower.program import MainScope
 
 Place = tuple[int, int]
 """Where something stands in a line: how many words come before it, and what is to be added to their length."""
@@ -41,52 +37,63 @@ class Recipe:
     words: tuple[str | bool | None, ...]
     steps: tuple[Step, ...]
 
-    def follow(self, scope: MainScope, line: ShapedLine) -> Atom | None:
+
+class Recipes:
+    """Lines being lowered in a scope as their like are; `unread` are the names in it that have not been read."""
+
+    def __init__(self, scope: EquationScope, unread: dict[str, Token]) -> None:
+        self.scope, self.unread = scope, unread
+        self.known: dict[Shape, Recipe | None] = {}
+        self.literals: dict[str, Lit] = {}   # by their texts
+
+    def value(self, line: ShapedLine) -> Atom | None:
         """The value of a line, whose equations go to the scope; None, and no equations, where it is to be lowered by itself."""
-        values = self.leaves(scope, line.words)
-        if values is None or not self.steps:
-            return values and values[0]
-        equations, fresh, last = scope.equations, scope.context.fresh, self.steps[-1]
-        before = list(accumulate(map(len, line.words), initial=line.start))
-        target = line.words[0] if line.words[0] != "_" else None
-        for step in self.steps:
+        if line.shape not in self.known:
+            self.known[line.shape] = recipe(self.scope.context, line.shape)
+        how = self.known[line.shape]
+        values = how and self.leaves(line.words, how.words)
+        if not how or not values or not how.steps:
+            return values[0] if values else None
+        scope, last, words = self.scope, how.steps[-1], line.words
+        equations, fresh = scope.equations, scope.context.fresh
+        before = list(accumulate(map(len, words), initial=line.start))
+        target = words[0] if words[0] != "_" else None
+        for step in how.steps:
             op, truth, arguments, (first, start), (behind, end) = step
             args, span = arguments(values), (before[first] + start, before[behind] + end)
             name = target if step is last else None
-            if type(op) is Template:
+            if isinstance(op, Template):
                 values += scope.inline(op, list(args), Call(op.name, [], *span), [name])
                 continue
-            if op is POW or op is POLYGAMMA:
-                op = specialised(op, args, span, scope.context.source)
+            row = specialised(op, args, span, scope.context.source) if op is POW or op is POLYGAMMA else op
             out = Var(fresh(), True, truth) if name is None else Var(name, False, truth)
-            equations.append(Equation((out,), op, args, span))
+            equations.append(Equation((out,), row, args, span))
             values.append(out)
         return values[-1]
 
-    def leaves(self, scope: MainScope, words: list[str]) -> list[Atom] | None:
-        """The values of the words behind the target."""
+    def leaves(self, words: list[str], kinds: tuple[str | bool | None, ...]) -> list[Atom] | None:
+        """The values of the words behind the target, where all are of the kinds wanted."""
         values: list[Atom] = []
-        env, read, literals = scope.env, scope.unread.pop, scope.literals
-        for word, wanted in zip(words[1:], self.words, strict=True):
+        env, read, literals = self.scope.env, self.unread.pop, self.literals
+        for word, wanted in zip(words[1:], kinds, strict=True):
             if type(wanted) is str:
-                values.append(literals.get(wanted + word) or constant(scope, wanted, word))
+                values.append(literals.get(wanted + word) or self.constant(wanted, word))
                 continue
             atom = env.get(word)
             if atom is None:
                 if word in NAMED_CONSTANTS:
                     return None
-                atom = scope.unbound(Token("NAME", word, 0, 0))
+                atom = self.scope.unbound(Token("NAME", word, 0, 0))
             if wanted is not None and (type(atom) is Var and atom.truth) is not wanted:
                 return None
             read(word, None)
             values.append(atom)
         return values
 
-
-def constant(scope: MainScope, sign: str, digits: str) -> Lit:
-    """The constant that a number in a line is, made once."""
-    value = number(Token("NUMBER", digits, 0, 0), scope.context.source)
-    return scope.literals.setdefault(sign + digits, Lit(-value if sign else value))
+    def constant(self, sign: str, digits: str) -> Lit:
+        """The constant that a number in a line is, made once."""
+        value = number(Token("NUMBER", digits, 0, 0), self.scope.context.source)
+        return self.literals.setdefault(sign + digits, Lit(-value if sign else value))
 
 
 def recipe(context: Context, shape: Shape) -> Recipe | None:
@@ -109,8 +116,11 @@ def recipe(context: Context, shape: Shape) -> Recipe | None:
         place[lit] = int(abs(lit.value)) - 1
         words[int(abs(lit.value))] = NUMBER if lit.value > 0 else MINUS
     place.update((v, len(shape.words) - 1 + k) for k, v in enumerate(made))
-    steps = [(step.op if isinstance(step, Equation) else step.template, step.outs[0].truth,
-              picked([place[a] for a in step.args]), *map(shape.place, step.span or (0, 0))) for step in scope.body]
+    steps: list[Step] = []
+    for step in scope.body:
+        (out,), (start, end) = step.outs, step.span or (0, 0)
+        op = step.op if isinstance(step, Equation) else step.template
+        steps.append((op, out.truth, picked([place[a] for a in step.args]), shape.place(start), shape.place(end)))
     return Recipe(tuple(words[1:]), tuple(steps))
 
 

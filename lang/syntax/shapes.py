@@ -54,12 +54,13 @@ def by_shape(source: Source) -> tuple[Tree, list[Statement | ShapedLine]] | None
 
 
 class Reader:
-    """A text being read statement by statement. `known` has the shapes by their keys: False where a key has come once, None
-    where its lines are read one by one."""
+    """A text being read statement by statement. `known` has the shapes by their keys, None where lines of a key are read one by
+    one; `once` are the keys that have come one time."""
 
     def __init__(self, text: str) -> None:
         self.text, self.names = text, set[str]()
-        self.known: dict[Key, Shape | bool | None] = {}
+        self.known: dict[Key, Shape | None] = {}
+        self.once: set[Key] = set()
 
     def read(self) -> list[Statement | ShapedLine]:
         text, read = self.text, list[Statement | ShapedLine]()
@@ -86,11 +87,12 @@ class Reader:
         words = [*map(intern, parts[1::2])]
         key: Key = (*parts[::2], *map(str.isidentifier, words))
         shape = self.known.get(key)
-        if shape is False:
-            shape = self.known[key] = shape_of(key, len(words))
-        elif shape is None and key not in self.known and len(self.known) < MOST_KEYS:
-            self.known[key] = False
-        if not shape or not KEYWORDS.keys().isdisjoint(words):
+        if shape is None and key not in self.known:
+            if key in self.once:
+                shape = self.known[key] = shape_of(key, len(words))
+            elif len(self.once) < MOST_KEYS:
+                self.once.add(key)
+        if shape is None or not KEYWORDS.keys().isdisjoint(words):
             return None
         self.names.update(words)
         return ShapedLine(shape, words, start)
@@ -126,5 +128,6 @@ def shape_of(key: Key, count: int) -> Shape | None:
         made = statements(scan(text)[0])
     except (AdError, Unexpected):
         return None
-    plain = len(made) == 1 and type(made[0]) is Assign and [t.start for t in made[0].targets] == [places[0][0]]
-    return Shape(made[0], places) if plain else None
+    if len(made) != 1 or type(made[0]) is not Assign or [t.start for t in made[0].targets] != [places[0][0]]:
+        return None
+    return Shape(made[0], places)

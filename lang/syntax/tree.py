@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import accumulate, count
 
 from adcli.lang.ir.errors import Source
 from adcli.lang.ir.names import look
@@ -172,17 +172,18 @@ class Shape:
     """What assignments have in common that differ in their names and numbers only (and blanks, which count): `model` is one of
     them with a text of its own, whose names and numbers stand at `words`, the target first."""
 
-    __slots__ = ("ends", "model", "words")
+    __slots__ = ("ends", "lengths", "model", "words")
 
     def __init__(self, model: Assign, words: list[tuple[int, int]]) -> None:
         self.model, self.words = model, words
         self.ends = [end for _, end in words]
+        self.lengths = [0, *accumulate(end - start for start, end in words)]
 
     def place(self, offset: int) -> tuple[int, int]:
         """An offset in the model as it is in every line of this shape: how many words come before it, and what is to be added to
         their length."""
         before = bisect_right(self.ends, offset)
-        return before, offset - sum(end - start for start, end in self.words[:before])
+        return before, offset - self.lengths[before]
 
 
 class ShapedLine:

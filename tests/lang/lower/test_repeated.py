@@ -9,7 +9,7 @@ from adcli.lang.ir import Atom, Lit, Program
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower import frontend
 from adcli.lang.lower.frontend import by_lines, lowered, parse_source
-from adcli.lang.lower.repeated import Recipe
+from adcli.lang.lower.repeated import Recipes
 from adcli.lang.syntax.source import normal
 from places import ROOT
 from random_programs import sample
@@ -52,15 +52,15 @@ def another(r: random.Random, word: str, names: list[str]) -> str:
 
 def test_texts_with_lines_of_one_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     repeated, programs = 0, 0
-    follow = Recipe.follow
+    lower = Recipes.value
 
-    def counted(self, scope, line):
+    def counted(self, line):
         nonlocal repeated
-        value = follow(self, scope, line)
+        value = lower(self, line)
         repeated += value is not None
         return value
 
-    monkeypatch.setattr(Recipe, "follow", counted)
+    monkeypatch.setattr(Recipes, "value", counted)
     r = drawn("lines of one shape")
     for text in [*TEXTS, *[sample(r, 15).text for _ in range(60)]]:
         source = normal(alike(r, text), "t")
