@@ -52,6 +52,7 @@ class VectorFunction(ABC):
         self.program, self.names, self.fixed, self.shapes = program, list(names), dict(fixed), list(shapes)
         self.sizes = [math.prod(shape) for shape in shapes]
         self.n = sum(self.sizes)
+        self.gradient = len(program.results) == 1 and not shape_of(program.results[0].atom)
         self.forget()
 
     def forget(self) -> None:
@@ -128,11 +129,12 @@ class VectorFunction(ABC):
         """The number of elements of each output."""
 
     def fun(self, x: Vector) -> Vector:
-        """The outputs. Where the Jacobian was asked for at the point before, too, it is computed with them, and waits."""
+        """The outputs. A gradient that was asked for at the point before, too, is computed with them, and waits: it takes little
+        longer, which a Jacobian of many rows does not."""
         key = x.tobytes()
         found = self.known.get(key)
         if found is None:
-            if self.followed:
+            if self.followed and self.gradient:
                 found, jacobian = self.values_and_jacobian(x)
                 self.waiting = {key: jacobian}
             else:
@@ -235,7 +237,7 @@ class ScalarVectorFunction(VectorFunction):
 
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
         found, m = self.filled(self.jacobian, "jacobian", x), len(self.program.results)
-        return found[:m], self.jacobian.matrix(found[m:])
+        return found[:m].copy(), self.jacobian.matrix(found[m:])
 
     def hess(self, x: Vector, v: Vector) -> Any:
         return self.hessian.matrix(self.filled(self.hessian, "hessian", x, v))

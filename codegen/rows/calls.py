@@ -360,6 +360,7 @@ def _columns(w: CallWriter) -> None:
     """Arrays of one shape by name, into others that share no memory with them nor with each other."""
     with w.builtin("columns"):
         w.require(w.compared("eq", "i64", "%count", 3))
+        w.require(w.compared("sgt", "i64", "%both", 0))
         fresh = w.compared("eq", "ptr", w.get("ptr", "%arguments", 2), w.known("True"))
         looked = w.value(f"select i1 {fresh}, i64 0, i64 %m")
         w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))

@@ -1,7 +1,7 @@
-"""Kernels as builtin functions of Python, whose calls cost a tenth of those by ctypes; None where Python is not the one that
-`calls` knows: then callers have their way in Python.
+"""Kernels as builtin functions of Python, whose calls cost a tenth of those by ctypes; see `calls`.
 
-What is assumed of objects in memory (CPython's type, NumPy's arrays) is looked at on known ones before it is relied on.
+What is assumed of objects in memory (CPython's type, NumPy's arrays) is looked at on known ones before it is relied on. Where
+Python is another, or a kernel is not one piece of code, there are no builtins, and callers have their way in Python.
 """
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import kept_or_made
 
 PATIENCE = 20_000
-"""Equations times rows that are computed with Python's lock held: about ten microseconds."""
+"""Equations times rows that are computed with Python's lock held: about ten microseconds. A single row counts as a block."""
 FASTCALL = 0x80
+"""Python's METH_FASTCALL."""
 Quick = Callable[..., Any]
+"""A builtin, or what stands in its place: it gives None for what it does not know."""
 
 
 class Plan(bytes):
@@ -52,7 +54,7 @@ def never(*arguments: object) -> None:
 def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
             equations: int) -> tuple[Quick, Quick]:
     """`numbers` and `columns` of a kernel."""
-    found = builtins() if native(kernel) else None
+    found = builtins() if is_code(kernel) else None
     if found is None:
         return never, never
     names = [tuple(map(sys.intern, each)) for each in (inputs, outputs)]
@@ -63,7 +65,7 @@ def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defau
 
 def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
     """`vector` of a kernel, whose inputs are constants where they are no components; in Python where there is none here."""
-    found = builtins() if native(kernel) else None
+    found = builtins() if is_code(kernel) else None
     if found is None or not with_arrays():
         return in_python(kernel, constants, gathered)
     return found("vector", planned(kernel, equations, constants, ((), ()), (), gathered))
@@ -89,13 +91,14 @@ def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) ->
     return filled
 
 
-def native(kernel: Kernel) -> bool:
+def is_code(kernel: Kernel) -> bool:
     """Whether it is code, and not the evaluator in its place."""
     return type(kernel) is Kernel
 
 
 def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Sequence[tuple[str, ...]],
             required: Sequence[bool], gathered: Gathered) -> Plan:
+    """The plan of a kernel, with the names of inputs and outputs where they are looked up."""
     kept: list[object] = [kernel, names, api()]
 
     def table(kind: str, values: Sequence[Any]) -> int:
@@ -110,7 +113,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         "api": ctypes.addressof(api()), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
         "work": kernel.work_bytes,
         "memory": 8 * (columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
-        "patience": PATIENCE // max(equations, 1), "inputs": entry.inputs, "outputs": entry.outputs,
+        "patience": max(0, PATIENCE // max(equations, 1) - kernel.lanes + 1), "inputs": entry.inputs, "outputs": entry.outputs,
         "input_names": given, "output_names": found, "required": table("q", required), "defaults": table("d", defaults),
         "components": gathered.components, "origins": table("q", gathered.origins), "entries": len(gathered.sources),
         "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size}
@@ -139,7 +142,7 @@ def _builtins() -> Callable[[str, Plan], Quick] | None:
         made = compiled()
         new = ctypes.pythonapi.PyCFunction_NewEx
         api()
-    except (CodegenError, NoExecutableMemory, AttributeError):
+    except (CodegenError, NoExecutableMemory, MemoryError, AttributeError):
         return None
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     addresses = (ctypes.c_void_p * len(calls.ENTRIES))()
