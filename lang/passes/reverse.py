@@ -93,12 +93,14 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
             start, hint = len(b.equations), adjoint_hint(value)
             receive(b, adjoints, value, total(b, [adjoints.get(o) for o in e.outs], hint), start, hint)
         return
-    seed = adjoints[e.outs[0]]
+    seed, unchanged = adjoints[e.outs[0]], []
     for i, a in enumerate(e.args):
         if a in active:
             start, hint = len(b.equations), adjoint_hint(a)
-            receive(b, adjoints, a, through(b, plain, i, seed, hint), start, hint)
-    unchanged = [a for a in e.args if a in active and passes_on(adjoints.get(a), seed)]
+            term = through(b, plain, i, seed, hint)
+            receive(b, adjoints, a, term, start, hint)
+            if term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard:
+                unchanged.append(a)
     if len(unchanged) == 2 and isinstance(seed.value.atom, Var):
         copies = tuple(Var(adjoint_hint(a)[0], True, shape=shape_of(a)) for a in unchanged)
         b.equations.append(Equation(copies, DUP, (seed.value.atom,), b.span, b.group))
@@ -110,11 +112,6 @@ def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> T
     if isinstance(e.op, Comprehension):
         return pulled(b, e, position, seed, pull_back)
     return contribution(b, e, position, seed, hint)
-
-
-def passes_on(term: Term | None, seed: Term) -> bool:
-    """Whether an argument receives the adjoint of the result as it is."""
-    return term is not None and term.value.atom is seed.value.atom and term.guard == seed.guard
 
 
 def receive(b: Builder, adjoints: Adjoints, value: Atom, term: Term | None, start: int, hint: Hint) -> None:

@@ -227,8 +227,7 @@ def _binary(constants: Fold, variables: Fold) -> Fold:
     def rule(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         x, y = args
         if isinstance(x, Lit) or isinstance(y, Lit):
-            found = _of_constants(f, e, args) if type(x) is type(y) else None
-            found = found or constants(f, e, args)
+            found = (_of_constants(f, e, args) if type(x) is type(y) else None) or constants(f, e, args)
             if found is not None:
                 return found
         return variables(f, e, args) if x in f.opposite or y in f.opposite else None
