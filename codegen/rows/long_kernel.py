@@ -22,7 +22,7 @@ from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, ONE_PART, Listed, Mod
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 
-GROUP = 16
+GROUP = 8
 """Parts that one text has."""
 BLOCK_SIZE = 100
 """Equations of a basic block."""
