@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Gradients beside the same equations in C under gcc -O3 -march=native -ffast-math; prints a table.
 
-    taskset -c 1 python tests/tools/bench_gcc.py PROGRAM.ad… CASES.json… [--most N] [--only TEXT] [--seconds S]
+    taskset -c 1 python tests/tools/bench_gcc.py PROGRAM.ad… CASES.json… [--most N] [--only TEXT] [--seconds S] [--rows N]
+        [--fast-math]
 
 For every program (a file, or a case of a file as in tests/data): the value and all first partial derivatives, as native code
 of adcli and as a C loop with one `double vN = …;` an equation. Both run alone, in turn, on the same memory on one thread: a
 column an input and a result, at a distance that is no power of two. Points lie between those of a case, or in the declared
-ranges. gcc may change roundings and assume that there is no NaN; the column `agree` is the share of finite numbers that are
-the same to nine digits all the same. A ratio above 1 means that adcli is the faster. Programs with tensors are passed over;
-tests/tools/bench_tensors.py times such.
+ranges. gcc may change roundings and assume that there is no NaN, and --fast-math gives adcli some of this licence; the column
+`agree` is the share of finite numbers that are the same to nine digits all the same. A ratio above 1 means that adcli is the
+faster. Programs with tensors are passed over; tests/tools/bench_tensors.py times such.
 """
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from adcli.codegen.c.spelling import number, operation
-from adcli.codegen.machine.kernel import pointers
-from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.machine import veclib
+from adcli.codegen.machine.kernel import Kernel, pointers
+from adcli.codegen.rows import jit, llvm
+from adcli.codegen.rows.compiled import compile_program, linked
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Equation, Lit, Program
@@ -36,7 +39,8 @@ from adcli.lang.ir.notation import ATOM, Piece
 from adcli.lang.lower.frontend import parse
 
 ROWS = 1 << 15
-STRIDE = ROWS + 24
+APART = 24
+"""Doubles between columns."""
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fPIC"]
 EAGER = {"and": "&", "or": "|"}
 """Both sides are there already: && and || would be branches."""
@@ -82,17 +86,17 @@ def programs(path: pathlib.Path, most: int, only: str) -> Iterator[tuple[str, Pr
         yield case["id"], parse(case["program"], case["id"]), points
 
 
-def sampled(program: Program, points: list[dict[str, float]]) -> np.ndarray:
+def sampled(program: Program, points: list[dict[str, float]], rows: int) -> np.ndarray:
     """Inputs, a row each: a point somewhere between two of the points, so that what they all satisfy is likely to hold."""
     rng = np.random.default_rng(0)
-    (first, second), t = rng.integers(max(len(points), 1), size=(2, ROWS)), rng.random(ROWS)
-    inputs = block(len(program.params))
+    (first, second), t = rng.integers(max(len(points), 1), size=(2, rows)), rng.random(rows)
+    inputs = block(len(program.params), rows)
     for column, p in zip(inputs, program.params, strict=True):
         known = np.array([point[p.name] for point in points])
         if len(set(known)) > 1:
-            column[:ROWS] = known[first] + t * (known[second] - known[first])
+            column[:rows] = known[first] + t * (known[second] - known[first])
         else:
-            column[:ROWS] = rng.uniform(*between(p.low, p.high, known), ROWS)
+            column[:rows] = rng.uniform(*between(p.low, p.high, known), rows)
     return inputs
 
 
@@ -104,11 +108,12 @@ def between(low: float | None, high: float | None, known: np.ndarray) -> tuple[f
     return (0.5, 1.5) if low is None or high is None else (low, high)
 
 
-def block(columns: int) -> np.ndarray:
+def block(columns: int, rows: int) -> np.ndarray:
     """Memory for columns, each at the beginning of a cache line."""
-    memory = np.zeros(columns * STRIDE + 8)
+    stride = rows + APART
+    memory = np.zeros(columns * stride + 8)
     first = -(memory.ctypes.data // 8) % 8
-    return memory[first:first + columns * STRIDE].reshape(columns, STRIDE)
+    return memory[first:first + columns * stride].reshape(columns, stride)
 
 
 # ---------------------------------------------------------------- the program in C
@@ -152,25 +157,34 @@ def c_function(program: Program) -> Callable[..., None]:
 
 # ---------------------------------------------------------------- beside each other
 
-def compared(name: str, source: Program, points: list[dict[str, float]], seconds: float) -> Line:
+def compared(name: str, source: Program, points: list[dict[str, float]], seconds: float, rows: int, fast: bool) -> Line:
     program = for_machine(gradient(source))
-    kernel, theirs = compile_program(program), c_function(program)
-    inputs, outputs = sampled(program, points), block(len(program.results))
+    kernel, theirs = native(program, fast), c_function(program)
+    inputs, outputs = sampled(program, points, rows), block(len(program.results), rows)
     given, into = addresses(inputs), addresses(outputs)
     work = kernel.workspace()
 
     def run_ours() -> None:
-        kernel(given, into, 0, ROWS, work)
+        kernel(given, into, 0, rows, work)
+
+    at, to = inputs.ctypes.data, outputs.ctypes.data
 
     def run_theirs() -> None:
-        theirs(inputs.ctypes.data, outputs.ctypes.data, ROWS, STRIDE)
+        theirs(at, to, rows, rows + APART)
 
     run_ours()
-    got = outputs[:, :ROWS].copy()
+    got = outputs[:, :rows].copy()
     run_theirs()
-    agree = agreement(got, outputs[:, :ROWS])
+    agree = agreement(got, outputs[:, :rows])
     best = fastest([run_ours, run_theirs], seconds)
-    return Line(name, len(program.params), len(program.results), len(program.equations), *(t / ROWS * 1e9 for t in best), agree)
+    return Line(name, len(program.params), len(program.results), len(program.equations), *(t / rows * 1e9 for t in best), agree)
+
+
+def native(program: Program, fast: bool) -> Kernel:
+    if not fast:
+        return compile_program(program)
+    module = llvm.emit(program, veclib.lanes(), veclib.host(), fast=True)
+    return linked(jit.object_code(module.text), module.entry)
 
 
 def addresses(columns: np.ndarray) -> Any:
@@ -203,6 +217,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=1000, metavar="N", help="cases of each JSON file at most")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose id contains this")
     parser.add_argument("--seconds", type=float, default=0.5, metavar="S", help="time for each side of a program")
+    parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help="rows, a multiple of 8 (default: 2**15)")
+    parser.add_argument("--fast-math", action="store_true", help="as adcli's option of that name")
     args = parser.parse_args(arguments)
     print(HEADER)
     lines = []
@@ -210,7 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, program, points in programs(path, args.most, args.only):
             if has_tensors(program):
                 continue
-            lines.append(compared(name, program, points, args.seconds))
+            lines.append(compared(name, program, points, args.seconds, args.rows, args.fast_math))
             print(lines[-1], flush=True)
     if not lines:
         return 1

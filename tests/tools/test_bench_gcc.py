@@ -13,10 +13,11 @@ q = sqrt(x) + exp(-y) + log(x) + atan2(y, x) + x**y + x**3 + tanh(x) + relu(x - 
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="compares with gcc")
-def test_table(tmp_path, capsys):
+@pytest.mark.parametrize("options", [["--rows", "4096"], ["--fast-math", "--rows", "64"]])
+def test_table(tmp_path, capsys, options):
     path = tmp_path / "everything.ad"
     path.write_text(EVERYTHING)
-    assert main([str(path), "--seconds", "0"]) == 0
+    assert main([str(path), "--seconds", "0", *options]) == 0
     head, line, end = capsys.readouterr().out.splitlines()
     assert head.split() == ["program", "inputs", "outputs", "equations", "adcli", "gcc", "gcc/adcli", "agree"]
     name, inputs, outputs, _, ours, theirs, ratio, agree = line.split()
