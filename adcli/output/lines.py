@@ -55,8 +55,8 @@ class PointTemplate:
 
     @cached_property
     def native(self) -> Kernel | None:
-        """Native code of our own, where numbers are written as it does and the system runs it."""
-        with suppress(NoExecutableMemory):
+        """Native code of our own, where numbers are written as it does and the system runs it, with memory left to make it."""
+        with suppress(NoExecutableMemory, ImportError, MemoryError):
             return writer(self.keep) if self.plain else None
         return None
 

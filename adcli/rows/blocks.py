@@ -200,7 +200,7 @@ def single(x: Any) -> Any:
 
 def fast_tables(keep: bool) -> Any:
     """The module that uses polars; native code of our own where polars is not installed or cannot be loaded, which may come from
-    the compile cache and go there if it is to `keep`; None where the system runs no such code."""
+    the compile cache and go there if it is to `keep`; None where that cannot be had either."""
     try:
         from adcli.rows import tables_polars
     except ImportError:
@@ -209,11 +209,11 @@ def fast_tables(keep: bool) -> Any:
 
 
 def native_tables(keep: bool) -> Any:
-    """The same without polars."""
-    from adcli.rows.tables_native import NativeTables
+    """The same without polars; None also where too little memory is left for NumPy or LLVM."""
     try:
+        from adcli.rows.tables_native import NativeTables
         return NativeTables(keep)
-    except NoExecutableMemory:
+    except (NoExecutableMemory, ImportError, MemoryError):
         return None
 
 

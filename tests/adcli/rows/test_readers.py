@@ -3,19 +3,23 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
+from adcli.codegen.machine.kernel import NoExecutableMemory
 from adcli.lang.ir import Param, Var
+from command import adcli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from readers import outcomes, same
 
 from adcli.input.fields import Fault
-from adcli.rows import tables_polars
+from adcli.rows import blocks, tables_native, tables_polars
 from adcli.rows.blocks import native_tables
 from adcli.rows.dialect import Dialect
 from adcli.rows.rows import Table, members
+from adcli.rows.tables_native import NativeTables
 
 
 def made(dialect=None, inputs="xy", first=b"x,n,y", fixed=(), utf8=False, new=()):
@@ -99,6 +103,21 @@ def test_native_code_reads_objects_that_are_alike(block, native, how):
     assert (found is not None) == bool(native)
     if found is not None:
         assert (found.rows(), repr([c.tolist() for c in found.columns])) == (want.texts, repr(want.columns)) and not want.faults
+
+
+@pytest.mark.parametrize("fault", [NoExecutableMemory(), MemoryError(), ImportError()], ids=repr)
+def test_tables_are_read_where_there_is_no_native_code(fault, monkeypatch):
+    def refused(keep):
+        raise fault
+    monkeypatch.setattr(blocks, "LARGE", 0)
+    monkeypatch.setitem(sys.modules, "adcli.rows.tables_polars", None)
+    monkeypatch.delattr("adcli.rows.tables_polars")
+    rows = b"x,y\n1,2\n3,4e-5\n"
+    native = adcli("grad", "-e", "v = x*y", "--data", "-", stdin=rows)
+    assert type(blocks.fast_tables(True)) is NativeTables
+    monkeypatch.setattr(tables_native, "reader", refused)
+    assert blocks.fast_tables(True) is None
+    assert adcli("grad", "-e", "v = x*y", "--data", "-", stdin=rows) == native
 
 
 def test_the_plain_reader_gives_rows_to_start_from():
