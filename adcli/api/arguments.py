@@ -102,12 +102,15 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
 def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np.ndarray]:
     """The arrays that results are to be computed into; the floats of an earlier result are none, and are made anew."""
     refuse_unknown(out, names)
-    for name, target in out.items():
-        if isinstance(target, np.ndarray) and not (target.dtype == DOUBLE and target.flags.writeable):
+    targets = {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
+    for name, target in targets.items():
+        if target.dtype != DOUBLE or not target.flags.writeable:
             raise AdError(f"out['{name}'] must be a writeable float64 array")
-        if not isinstance(target, np.ndarray | float):
-            raise AdError(f"out['{name}'] is not an array")
-    return {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
+    if len(targets) < len(out):
+        for name, other in out.items():
+            if name not in targets and not isinstance(other, float):
+                raise AdError(f"out['{name}'] is not an array")
+    return targets
 
 
 def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -129,7 +130,7 @@ class TensorKernel:
         if self.counts:
             key += (tuple([int(given[k][()]) if given[k].ndim == 0 else 0 for k in self.counts]),)
         plan = self.plans.get(key) or self.plan(key)
-        results = [np.empty(shape) for shape in plan.outputs] if out is None else self.targets(plan, given, out)
+        results = [np.empty(shape) for shape in plan.outputs] if out is None else self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]
         try:
             frame = plan.spare.pop()
@@ -260,26 +261,33 @@ class TensorKernel:
         self.kernel.function(env, nothing, stretch.first, stretch.last, None)
         share(lambda k: self.kernel.function(env, ranges[k], stretch.first, stretch.last, None), range(len(ranges)), jobs)
 
-    def targets(self, plan: CallPlan, given: Sequence[np.ndarray], out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Where results go: arrays of `out` that can be written in place, new ones else."""
+    def targets(self, plan: CallPlan, given: Sequence[np.ndarray], places: Sequence[int],
+                out: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Where results go: arrays of `out` that can be written in place, new ones else. The inputs lie at `places`."""
         found: list[np.ndarray] = []
+        apart = len(out) < 2 or disjoint(list(out.values()))
         for (name, _), shape in zip(self.made, plan.outputs, strict=True):
             target = out.get(name)
-            if target is not None and target.shape != shape:
+            if target is None:
+                found.append(np.empty(shape))
+                continue
+            if target.shape != shape:
                 raise AdError(f"the array for '{name}' has shape {target.shape}, but the result has {shape}")
-            if target is not None and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
+            if not apart and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
                 raise AdError(f"the array for '{name}' overlaps the array for another result")
-            fits = target is not None and target.dtype == FLOAT64 and target.flags.c_contiguous and target.flags.writeable \
-                and not any(np.may_share_memory(target, a) for a in [*given, *found])
-            found.append(target if fits and target is not None else np.empty(shape))
+            start = address(target) if target.dtype is FLOAT64 else None
+            fits = start is not None and not any(start < place + a.nbytes and place < start + target.nbytes
+                                                 for a, place in zip(given, places, strict=True))
+            found.append(target if fits else np.empty(shape))
         return found
 
     def finish(self, found: dict[str, np.ndarray], given: Sequence[np.ndarray], out: Mapping[str, np.ndarray] | None) -> None:
         """Results that are constants, inputs or the same as others; and results that could not be written in place."""
-        values = {p.var: a for (p, *_), a in zip(self.inputs, given, strict=True)}
-        values |= {v: found[name] for name, v in self.made}
-        for r in self.copies:
-            found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT64)
+        if self.copies:
+            values = {p.var: a for (p, *_), a in zip(self.inputs, given, strict=True)}
+            values |= {v: found[name] for name, v in self.made}
+            for r in self.copies:
+                found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT64)
         for name, target in (out or {}).items():
             if name not in found:
                 raise AdError(f"no result '{name}'", help=f"the results are {', '.join(found)}")
@@ -323,6 +331,18 @@ def address(a: np.ndarray) -> int | None:
     except (TypeError, ValueError):
         return None
     return None if place % 8 else place
+
+
+def disjoint(arrays: Sequence[np.ndarray]) -> bool:
+    """Whether no two of the arrays lie in the same memory, as far as that is quickly said."""
+    spans: list[tuple[int, int]] = []
+    for a in arrays:
+        place = address(a)
+        if place is None:
+            return False
+        spans.append((place, place + a.nbytes))
+    spans.sort()
+    return all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
 def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
