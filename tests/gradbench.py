@@ -70,8 +70,9 @@ def derived(f: adcli.Function, method: str, **options: Any) -> adcli.Function:
 
 
 def repeated(f: adcli.Function, values: Values) -> Callable[[], Values]:
-    """Calls at one point that compute into the same arrays."""
-    out = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)} or None
+    """Calls at one point, which compute into the same arrays where these are large."""
+    arrays = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)}
+    out = arrays if sum(a.size for a in arrays.values()) > 10_000 else None
     return lambda: f(values, out=out, jobs=JOBS)
 
 

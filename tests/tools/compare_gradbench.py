@@ -40,8 +40,15 @@ TOOLS = {
 """The evals that the others have and answer in time."""
 COMPILED = ("manual", "tapenade", "finite")
 ONE_CORE = ("taskset", "-c", "0")
-SINGLE = {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0"}
-"""One thread; and results of JAX are there when a call is over, which the tool itself does not wait for."""
+SINGLE = {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+WAITING = """
+import runpy, sys, jax
+jit, path = jax.jit, sys.argv.pop(1)
+jax.jit = lambda f, *a, **k: (lambda made: lambda *x: jax.block_until_ready(made(*x)))(jit(f, *a, **k))
+sys.path.insert(0, path.rpartition("/")[0])
+runpy.run_path(path, run_name="__main__")
+"""
+"""What runs a tool in Python so that a call of JAX is over when its results are there, which JAX's own tool does not wait for."""
 
 
 class Talk:
@@ -90,7 +97,9 @@ def compared(name: str, checkout: pathlib.Path, python: str, seconds: float, rou
     env = os.environ | SINGLE | {"PYTHONPATH": str(checkout / "python" / "gradbench")}
     with ExitStack() as stack:
         ours = Talk([*ONE_CORE, sys.executable, str(TOOL)], checkout, stack, os.environ | SINGLE)
-        talks = {tool: Talk([*ONE_CORE, python, f"python/gradbench/gradbench/tools/{tool}/run.py"], checkout, stack, env)
+        start = {"jax": ["-c", WAITING]}
+        talks = {tool: Talk([*ONE_CORE, python, *start.get(tool, []), f"python/gradbench/gradbench/tools/{tool}/run.py"],
+                            checkout, stack, env)
                  for tool, evals in TOOLS.items() if name in evals and tool not in COMPILED}
         for talk in talks.values():
             talk.ask({"id": 0, "kind": "define", "module": name})
