@@ -196,7 +196,8 @@ def kmeans_direction(given: Any) -> Prepared:
 
     def direction() -> Any:
         found = run()
-        return found["dcost_dc"] / found["ddcost_dc"]
+        with np.errstate(invalid="ignore"):   # of a centroid that is the nearest to no point
+            return found["dcost_dc"] / found["ddcost_dc"]
     return Prepared(direction, np.ndarray.tolist)
 
 
@@ -347,6 +348,8 @@ def ht_jacobian(given: Any) -> Prepared:
 
 def lengths(n: int, most: int) -> list[int]:
     """How many of n steps each call does."""
+    if n < 1:
+        raise ValueError("there must be at least one step")
     return [most] * (n // most) + [n % most] * (n % most > 0)
 
 
@@ -412,7 +415,8 @@ def ode_program(steps: int) -> adcli.Function:
 def ode(differentiate: bool) -> Evaluation:
     def prepared(given: Any) -> Prepared:
         x, s = np.array(given["x"], dtype=float), given["s"]
-        calls = [(ode_program(n), {"x": x, "h": 2 / s}) for n in lengths(s, STEPS_ODE)]
+        lots = lengths(s, STEPS_ODE)
+        calls = [(ode_program(n), {"x": x, "h": 2 / s}) for n in lots]
         start, end = {"y": np.zeros(len(x))}, np.zeros(len(x))
         end[-1] = 1
 
@@ -606,7 +610,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="threads of a call")
     JOBS = parser.parse_args().jobs
     for line in sys.stdin:
-        print(response(json.loads(line)), flush=True)
+        try:
+            message = json.loads(line)
+            _ = message["id"], message["kind"]
+        except (ValueError, TypeError, KeyError):
+            sys.exit(f"no message of the protocol, which has an id and a kind: {line[:100].rstrip()}")
+        print(response(message), flush=True)
 
 
 if __name__ == "__main__":

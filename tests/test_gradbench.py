@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
+TOOL = [sys.executable, ROOT / "tests" / "gradbench.py"]
 RNG = np.random.default_rng(14)
 Array = np.ndarray
 
@@ -235,8 +236,7 @@ class Session:
     """The tool at the other end of two pipes."""
 
     def __init__(self, folder: Path) -> None:
-        self.process = subprocess.Popen([sys.executable, ROOT / "tests" / "gradbench.py"], cwd=folder, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(TOOL, cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.id = 0
 
     def send(self, **message: Any) -> dict[str, Any]:
@@ -300,7 +300,16 @@ def test_what_cannot_be_is_answered_and_the_session_goes_on(session: Session) ->
         ({"module": "lse", "function": "primal", "input": {}}, "KeyError: 'x'"),
         ({"module": "lse", "function": "primal", "input": {"x": ["one"]}}, "could not convert"),
         ({"module": "llsq", "function": "primal", "input": {"x": [1.0], "n": 1}}, "not JSON compliant"),
+        ({"module": "ode", "function": "primal", "input": {"x": [1.0], "s": 0}}, "there must be at least one step"),
+        ({"module": "kmeans", "function": "dir", "input": {"points": [[1.0]], "centroids": [[1.0], [3.0]]}}, "not JSON"),
     ]:
         answer = session.send(kind="evaluate", **message)
         assert answer["success"] is False and said in answer["error"], answer
     assert session.send(kind="evaluate", module="hello", function="square", input=2.0)["output"] == 4.0
+
+
+@pytest.mark.parametrize("line", ["hello", '{"kind": "start"}'])
+def test_a_line_that_is_no_message_ends_the_session(line: str, tmp_path: Path) -> None:
+    ended = subprocess.run(TOOL, cwd=tmp_path, text=True, input=line, capture_output=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"no message of the protocol, which has an id and a kind: {line}\n"
