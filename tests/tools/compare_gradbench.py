@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("evals", nargs="*", metavar="EVAL", help=f"default: {', '.join(SIZES)}")
     parser.add_argument("--seconds", type=float, default=0.5, help="at least so long for each function, tool and round")
     parser.add_argument("--rounds", type=int, default=2, help="how often all tools take turns")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     columns = ["adcli", *TOOLS]
     print(f"{'milliseconds':36}" + "".join(f"{tool:>11}" for tool in columns) + f"{'ratio':>8}")
     for name in asked.evals or SIZES:
