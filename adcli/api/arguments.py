@@ -64,6 +64,7 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         if first is None or not first.ndim or first.size > (MOST_ROWS if jobs == 1 else PROBE):
             return None
         shape = first.shape
+        targets: tuple[dict[str, Any], bool]
         if out is None:
             targets = new(shape)
         elif type(out) is dict and len(out) == len(outputs):

@@ -83,8 +83,8 @@ def in_python(kernel: Kernel, constants: Sequence[float], gathered: Gathered) ->
         given, found = np.empty((len(fixed), lanes)), np.empty((kernel.entry.outputs, lanes))
         given[:] = fixed[:, None]
         given[from_vector] = np.concatenate(vectors)[origins[from_vector], None]
-        columns = [block.ctypes.data + 8 * lanes * np.arange(len(block)) for block in (given, found)]
-        kernel(*[each.ctypes.data for each in columns], 0, lanes, kernel.workspace())
+        inputs, outputs = (block.ctypes.data + 8 * lanes * np.arange(len(block)) for block in (given, found))
+        kernel(inputs.ctypes.data, outputs.ctypes.data, 0, lanes, kernel.workspace())
         into.reshape(-1)[places] = found[sources, 0]
         return into
 
