@@ -74,7 +74,7 @@ def solver(program: Program, order: Sequence[str] | None, of: Sequence[str] | No
 
 def row(jacobian: Any) -> Vector:
     """The gradient of the one output."""
-    found: Vector = (jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray())[0]
+    found: Vector = (jacobian if type(jacobian) is np.ndarray else jacobian.toarray())[0]
     return found
 
 

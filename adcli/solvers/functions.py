@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from adcli.codegen.rows.direct import Gathered, Quick, of_vector
+from adcli.codegen.rows.direct import Gathered, of_vector
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
@@ -198,7 +198,7 @@ class ScalarVectorFunction(VectorFunction):
     def __init__(self, program: Program, names: Sequence[str], fixed: Mapping[str, float]) -> None:
         plain = tuple(Result(r.name, r.atom) for r in program.results)   # derivatives may be outputs like any others
         super().__init__(replace(program, results=plain), names, fixed, [()] * len(names))
-        self.bound: dict[str, Quick] = {}
+        self.bound: dict[str, Callable[..., Vector]] = {}
         self.products: tuple[bytes, Any] = b"-", None
 
     def output_sizes(self, x: Vector) -> list[int]:
@@ -222,25 +222,25 @@ class ScalarVectorFunction(VectorFunction):
         weighted, weights = weighted_sum(self.program)
         return CalledMatrix(derivatives.hessian(weighted, self.names), "hessian", self.names, (*self.names, *weights))
 
-    def filled(self, called: Called, which: str, *vectors: Vector) -> Vector:
-        """What a program gives of vectors, in an array of its own."""
-        into = called.empty(called.size)
-        quick = self.bound.get(which)
-        if quick is None:
-            quick = self.bound[which] = called.with_constants(self.fixed)
-        if quick(into, *vectors) is None and quick(into, *[np.array(x, np.float64).ravel() for x in vectors]) is None:
-            raise MemoryError   # that it is vectors of the right lengths is known
-        return into
+    def filled(self, which: str) -> Callable[..., Vector]:
+        """What fills an array with what the program `which` gives of vectors."""
+        found = self.bound.get(which)
+        if found is None:
+            found = self.bound[which] = getattr(self, which).with_constants(self.fixed)
+        return found
 
     def values(self, x: Vector) -> Vector:
-        return self.filled(self.value, "value", x)
+        return self.filled("value")(x)
 
     def values_and_jacobian(self, x: Vector) -> tuple[Vector, Any]:
-        found, m = self.filled(self.jacobian, "jacobian", x), len(self.program.results)
+        found = self.filled("jacobian")(x)
+        if self.gradient and not self.jacobian.sparse:
+            return found[:1], found[None, 1:]
+        m = len(self.program.results)
         return found[:m].copy(), self.jacobian.matrix(found[m:])
 
     def hess(self, x: Vector, v: Vector) -> Any:
-        return self.hessian.matrix(self.filled(self.hessian, "hessian", x, v))
+        return self.hessian.matrix(self.filled("hessian")(x, v))
 
     def hessp(self, x: Vector, v: Vector, direction: Vector) -> Vector:
         key, hessian = x.tobytes() + v.tobytes(), self.products
@@ -251,7 +251,7 @@ class ScalarVectorFunction(VectorFunction):
 
 class Called:
     """A program of numbers with its code, of which the inputs `names` are a vector, and others constants. What it gives is an
-    array of `size` numbers, to be made by `empty`."""
+    array of `size` numbers, made by `empty`."""
 
     def __init__(self, program: Program, names: Sequence[str]) -> None:
         self.program, self.kernel = program, compiled(program, keep=True)
@@ -260,12 +260,21 @@ class Called:
         self.places: Sequence[int] = self.sources
         self.size, self.empty = len(program.results), np.empty
 
-    def with_constants(self, fixed: Mapping[str, float]) -> Quick:
-        """What fills such an array."""
+    def with_constants(self, fixed: Mapping[str, float]) -> Callable[..., Vector]:
+        """What makes and fills such an array of vectors, whose lengths are known to be right."""
         place = {name: i for i, name in enumerate(self.names)}
         order = [p.name for p in self.program.params]
         gathered = Gathered(len(self.names), [place.get(name, -1) for name in order], self.sources, self.places, self.size)
-        return of_vector(self.kernel, [fixed.get(name, 0.0) for name in order], gathered, len(self.program.equations))
+        quick = of_vector(self.kernel, [fixed.get(name, 0.0) for name in order], gathered, len(self.program.equations))
+        empty, size = self.empty, self.size
+
+        def filled(*vectors: Vector) -> Vector:
+            into = empty(size)
+            if quick(into, *vectors) is None and quick(into, *[np.array(x, np.float64).ravel() for x in vectors]) is None:
+                raise MemoryError
+            return into
+
+        return filled
 
 
 def weighted_sum(program: Program) -> tuple[Program, list[str]]:
