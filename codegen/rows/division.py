@@ -33,6 +33,8 @@ CALL = 40
 RECIPROCAL, QUOTIENT, CHECK = 15, 4, 5
 """Instructions of a reciprocal with the check of the divisor, of a quotient, and of the check of a dividend."""
 REALS, WHOLES, TRUTHS = "<8 x double>", "<8 x i64>", "<8 x i1>"
+MOST_CHOSEN = 8
+"""Divisions that are multiplied out: each takes LLVM a millisecond or more, which a long program would wait for."""
 UPWARDS = 10
 """How AVX-512 is told to round towards +∞, and to raise no exception."""
 
@@ -48,7 +50,7 @@ def multiplied_out(equations: Sequence[Equation]) -> frozenset[Var]:
         others += 1 if e.op.llvm else CALL
     chosen: list[Equation] = []
     for less, more, group in sorted(((*counted(y, group), group) for y, group in groups.items()), key=lambda found: found[:2]):
-        if taken(waits + less, others + more) < taken(waits, others):
+        if len(chosen) + len(group) <= MOST_CHOSEN and taken(waits + less, others + more) < taken(waits, others):
             chosen += group
             waits, others = waits + less, others + more
     return frozenset(e.outs[0] for e in chosen)

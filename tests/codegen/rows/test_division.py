@@ -53,6 +53,7 @@ def near_the_middle(choices: random.Random, count: int) -> tuple[np.ndarray, np.
 def slow_divider(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every division is better multiplied out."""
     monkeypatch.setattr(division, "DIVISION", 10_000)
+    monkeypatch.setattr(division, "MOST_CHOSEN", 100)
 
 
 @lookup
@@ -102,6 +103,7 @@ def test_what_is_multiplied_out_is_counted() -> None:
     assert chosen("v = x/8") == 0
     assert chosen("v = x/1e-200") == 0
     assert chosen("v = 1e200/x") == 0
+    assert 0 < chosen("v = " + " + ".join(f"x/(y + {k})" for k in range(50))) <= division.MOST_CHOSEN
     assert chosen("v = x/y + sin(x) + cos(x) + tan(x)") == 0
     assert chosen("v = " + " + ".join(f"x*x/(y + {k})/3" for k in range(20))) > 0
 
