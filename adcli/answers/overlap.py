@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from adcli.codegen.machine.kernel import processors
+from adcli.codegen.machine.memory import threads_with_room
 
 Block = TypeVar("Block")
 Done = TypeVar("Done")
@@ -42,8 +43,8 @@ class Pool(ThreadPoolExecutor):
 
 
 def threads(jobs: int | None) -> int:
-    """How many threads pay, if not those that are asked for: most of the work is outside the interpreter's lock."""
-    return max(1, jobs or min(8, processors()))
+    """How many threads work, if not those that are asked for: most of the work is outside the interpreter's lock."""
+    return jobs or threads_with_room(max(1, min(8, processors())))
 
 
 def overlapped(work: Callable[[Block], Done], found: Iterator[Block | None], threads: int) -> Iterator[Done]:

@@ -36,6 +36,9 @@ LIBRARIES = tuple(LIMITS[0].libraries)
 THREADED, OWN_THREADS = "polars", 24
 """The library that has threads of its own, some for itself and some for each processor: with fewer it ends the process, or waits
 for ever."""
+THREAD_BYTES = 256 << 20
+"""Memory that a limit must leave for each thread that is started: what one sets aside for itself, and what it works on. Where it
+gets less, the C library may end the process."""
 NEXT_TO_NOTHING = 2 << 20
 """Bytes with which Python can hardly load a module."""
 UNKNOWN = 1 << 62
@@ -82,6 +85,11 @@ def left(limit: Limit) -> int:
     """Bytes that a limit on this process leaves it; very many without a limit."""
     most = kibibytes("/proc/self/limits", limit.name)   # which are bytes
     return most if most == UNKNOWN else most // 1024 - kibibytes("/proc/self/status", limit.used)
+
+
+def threads_with_room(count: int) -> int:
+    """So many threads; one where a limit leaves less than they set aside."""
+    return 1 if any(left(limit) < count * THREAD_BYTES for limit in LIMITS) else count
 
 
 def kibibytes(path: str, name: str) -> int:

@@ -20,14 +20,11 @@ from typing import Any
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, processors
 from adcli.codegen.machine.loader import allowed, object_files, supported
-from adcli.codegen.machine.memory import LIMITS, allow, left
+from adcli.codegen.machine.memory import allow, threads_with_room
 from adcli.codegen.machine.workers import share
 
 WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 """Memory that LLVM takes for a text, and beyond that for each character of it: a quarter more than measured."""
-THREAD_BYTES = 256 << 20
-"""Memory that a limit must leave for each thread that compiles: what one sets aside for itself, and a text of a long program.
-Where it gets less, the C library may end the process."""
 
 
 def verify(text: str) -> None:
@@ -47,9 +44,7 @@ def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> b
     each processor), which changes nothing in them. They may be written while they are compiled."""
     if isinstance(texts, tuple) and len(texts) == 1:
         return object_code(texts[0], level=level)
-    jobs = jobs or processors()
-    if any(left(limit) < jobs * THREAD_BYTES for limit in LIMITS):
-        jobs = 1
+    jobs = threads_with_room(jobs or processors())
     found: dict[int, bytes] = {}
 
     def compiled(numbered: tuple[int, str]) -> None:

@@ -3,6 +3,7 @@ import threading
 from concurrent.futures import Future
 
 import pytest
+from adcli.codegen.machine import memory
 from command import adcli, succeeds
 
 from adcli.answers import overlap
@@ -33,6 +34,14 @@ def test_rows_and_samples_need_no_threads(few_threads):
     rows = succeeds("grad", "-e", "x*y", "--jobs", 4, stdin=ROWS).out.splitlines()
     assert len(rows) == 50_001 and rows[-1] == "49999,49999.5,2499925000.5,49999.5,49999.0"
     assert "mc_u_f" in adcli("propagate", "-e", "x*y", "--at", "x=1±0.1,y=2±0.1", "--monte-carlo", 10_000, "--jobs", 4).out
+
+
+@pytest.mark.parametrize(("free", "found"), [(2 * memory.THREAD_BYTES, 2), (2 * memory.THREAD_BYTES - 1, 1)])
+def test_a_limit_on_memory_lets_one_thread_work(free, found, monkeypatch):
+    """But those that are asked for are started."""
+    monkeypatch.setattr(memory, "left", lambda limit: free)
+    monkeypatch.setattr(overlap, "processors", lambda: 2)
+    assert overlap.threads(None) == found and overlap.threads(3) == 3
 
 
 def test_a_fault_of_the_work_is_its_own(few_threads):

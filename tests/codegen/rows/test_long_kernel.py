@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.codegen.machine import loader, veclib
+from adcli.codegen.machine import loader, memory, veclib
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows import jit, llvm, long_kernel
 from adcli.codegen.rows.compiled import compile_program
@@ -74,8 +74,8 @@ def test_the_code_does_not_depend_on_the_threads_that_make_it(monkeypatch: pytes
 def test_a_limit_on_memory_lets_one_thread_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(jit, "share", lambda function, parts, jobs: (asked.append(jobs), [function(part) for part in parts]))
-    for free in (2 * jit.THREAD_BYTES, 2 * jit.THREAD_BYTES - 1):
-        monkeypatch.setattr(jit, "left", lambda limit, free=free: free)
+    for free in (2 * memory.THREAD_BYTES, 2 * memory.THREAD_BYTES - 1):
+        monkeypatch.setattr(memory, "left", lambda limit, free=free: free)
         assert len(jit.object_codes(iter(["define void @f() {\n ret void\n}"] * 2), 0, 2)) > 100
     assert asked == [2, 1]
 
