@@ -18,6 +18,7 @@ import functools
 import itertools
 import json
 import math
+import os
 import pathlib
 import sys
 import time
@@ -619,4 +620,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:   # the eval has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -225,9 +225,10 @@ def saddle() -> tuple[Any, dict[str, Any]]:
     return {"start": [1.0, 1.0]}, dict.fromkeys(("ff", "fr", "rf", "rr"), [8.246324826140356e-06] * 4)
 
 
-QUICK = [hello, lse, llsq]
+QUICK, LONG = (hello, lse, llsq), (kmeans, gmm, ba, lstm, det, ht, ode, particle, saddle)
+"""The evals whose programs are compiled in a moment, and the others."""
 EVALS = [*(pytest.param(e, id=e.__name__) for e in QUICK),
-         *(pytest.param(e, id=e.__name__, marks=pytest.mark.engine) for e in (kmeans, gmm, ba, lstm, det, ht, ode, particle, saddle))]
+         *(pytest.param(e, id=e.__name__, marks=pytest.mark.engine) for e in LONG)]
 
 
 # ---------------------------------------------------------------- the tool
