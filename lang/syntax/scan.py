@@ -62,10 +62,16 @@ def pattern(starts: str, rest: str) -> re.Pattern[str]:
 
 def pattern_for(text: str) -> re.Pattern[str]:
     """The terminals, with those characters beyond ASCII that this text may use in names."""
+    return pattern(*letters(text))
+
+
+@lru_cache(maxsize=1)   # a long text is scanned in many pieces
+def letters(text: str) -> tuple[str, str]:
+    """The characters beyond ASCII with which the names of a text may start, and those that they may have."""
     if text.isascii():
-        return pattern("", "")
+        return "", ""
     beyond = sorted(c for c in set(text) if not c.isascii() and ("a" + c).isidentifier() and not re.match(INVISIBLE, c))
-    return pattern("".join(c for c in beyond if c.isidentifier()), "".join(beyond))
+    return "".join(c for c in beyond if c.isidentifier()), "".join(beyond)
 
 
 def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -> tuple[list[Token], list[Token], set[str]]:

@@ -17,21 +17,20 @@ from typing import Any
 
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.syntax.lalr import Unexpected, statements
-from adcli.lang.syntax.scan import KEYWORDS, scan
+from adcli.lang.syntax.scan import KEYWORDS, letters, scan
 from adcli.lang.syntax.tree import Assign, Shape, ShapedLine, Statement, Token, Tree
 
 MOST_KEYS = 10_000
 """Keys that are remembered: a text of ever new shapes is not kept a second time."""
 
-WORD = re.compile(r"""
-(?<![A-Za-z0-9_.])(
-  (?!m(?:in|ax)=[^=])[A-Za-z_][A-Za-z0-9_]*+(?![ \t\f\v]*\()
+WORD = r"""
+(?<![A-Za-z0-9_.{rest}])(
+  (?!m(?:in|ax)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*+(?![ \t\f\v]*\()
 | 0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?
          |\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?
 | (?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?
-)""", re.VERBOSE)
+)"""
 """NAME and NUMBER of the scanner, without the names of functions that are called."""
-
 GOES_ON = re.compile(r"[\w.]")
 """What, behind a name or a number, makes it none."""
 
@@ -40,17 +39,20 @@ Key = tuple[Any, ...]
 
 
 def by_shape(source: Source) -> tuple[Tree, list[Statement | ShapedLine]] | None:
-    """The statements of a text in ASCII, and the tree of those among them that are no ShapedLines, without comments. None where
-    only a reading of the whole text can say what it means, or what is wrong with it."""
-    if not source.text.isascii():
-        return None
+    """The statements of a text, and the tree of those among them that are no ShapedLines, without comments. None where only a
+    reading of the whole text can say what it means, or what is wrong with it."""
     reader = Reader(source.text)
     try:
         statements = reader.read()
     except (AdError, Unexpected):
         return None
+    names = set(filter(str.isidentifier, reader.names))
+    if not source.text.isascii():
+        from adcli.lang.syntax.characters import suspicious  # most programs have no need of it
+        if any(suspicious(names, reader.comments, source)):
+            return None
     others = [s for s in statements if not isinstance(s, ShapedLine)]
-    return Tree(source, others, [], set(filter(str.isidentifier, reader.names))), statements
+    return Tree(source, others, [], names), statements
 
 
 class Reader:
@@ -59,6 +61,9 @@ class Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.names = text, set[str]()
+        self.comments: list[Token] = []   # those at least that have characters beyond ASCII
+        starts, rest = letters(text)
+        self.split = re.compile(WORD.format(starts=starts, rest=rest), re.VERBOSE).split
         self.known: dict[Key, Shape | None] = {}
         self.once: set[Key] = set()
 
@@ -69,7 +74,10 @@ class Reader:
             end = text.find("\n", start)
             if end < 0:
                 end = size
-            code = text[start:end].partition("#")[0].rstrip(" \t")
+            code, _, comment = text[start:end].partition("#")
+            if not comment.isascii():
+                self.comments.append(Token("COMMENT", comment, end - len(comment), end))
+            code = code.rstrip(" \t")
             if not code:
                 start = end + 1
             elif line := self.line(code, start):
@@ -83,7 +91,7 @@ class Reader:
 
     def line(self, code: str, start: int) -> ShapedLine | None:
         """The ShapedLine that a text is which begins where a statement may; None where it is to be read by itself."""
-        parts = WORD.split(code)
+        parts = self.split(code)
         words = [*map(intern, parts[1::2])]
         key: Key = (*parts[::2], *map(str.isidentifier, words))
         shape = self.known.get(key)
@@ -102,10 +110,11 @@ class Reader:
         tokens: list[Token] = []
         depth = 0
         while depth > 0 or not tokens:
-            more, _, names = scan(self.text, start=start, one=True)
+            more, comments, names = scan(self.text, start=start, one=True)
             kinds = [t.type for t in more]
             depth += kinds.count("LBRACE") - kinds.count("RBRACE")
             self.names |= names
+            self.comments += comments
             tokens += more
             start = more[-1].end
             if start >= len(self.text):

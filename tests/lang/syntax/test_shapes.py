@@ -23,6 +23,8 @@ ALIKE = [
     ("C(i) = a", "C(i) = b", None),
     ("a, b = dup(x)", "c, d = dup(x)", None),
     ("input x", "input y", None),
+    ("α = β*π  # größer", "a·b = Δt*x̂", ["a·b", "Δt", "x̂"]),
+    ("β1 = 2*sin(β)", "β2 = 3*sin(β2)", ["β2", "3", "β2"]),
     ("t = a; u = b", "t = a; u = c", None),
     ("t = 2a", "t = 3a", None),
     ("t = 1._5", "t = 2._5", None),   # with another number before it `_5` would go on
@@ -51,7 +53,11 @@ def test_the_first_line_of_a_shape_and_what_has_none_are_read_as_ever() -> None:
     assert tree.names >= {"a", "b", "c", "d", "v", "w", "u", "f", "x", "y"}
 
 
-@pytest.mark.parametrize("text", ["v = 2 x\n", "v = (a\n", "def f(x) -> (y) {\n y = x\n", "v = α\n", "}\n", "v = x $ y\n"])
+FOR_THE_WHOLE = ["v = 2 x\n", "v = (a\n", "def f(x) -> (y) {\n y = x\n", "v = x  # \u202e\n", "µ = ∞\n", "v = x + x\u200b\n",
+                 "v = a + ａ\n", "}\n", "v = x $ y\n"]
+
+
+@pytest.mark.parametrize("text", FOR_THE_WHOLE)
 def test_what_only_the_whole_text_can_say_is_left_to_it(text: str) -> None:
     assert by_shape(Source("t", text)) is None
 
