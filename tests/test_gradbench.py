@@ -197,7 +197,8 @@ def ht() -> tuple[Any, dict[str, Any]]:
     whole = by_complex_steps(errors, at)
     own = np.array([whole[3 * i:3 * i + 3, 26 + 2 * i:28 + 2 * i] for i in range(points)]).reshape(-1, 2)
     data = {"model": model, "correspondences": which, "points": seen.tolist()}
-    return {"theta": theta.tolist(), "us": us.tolist(), "data": data}, {"objective": np.real(errors(at)), "jacobian": np.concatenate([own, whole[:, :26]], axis=1)}
+    wanted = {"objective": np.real(errors(at)), "jacobian": np.concatenate([own, whole[:, :26]], axis=1)}
+    return {"theta": theta.tolist(), "us": us.tolist(), "data": data}, wanted
 
 
 def ode() -> tuple[Any, dict[str, Any]]:
