@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -129,7 +130,7 @@ def tiers_beside(g: Function, rows: int, seconds: float) -> dict[str, dict[str, 
     program = for_machine(g.program)
     columns, figures = list(sampled(g, rows).values()), dict[str, dict[str, float]]()
     for tier in ("compiled", "tape"):
-        kernel, made = timed(lambda tier=tier: native(program, tier))
+        kernel, made = timed(partial(native, program, tier))
         point, row = (best(on_rows(kernel, columns, n), seconds) / n for n in (1, rows))
         figures[tier] = {"made_ms": made * 1e3, "us_per_point": point * 1e6, "ns_per_row": row * 1e9,
                          "ns_per_row_and_equation": row / max(1, len(program.equations)) * 1e9}

@@ -46,8 +46,8 @@ def scanned(kernel: Kernel, text: bytes, separator: bytes, fields: int, numbers:
     plan = np.zeros((fields, FIELD), np.int64)
     for field, array in columns.items():
         plan[field, 0] = array.ctypes.data
-    for field, array in slices.items():
-        plan[field, 1] = array.ctypes.data
+    for field, found_at in slices.items():
+        plan[field, 1] = found_at.ctypes.data
     places, odd = np.empty((rows, 2), np.int64), np.empty((rows * len(columns), ODD), np.int64)
     given, counts = np.array([fields, separator[0], point[0]]), np.zeros(2, np.int64)
     data = np.frombuffer(text, np.uint8)
