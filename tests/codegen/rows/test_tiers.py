@@ -146,10 +146,10 @@ def test_a_script_that_ends_while_llvm_works_ends_well() -> None:
     """Without a wait for what LLVM is at, one of thirty such ends is a crash; a script waits for no more than that."""
     script = ("from adcli.codegen.machine.kernel import run\nfrom adcli.codegen.rows import jit, tiers\n"
               "from native_programs import long_program\nimport threading, time\ntiers.TAPE_FROM, began = 0, threading.Event()\n"
-              "made = jit.object_code\n"
-              "jit.object_code = lambda text, **more: (began.set(), made(text, **more), print('made', flush=True))[1]\n"
+              "made = jit.object_codes\n"
+              "jit.object_codes = lambda texts, *more: (began.set(), made(texts, *more), print('made', flush=True))[1]\n"
               "kernel = tiers.native(long_program(3000))\nbegan.clear()\nkernel.worth = 0\nrun(kernel, [[1.0]] * 5)\n"
-              "began.wait()\ntime.sleep(0.05)\n")
+              "assert began.wait(60)\ntime.sleep(0.05)\n")
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
                            env={**os.environ, "PYTHONPATH": str(ROOT / "tests/helpers")})
     assert (ended.returncode, ended.stderr) == (0, "")
