@@ -35,12 +35,14 @@ RECIPROCAL, QUOTIENT, CHECK = 15, 4, 5
 REALS, WHOLES, TRUTHS = "<8 x double>", "<8 x i64>", "<8 x i1>"
 MOST_CHOSEN = 8
 """Divisions that are multiplied out: each takes LLVM a millisecond or more, which a long program would wait for."""
+WORTH = 0.95
+"""The share of the time as counted below which it pays, since counts are no measurements."""
 UPWARDS = 10
 """How AVX-512 is told to round towards +∞, and to raise no exception."""
 
 
 def multiplied_out(equations: Sequence[Equation]) -> frozenset[Var]:
-    """The results of those divisions that are better multiplied out, by counts: what saves most first."""
+    """The results of those divisions that are better multiplied out, by counts: what costs least for what it saves first."""
     groups: defaultdict[Atom, list[Equation]] = defaultdict(list)
     waits = others = 0
     for e in equations:
@@ -49,11 +51,13 @@ def multiplied_out(equations: Sequence[Equation]) -> frozenset[Var]:
         waits += DIVISION if e.op is DIV else ROOT if e.op is SQRT else 0
         others += 1 if e.op.llvm else CALL
     chosen: list[Equation] = []
-    for less, more, group in sorted(((*counted(y, group), group) for y, group in groups.items()), key=lambda found: found[:2]):
+    before = taken(waits, others)
+    found = sorted(((*counted(y, group), group) for y, group in groups.items()), key=lambda part: part[1] / -part[0])
+    for less, more, group in found:
         if len(chosen) + len(group) <= MOST_CHOSEN and taken(waits + less, others + more) < taken(waits, others):
             chosen += group
             waits, others = waits + less, others + more
-    return frozenset(e.outs[0] for e in chosen)
+    return frozenset(e.outs[0] for e in chosen if taken(waits, others) < WORTH * before)
 
 
 def counted(divisor: Atom, group: Sequence[Equation]) -> tuple[int, int]:
@@ -64,7 +68,7 @@ def counted(divisor: Atom, group: Sequence[Equation]) -> tuple[int, int]:
 
 def taken(waits: float, others: float) -> float:
     """About how long a block takes in which the divider works so long and the rest so long, for the most part side by side."""
-    return max(waits, others) + min(waits, others) / 4
+    return max(waits, others) + min(waits, others) / 3
 
 
 def suits(e: Equation) -> bool:

@@ -165,7 +165,7 @@ def interface(program: Program) -> list[str]:
 
 def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
-    if writer.instructions.wide:
+    if writer.instructions.wide and len(part.results) > len(part.params):
         writer.begin_prefetching()
     if writer.instructions.wide and not writer.instructions.fast:
         writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
@@ -352,8 +352,8 @@ class KernelWriter:
         return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align 8", *self.prefetched(at, 1)]
 
     def begin_prefetching(self) -> None:
-        """From here on columns are asked for before their rows are due: a processor that sees a column read asks for what comes
-        next itself, but of few columns, and to the end of a page."""
+        """From here on columns are asked for before their rows are due. A processor that sees a column read asks for what comes
+        next itself; where more columns are written than read it was measured to fall behind."""
         self.ahead = AHEAD
         self.instructions.declared["llvm.prefetch.p0"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
 

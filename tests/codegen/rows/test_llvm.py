@@ -182,7 +182,8 @@ def test_names_longer_than_llvm_keeps_stay_apart():
 
 
 def test_columns_are_asked_for_ahead_where_they_are_long() -> None:
-    """By kernels for this machine's rows alone, once for each column; the texts for any machine are as ever."""
+    """By kernels for this machine's rows alone that write more columns than they read, once for each; the texts for any machine
+    are as ever."""
     program = gradient(parse("v = x*x*y"))
     wide = llvm.emit(program, 8, veclib.Library("any", lambda symbol: False, True)).text
     assert wide.count("call void @llvm.prefetch") == len(program.params) + len(program.results)
