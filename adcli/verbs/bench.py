@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
