@@ -44,7 +44,7 @@ SINGLE = {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
 WAITING = """
 import runpy, sys, jax
 jit, path = jax.jit, sys.argv.pop(1)
-jax.jit = lambda f, *a, **k: (lambda made: lambda *x: jax.block_until_ready(made(*x)))(jit(f, *a, **k))
+jax.jit = lambda f, *a, **k: (lambda made: lambda *x, **n: jax.block_until_ready(made(*x, **n)))(jit(f, *a, **k))
 sys.path.insert(0, path.rpartition("/")[0])
 runpy.run_path(path, run_name="__main__")
 """
