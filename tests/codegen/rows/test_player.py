@@ -74,6 +74,12 @@ def test_every_width_and_number_of_rows(lanes: int) -> None:
         assert [[bits(x) for x in column] for column in got] == [[bits(x) for x in column] for column in want]
 
 
+def test_a_program_of_several_texts() -> None:
+    """Long programs are compiled otherwise than short ones, and to the same bits."""
+    columns = [[0.1 * i + 0.3 * k - 0.5 for i in range(21)] for k in range(5)]
+    both_tiers(long_program(5000, drawn("long").randrange(1000)), columns, 21)
+
+
 def test_without_a_vector_library() -> None:
     program = side_by_side(1)
     tape = TapeKernel(recorded(for_machine(program)), of_width(4, veclib.NO_LIBRARY))
