@@ -119,7 +119,7 @@ def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
     """The rule of `dup` in reverse mode adds; forward mode knows nothing of it and stays right."""
     monkeypatch.setattr(checks, "ALWAYS", False)
     right = reverse.total
-    monkeypatch.setattr(reverse, "total", lambda b, terms: right(b, list(terms)[:1]))
+    monkeypatch.setattr(reverse, "total", lambda b, terms, *hint: right(b, list(terms)[:1], *hint))
     ended = adcli("check", "-e", SHARED)
     assert ended.code == 1 and "the fault is in a sweep" in ended.out
     row = next(line for line in ended.out.splitlines() if line.startswith("forward against reverse"))
@@ -129,8 +129,8 @@ def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
 def test_a_rule_that_is_wrong_in_one_mode_only(monkeypatch):
     right = forward.contribution
 
-    def wrong(b, equation, position, seed):
-        term = right(b, equation, position, seed)
+    def wrong(b, equation, position, *seed):
+        term = right(b, equation, position, *seed)
         return term if equation.op.name != "sin" or term is None else type(term)(term.value * (1 + 1e-6), term.guard)
     monkeypatch.setattr(forward, "contribution", wrong)
     ended = adcli("check", "-e", SHARED)

@@ -50,9 +50,9 @@ def test_an_expression_is_no_truth_value_and_no_key() -> None:
 def test_only_what_the_last_line_made_is_renamed() -> None:
     b = Builder()
     first, second = b.emit(TABLE["sin"], X), b.emit(TABLE["cos"], X)
-    assert b.rename(first, "a", False, 0) is first                    # not the last line
-    assert b.rename(second, "b", False, 2) is second                  # emitted before the start
-    renamed = b.rename(second, "b", False, 0)
+    assert b.rename(first, ("a", False), 0) is first                    # not the last line
+    assert b.rename(second, ("b", False), 2) is second                  # emitted before the start
+    renamed = b.rename(second, ("b", False), 0)
     assert isinstance(renamed, Var) and renamed.name == "b" and b.equations[-1].outs == (renamed,)
 
 
