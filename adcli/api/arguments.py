@@ -50,10 +50,12 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
 
 def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float]) -> Quick:
     """What computes arrays of one shape, with numbers beside them, by the builtin `columns`; None for anything else, also for so
-    many rows that threads may be worth it."""
+    many rows that threads may be worth it or memory be too little."""
     if columns is never or not with_arrays():
         return never
     name, empty = inputs[0] if inputs else None, np.empty
+    unasked = UNASKED_BYTES // (8 * (len(inputs) + len(outputs)) or 1)
+    most, probed = min(MOST_ROWS, unasked), min(PROBE, unasked)
 
     def quick(given: Any, out: Any, jobs: object) -> dict[str, np.ndarray] | None:
         if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
@@ -61,7 +63,7 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         first = given.get(name)
         if type(first) is not np.ndarray:
             first = next((x for x in given.values() if type(x) is np.ndarray), None)
-        if first is None or not first.ndim or first.size > (MOST_ROWS if jobs == 1 else PROBE):
+        if first is None or not first.ndim or first.size > (most if jobs == 1 else probed):
             return None
         shape = first.shape
         targets: tuple[dict[str, Any], bool]

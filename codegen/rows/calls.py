@@ -365,14 +365,17 @@ def _columns(w: CallWriter) -> None:
         looked = w.value(f"select i1 {fresh}, i64 0, i64 %m")
         w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))
         values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
-        for given, count, names, column, flags in (
-                (values, "%n", "input_names", "%in", READABLE), (targets, "%m", "output_names", "%out", WRITABLE)):
+        for given, count, names in (values, "%n", "input_names"), (targets, "%m", "output_names"):
             w.require(w.is_a(given, "dict"))
             w.require(w.compared("eq", "i64", w.api("PyDict_Size", given), count))
             with w.each(count) as k:
                 x = w.api("PyDict_GetItemWithError", given, w.get("ptr", w.table(names), k))
                 w.require(w.compared("ne", "ptr", x, "null"))
                 w.hold(x)
+        # a key may run Python when it is compared, so what is looked at begins behind the last of them
+        for count, before, column, flags in ("%n", "0", "%in", READABLE), ("%m", "%n", "%out", WRITABLE):
+            with w.each(count) as k:
+                x = w.get("ptr", "%own", w.value(f"add i64 {before}, {k}"))
                 _require_array(w, x, flags)
                 w.require(w.value(f"call i1 @same_shape(ptr {w.get('ptr', '%own', 0)}, ptr {x})"))
                 w.put("ptr", column, k, w.field("ptr", x, DATA))

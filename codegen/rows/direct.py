@@ -21,12 +21,14 @@ PATIENCE = 20_000
 """Equations times rows that are computed with Python's lock held: about ten microseconds. A single row counts as a block."""
 FASTCALL = 0x80
 """Python's METH_FASTCALL."""
+NEW_BUILTIN = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
 Quick = Callable[..., Any]
 """A builtin, or what stands in its place: it gives None for what it does not know."""
 
 
 class Plan(bytes):
-    """What a builtin is bound to: the words of `calls.PLAN`, and the objects that they are addresses of."""
+    """What a builtin is bound to: the words of `calls.PLAN`, and the objects that these and the builtin have addresses of, which
+    it may outlive where Python ends."""
 
     kept: tuple[object, ...]
 
@@ -140,17 +142,21 @@ def _builtins() -> Callable[[str, Plan], Quick] | None:
         return None
     try:
         made = compiled()
-        new = ctypes.pythonapi.PyCFunction_NewEx
+        new = NEW_BUILTIN(("PyCFunction_NewEx", ctypes.pythonapi))   # our own: others may declare theirs as they like
         api()
     except (CodegenError, NoExecutableMemory, MemoryError, AttributeError):
         return None
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     addresses = (ctypes.c_void_p * len(calls.ENTRIES))()
     made(addresses, None, 0, 0)
     methods = {name: MethodDef(name.encode(), address, FASTCALL, None)
                for name, address in zip(calls.ENTRIES, addresses, strict=True)}
-    FOREVER.extend((made, methods))
-    return lambda name, plan: new(ctypes.addressof(methods[name]), plan, None)
+
+    def builtin(name: str, plan: Plan) -> Quick:
+        plan.kept += (made, methods)
+        found: Quick = new(ctypes.addressof(methods[name]), plan, None)
+        return found
+
+    return builtin
 
 
 @cache
@@ -188,10 +194,6 @@ def at_address(kind: Any, address: int) -> Any:
 def pointed(function: Any) -> int:
     """The address of a function of ctypes; by its `cast` the function would hold itself for ever."""
     return int(at_address(ctypes.c_void_p, ctypes.addressof(function)))
-
-
-FOREVER: list[object] = []
-"""What builtins may still point to when nothing here does any more."""
 
 
 def known_python() -> bool:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from adcli.codegen.machine import memory
 from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.interpreted import Interpreted
 from session_seed import drawn
@@ -148,6 +149,30 @@ def test_a_dictionary_that_empties_itself_takes_no_array_away(f):
             f(TAKEN)
 
 
+class Changing(str):
+    """A key that makes bytes of the first array when it is asked."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        CHANGED["k"].dtype = np.int8
+        return str.__eq__(self, other)
+
+
+CHANGED = {}
+
+
+def test_arrays_are_looked_at_when_no_key_can_change_them_any_more(f):
+    """Else those of 8 numbers would be taken for such of 64."""
+    found = []
+    for call in (f, lambda at, out: f._called(at, out, None)):
+        CHANGED.clear()
+        CHANGED.update({"k": np.full(8, 2.0), "x": np.full(8, 3.0), Changing("y"): np.full(64, 4.0)})
+        found.append(outcome(partial(call, CHANGED, out={"v": np.zeros(64), "w": np.zeros(64)})))
+    assert found[0] == found[1]
+    assert found[0][0] is adcli.AdError
+
+
 def test_numbers_are_those_of_exact_arithmetic():
     f = often(adcli.compile("param k = 0.25\nu = x*y - k\nw = x + y"), x=1.0, y=1.0)
     draw = drawn("direct", "exact")
@@ -179,6 +204,14 @@ def test_any_out_gives_what_the_way_in_python_gives(f, made):
         given = outcome(partial(call, {"x": x, "y": B, "k": A}, out=out))
         found.append((given, x.tobytes(), [np.asarray(a).tobytes() for a in out.values()]))
     assert found[0] == found[1]
+
+
+def test_too_little_memory_is_said_by_either_way(monkeypatch):
+    wide = often(adcli.compile("\n".join(f"v{i} = x + {i}" for i in range(400))), x=1.0)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    quick, slow = both(wide, x=np.ones(65536), jobs=1)
+    assert quick == slow
+    assert quick[1].startswith("error: a result of 400 × 65,536 numbers needs 200 MiB")
 
 
 def test_out_is_what_is_given(f):
@@ -321,6 +354,34 @@ def test_a_function_goes_with_its_builtins():
         assert kernel() is None
     finally:
         gc.enable()
+
+
+def test_a_builtin_outlives_what_made_it(monkeypatch):
+    """As at the end of Python, which takes modules apart in any order: it holds the code that it runs, and its own definition."""
+    code, compiled = [], direct.compiled
+    monkeypatch.setattr(direct, "compiled", lambda: code.append(compiled()) or code[0])
+    made = direct._builtins.__wrapped__()
+    monkeypatch.setattr(direct, "builtins", lambda: made)
+    f = adcli.compile(TEXT)
+    (numbers, columns), expected = f._direct(), f(x=1.0, y=2.0)
+    entries = weakref.ref(code.pop().function)
+    monkeypatch.undo()
+    del made, columns, f
+    gc.collect()
+    assert entries() is not None
+    assert numbers({"x": 1.0, "y": 2.0}) == expected
+    del numbers
+    assert entries() is None
+
+
+def test_others_may_declare_functions_of_python_as_they_like(monkeypatch):
+    """What ctypes has of Python is one for all of a process."""
+    monkeypatch.setattr(ctypes.pythonapi.PyCFunction_NewEx, "restype", ctypes.c_ssize_t)
+    monkeypatch.setattr(ctypes.pythonapi.PyCFunction_NewEx, "argtypes", [ctypes.c_int])
+    monkeypatch.setattr(direct, "builtins", direct._builtins.__wrapped__)
+    f = adcli.compile(TEXT)
+    assert f._direct()[0]({"x": 1.0, "y": 2.0}) == f(x=1.0, y=2.0)
+    assert ctypes.pythonapi.PyCFunction_NewEx.restype is ctypes.c_ssize_t
 
 
 @pytest.fixture
