@@ -162,6 +162,7 @@ class Changing(str):
 CHANGED = {}
 
 
+@pytest.mark.filterwarnings("ignore:Setting the dtype")
 def test_arrays_are_looked_at_when_no_key_can_change_them_any_more(f):
     """Else those of 8 numbers would be taken for such of 64."""
     found = []
