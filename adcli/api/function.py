@@ -342,8 +342,12 @@ class Function:
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
         from adcli.api.arguments import direct_arrays, on_arrays
         found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
-        if self._calls >= LOOP and self._arrays is None:
-            self._arrays = direct_arrays(self._direct()[1], self.inputs, self.outputs, self._defaults())
+        numbers = all(type(x) is float for x in found.values())   # NumPy's, where it was given any
+        if self._calls >= LOOP and (self._arrays is None or (numbers and self._numbers is None)):
+            quick, columns = self._direct()
+            self._arrays = direct_arrays(columns, self.inputs, self.outputs, self._defaults())
+            if numbers:
+                self._numbers = quick
         return found
 
     def _direct(self) -> tuple[Quick, Quick]:

@@ -115,6 +115,23 @@ def test_any_argument_gives_what_the_way_in_python_gives(f):
     assert seen == {dict, adcli.AdError}
 
 
+QUICK = {"numbers": {"x": 2.0, "y": 3, "k": -1}, "numpy": {"x": np.float64(2), "y": np.float64(3)}, "default": {"x": 1.0, "y": A[0]},
+         "arrays": {"x": A, "y": B, "k": B}, "beside": {"x": A, "y": 2.0}, "more": {"x": A.reshape(2, 4), "y": READ_ONLY.reshape(2, 4)}}
+"""What the manual calls fast."""
+
+
+@pytest.mark.parametrize("first", QUICK)
+def test_whatever_is_fast_becomes_fast(first, monkeypatch):
+    """Also where calls are of one kind only, and where one follows another."""
+    f = adcli.compile(TEXT)
+    for each in (QUICK[first], *QUICK.values()):
+        for _ in range(LOOP):
+            expected = outcome(partial(f, each))
+        with monkeypatch.context() as patch:
+            patch.delattr(adcli.api.function.Function, "_called")
+            assert outcome(partial(f, each)) == expected
+
+
 CALLS = [
     {}, {"x": 1.0}, {"y": 1.0}, {"x": 1.0, "y": 2.0, "z": 3.0}, {"x": 1.0, "z": 3.0}, {"x": 1.0, "y": 2.0, "k": 0.0},
     {"x": A, "y": B, "k": A}, {"x": A, "y": B, "k": 1.0}, {"x": A, "z": B, "k": A}, {"at": 1.0, "x": 1.0, "y": 1.0},
