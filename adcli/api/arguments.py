@@ -11,6 +11,7 @@ from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
 from adcli.codegen.machine.kernel import PROBE, Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
 from adcli.codegen.rows.direct import Quick, never, with_arrays
+from adcli.input.points import EXACT
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, nearest
 
@@ -73,7 +74,9 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
             targets = {name: out.get(name) for name in outputs}, False
         else:
             return None
-        return columns(given, *targets) or columns(spread(given, shape), *targets)
+        if (found := columns(given, *targets)) is None and (wider := spread(given, shape)) is not None:
+            found = columns(wider, *targets)
+        return found
 
     def new(shape: tuple[int, ...]) -> tuple[dict[str, np.ndarray], bool]:
         if (rows := math.prod(shape)) <= FEW_ROWS:
@@ -81,9 +84,18 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         made = empty_columns(len(outputs), rows)
         return dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)), True
 
-    def spread(given: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
-        given = {**defaults, **given}
-        return {name: np.full(shape, x) if type(x) in (float, np.float64) else x for name, x in given.items()}
+    def spread(given: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any] | None:
+        """Arrays where there are numbers; None where there are none, or something else."""
+        found, numbers = {**defaults, **given}, 0
+        for name, x in found.items():
+            kind = type(x)
+            if kind is float or kind is np.float64 or (kind is int and -EXACT < x < EXACT):
+                found[name] = column = empty(shape)
+                column.fill(x)
+                numbers += 1
+            elif kind is not np.ndarray or x.dtype is not DOUBLE or x.shape != shape:
+                return None
+        return found if numbers else None
 
     return quick
 

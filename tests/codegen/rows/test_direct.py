@@ -116,7 +116,7 @@ def test_any_argument_gives_what_the_way_in_python_gives(f):
 
 
 QUICK = {"numbers": {"x": 2.0, "y": 3, "k": -1}, "numpy": {"x": np.float64(2), "y": np.float64(3)}, "default": {"x": 1.0, "y": A[0]},
-         "arrays": {"x": A, "y": B, "k": B}, "beside": {"x": A, "y": 2.0}, "more": {"x": A.reshape(2, 4), "y": READ_ONLY.reshape(2, 4)}}
+         "arrays": {"x": A, "y": B, "k": B}, "beside": {"x": A, "y": 2.0}, "whole": {"x": -2, "y": A, "k": np.float64(1)}, "more": {"x": A.reshape(2, 4), "y": READ_ONLY.reshape(2, 4)}}
 """What the manual calls fast."""
 
 
