@@ -115,8 +115,10 @@ def test_any_argument_gives_what_the_way_in_python_gives(f):
     assert seen == {dict, adcli.AdError}
 
 
-QUICK = {"numbers": {"x": 2.0, "y": 3, "k": -1}, "numpy": {"x": np.float64(2), "y": np.float64(3)}, "default": {"x": 1.0, "y": A[0]},
-         "arrays": {"x": A, "y": B, "k": B}, "beside": {"x": A, "y": 2.0}, "whole": {"x": -2, "y": A, "k": np.float64(1)}, "more": {"x": A.reshape(2, 4), "y": READ_ONLY.reshape(2, 4)}}
+QUICK = {
+    "numbers": {"x": 2.0, "y": 3, "k": -1}, "numpy": {"x": np.float64(2), "y": np.float64(3)}, "default": {"x": 1.0, "y": A[0]},
+    "arrays": {"x": A, "y": B, "k": B}, "beside": {"x": A, "y": 2.0}, "whole": {"x": -2, "y": A, "k": np.float64(1)},
+    "more": {"x": A.reshape(2, 4), "y": READ_ONLY.reshape(2, 4)}}
 """What the manual calls fast."""
 
 
@@ -378,13 +380,14 @@ def test_a_builtin_outlives_what_made_it(monkeypatch):
     """As at the end of Python, which takes modules apart in any order: it holds the code that it runs, and its own definition."""
     code, compiled = [], direct.compiled
     monkeypatch.setattr(direct, "compiled", lambda: code.append(compiled()) or code[0])
-    made = direct._builtins.__wrapped__()
-    monkeypatch.setattr(direct, "builtins", lambda: made)
+    made = [direct._builtins.__wrapped__()]
+    monkeypatch.setattr(direct, "builtins", lambda: made[0])
     f = adcli.compile(TEXT)
     (numbers, columns), expected = f._direct(), f(x=1.0, y=2.0)
     entries = weakref.ref(code.pop().function)
     monkeypatch.undo()
-    del made, columns, f
+    made.clear()
+    del columns, f
     gc.collect()
     assert entries() is not None
     assert numbers({"x": 1.0, "y": 2.0}) == expected
