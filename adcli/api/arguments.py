@@ -39,7 +39,7 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
         targets = columns if flat else [c.reshape(shape) for c in columns]
     else:
         targets = out_arrays(out, outputs, shape)
-        columns = targets if flat else [t.reshape(-1) for t in targets]
+        columns = [*targets] if flat else [t.reshape(-1) for t in targets]   # held twice, NumPy lets no other thread resize them
     try:
         compute(kernel, [raveled(a, shape) for a in arrays], columns, rows, jobs, new=out is None)
     except Overlap as error:

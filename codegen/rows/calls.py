@@ -41,6 +41,8 @@ DATA, DIMENSIONS, SHAPE, DTYPE, FLAGS = 16, 24, 32, 56, 64
 """The same of NumPy's arrays, in its binary interface."""
 READABLE, WRITABLE = 0x101, 0x501
 """NumPy's flags of an array in one piece that is aligned, and of one that can be written, too."""
+HOLDS = 2
+"""References by which an array is held: with one, NumPy lets another thread resize it that has taken it out of its dictionary."""
 ENTRIES = ("numbers", "columns", "vector")
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""
@@ -173,7 +175,8 @@ class CallWriter:
             self.go("other")
             self.label("other")
             with self.each(self.value("load i64, ptr %held")) as k:
-                self.api("Py_DecRef", self.get("ptr", "%own", k))
+                for _ in range(HOLDS):
+                    self.api("Py_DecRef", self.get("ptr", "%own", k))
             self.api("PyMem_RawFree", "%memory")
             self.go("end")
             self.label("end")
@@ -192,7 +195,8 @@ class CallWriter:
 
     def hold(self, x: str) -> None:
         """Hold an object until the end."""
-        self.api("Py_IncRef", x)
+        for _ in range(HOLDS):
+            self.api("Py_IncRef", x)
         k = self.value("load i64, ptr %held")
         self.put("ptr", "%own", k, x)
         self.do(f"store i64 {self.value(f'add i64 {k}, 1')}, ptr %held")

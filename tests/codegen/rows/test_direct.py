@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
+from contextlib import suppress
 from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
@@ -191,6 +192,30 @@ def test_arrays_are_looked_at_when_no_key_can_change_them_any_more(f):
         found.append(outcome(partial(call, CHANGED, out={"v": np.zeros(64), "w": np.zeros(64)})))
     assert found[0] == found[1]
     assert found[0][0] is adcli.AdError
+
+
+class Shrinking(str):
+    """A key that takes another array out of its dictionary when it is asked, and tries to make it shorter."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        with suppress(KeyError, ValueError):
+            SHRUNK.pop("x").resize(1)
+        return str.__eq__(self, other)
+
+
+SHRUNK = {}
+
+
+def test_an_array_in_use_cannot_be_resized(f):
+    """What a key does here, another thread can do while the lock is given back."""
+    SHRUNK.update({"k": A.copy(), "x": A.copy(), Shrinking("y"): B.copy()})
+    expected, x = f(k=A, x=A, y=B), weakref.ref(SHRUNK["x"])
+    found = f(SHRUNK)
+    assert "x" not in SHRUNK
+    assert x() is None   # what held it has let it go
+    assert {name: c.tobytes() for name, c in found.items()} == {name: c.tobytes() for name, c in expected.items()}
 
 
 def test_numbers_are_those_of_exact_arithmetic():
