@@ -211,10 +211,8 @@ SHRUNK = {}
 def test_an_array_in_use_cannot_be_resized(f):
     """What a key does here, another thread can do while the lock is given back."""
     SHRUNK.update({"k": A.copy(), "x": A.copy(), Shrinking("y"): B.copy()})
-    expected, x = f(k=A, x=A, y=B), weakref.ref(SHRUNK["x"])
-    found = f(SHRUNK)
+    expected, found = f(k=A, x=A, y=B), f(SHRUNK)
     assert "x" not in SHRUNK
-    assert x() is None   # what held it has let it go
     assert {name: c.tobytes() for name, c in found.items()} == {name: c.tobytes() for name, c in expected.items()}
 
 
