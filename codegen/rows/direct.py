@@ -126,14 +126,21 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
 
 def builtins() -> Callable[[str, Plan], Quick] | None:
     """What makes builtins of plans; None where there are none."""
-    with COMPILING:   # there is one table of addresses, also where threads begin together
-        return _builtins()
+    return once(_builtins)
 
 
 def with_arrays() -> bool:
     """Let builtins know NumPy; False where its arrays are not as `calls` has them."""
+    return once(_with_arrays)
+
+
+def once(made: Any) -> Any:
+    """What a cached function gives: made by one thread, also where they begin together, and there for all without waiting for
+    what another one compiles."""
+    if made.cache_info().currsize:
+        return made()
     with COMPILING:
-        return _with_arrays()
+        return made()
 
 
 @cache

@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from adcli.codegen.machine import memory
+from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.interpreted import Interpreted
 from session_seed import drawn
@@ -416,6 +417,21 @@ def test_a_builtin_outlives_what_made_it(monkeypatch):
     assert numbers({"x": 1.0, "y": 2.0}) == expected
     del numbers
     assert entries() is None
+
+
+def test_no_call_waits_for_what_another_thread_compiles(f):
+    """Once a process has builtins."""
+    g = adcli.compile(TEXT).grad()
+    fun, jac, hess = adcli.compile(TEXT).scipy(of="v")
+    x = np.array([1.0, 2.0])
+    g(x=1.0, y=2.0)
+    for each in (fun, jac, hess):
+        each(x)
+    work = threading.Thread(target=lambda: (often(g, x=1.0, y=2.0, k=1.0), fun(x), jac(x), hess(x)), daemon=True)
+    with COMPILING:
+        work.start()
+        work.join(timeout=20)
+        assert not work.is_alive()
 
 
 def test_others_may_declare_functions_of_python_as_they_like(monkeypatch):
