@@ -90,12 +90,15 @@ def function_of(f: adcli.Function, name: str, inputs: str, outputs: str) -> str:
 
 # ---------------------------------------------------------------- loops
 
-class Call(NamedTuple):
-    """One call of a Function: what it got, and what came out."""
+class Call:
+    """One call of a Function: what it gets, and what comes out, which is computed when it is asked for."""
 
-    f: adcli.Function
-    values: Values
-    found: Values
+    def __init__(self, f: adcli.Function, values: Values) -> None:
+        self.f, self.values = f, values
+
+    @functools.cached_property
+    def found(self) -> Values:
+        return self.f(self.values, jobs=JOBS)
 
 
 class Loop(NamedTuple):
@@ -121,14 +124,16 @@ class Loop(NamedTuple):
         return "\n".join(line(t, names[t], names[t + 1]) for t in range(n)) + "\n"
 
     def stepped(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> Iterator[Call]:
-        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0."""
+        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0. The last is
+        not computed unless that asks for it."""
+        call = None
         for f, own in calls:
-            values = own | start
-            call = Call(f, values, f(values, jobs=JOBS))
-            yield call
-            start = self.after(call)
+            if call:
+                start = self.after(call)
             if until and start[until]:
                 return
+            call = Call(f, own | start)
+            yield call
 
     def after(self, call: Call) -> Values:
         return {name: call.found[f"next_{name}"] for name in self.carried}
@@ -137,7 +142,7 @@ class Loop(NamedTuple):
         """Reverse mode: the adjoints of what was carried at the start and of `wrt`, from those of what was at the end."""
         of = tuple(f"next_{name}" for name in self.moving) + ((self.summed,) if self.summed else ())
         total: Values = dict.fromkeys(self.wrt, 0.0)
-        for f, values, _ in reversed(calls):
+        for f, values in ((call.f, call.values) for call in reversed(calls)):
             back = derived(f, "vjp", wrt=self.moving + self.wrt, of=of)
             weights = {f"d_dnext_{name}": adjoints[name] for name in self.moving}
             found = back(values | weights | ({f"d_d{self.summed}": 1.0} if self.summed else {}), jobs=JOBS)
@@ -148,7 +153,7 @@ class Loop(NamedTuple):
     def pushed_forward(self, calls: Sequence[Call], tangents: Values, wrt: Values) -> Values:
         """Forward mode: the tangents of what was carried at the end, from those at the start and of `wrt`."""
         directions = {f"d{name}": tangent for name, tangent in wrt.items()}
-        for f, values, _ in calls:
+        for f, values in ((call.f, call.values) for call in calls):
             ahead = derived(f, "jvp", wrt=self.moving + self.wrt, of=tuple(f"next_{name}" for name in self.moving))
             found = ahead(values | directions | {f"d{name}": tangents[name] for name in self.moving}, jobs=JOBS)
             tangents = {name: found[f"dnext_{name}"] for name in self.moving}
@@ -190,13 +195,15 @@ def kmeans_values(given: Any) -> Values:
 
 
 def kmeans_direction(given: Any) -> Prepared:
-    """The gradient over the diagonal of the Hessian, which is its product with ones: an element stands for one centroid alone."""
+    """The gradient over the diagonal of the Hessian, which is its product with ones: an element stands for one centroid alone. Both
+    are of the cost with the nearest centroids as they are, so that only these have work."""
     values = kmeans_values(given)
-    f = derived(derived(program("kmeans"), "grad", wrt="c"), "jvp", wrt="c", of="dcost_dc")
-    run = repeated(f, values | {"dc": np.ones_like(values["c"])})
+    f = derived(derived(program("assigned"), "grad", wrt="c"), "jvp", wrt="c", of="dcost_dc")
+    ones = np.ones_like(values["c"])
 
     def direction() -> Any:
-        found = run()
+        nearest = program("nearest")(values, jobs=JOBS)["at"].astype(np.int64)
+        found = f(values | {"at": nearest, "dc": ones}, jobs=JOBS)
         with np.errstate(invalid="ignore"):   # of a centroid that is the nearest to no point
             return found["dcost_dc"] / found["ddcost_dc"]
     return Prepared(direction, np.ndarray.tolist)
