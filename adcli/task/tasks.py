@@ -143,7 +143,7 @@ class Task:
         """The program's compiled code, made now; it is kept."""
         from adcli.codegen.machine.veclib import host, lanes
         from adcli.codegen.rows import jit
-        from adcli.codegen.rows.long_kernel import kernel_texts
+        from adcli.codegen.rows.compiled import kernel_texts
         from adcli.lang.ir.gc import paused
         with paused():
             texts = kernel_texts(self.expanded, lanes(), host(), self.request.fast)

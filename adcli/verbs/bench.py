@@ -169,8 +169,8 @@ def phases(source: Source, wrt: list[str] | None, of: list[str] | None) -> dict[
     the first texts of a long program while the next are emitted, and all processors take part in both."""
     from adcli.codegen.machine import veclib
     from adcli.codegen.rows import jit
+    from adcli.codegen.rows.compiled import kernel_texts
     from adcli.codegen.rows.expand import for_machine
-    from adcli.codegen.rows.long_kernel import kernel_texts
     from adcli.lang.derive.derivatives import gradient
     from adcli.lang.lower.frontend import parse_source
     found: dict[str, float] = {}

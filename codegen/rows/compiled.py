@@ -12,6 +12,8 @@ from adcli.lang.ir.gc import paused
 if TYPE_CHECKING:
     from adcli.codegen.machine.cache import Store
     from adcli.codegen.machine.veclib import Library
+    from adcli.codegen.rows.llvm import Module
+    from adcli.codegen.rows.long_kernel import LongKernel
     from adcli.lang.ir import Program
 
 
@@ -21,7 +23,6 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
     by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
-    from adcli.codegen.rows.long_kernel import kernel_texts
     kernel = kernel_texts(program, lanes or veclib.lanes(), library or veclib.host())
     texts = tuple(kernel.texts) if store else kernel.texts
 
@@ -34,6 +35,17 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
     except NoExecutableMemory:
         from adcli.codegen.rows.interpreted import Interpreted
         return Interpreted(program)
+
+
+def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = False) -> Module | LongKernel:
+    """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for."""
+    from adcli.codegen.rows import llvm
+    from adcli.codegen.rows.expand import expand
+    program = expand(program, llvm.DEFINITIONS)
+    if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):
+        from adcli.codegen.rows.long_kernel import LongKernel  # only for long programs
+        return LongKernel(program, lanes, library, fast)
+    return llvm.emit(program, lanes, library, fast=fast)
 
 
 def linked(code: bytes, entry: EntryPoint) -> Kernel:

@@ -21,7 +21,6 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory, processors
 from adcli.codegen.machine.loader import allowed, object_files, supported
 from adcli.codegen.machine.memory import allow, threads_with_room
-from adcli.codegen.machine.workers import share
 
 WORK_BYTES, BYTES_A_CHARACTER = 16 << 20, 32
 """Memory that LLVM takes for a text, and beyond that for each character of it: a quarter more than measured."""
@@ -44,6 +43,7 @@ def object_codes(texts: Iterable[str], level: int, jobs: int | None = None) -> b
     each processor), which changes nothing in them. They may be written while they are compiled."""
     if isinstance(texts, tuple) and len(texts) == 1:
         return object_code(texts[0], level=level)
+    from adcli.codegen.machine.workers import share  # only for several texts
     jobs = threads_with_room(jobs or processors())
     found: dict[int, bytes] = {}
 

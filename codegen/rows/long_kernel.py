@@ -15,10 +15,8 @@ from collections.abc import Iterator
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.machine.loader import supported
-from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, bits
-from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, ONE_PART, Listed, Module, calling, emit, head, level, one_text_length
+from adcli.codegen.rows.instructions import Instructions, bits
+from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, calling, head
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 
@@ -29,14 +27,6 @@ BLOCK_SIZE = 100
 NAME = "kernel"
 SIGN = "kernel.sign"
 """A vector of numbers that have their highest bit only."""
-
-
-def kernel_texts(program: Program, lanes: int, library: veclib.Library, fast: bool = False) -> Module | LongKernel:
-    """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for."""
-    program = expand(program, DEFINITIONS)
-    if supported() and (len(program.equations) > ONE_PART or not level(one_text_length(program))):
-        return LongKernel(program, lanes, library, fast)
-    return emit(program, lanes, library, fast=fast)
 
 
 class LongKernel:

@@ -232,7 +232,7 @@ def imported(*arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize("line, never", [
-    (["grad", "-e", "x*sin(y)", "--at", "x=2,y=5"], {"numpy", "polars"}),
+    (["grad", "-e", "x*sin(y)", "--at", "x=2,y=5"], {"numpy", "polars", "queue"}),
     (["jvp", "-e", "x*y", "--emit", "text"], {"numpy", "llvmlite", "polars"}),
     (["show", "-e", "x*y", "--stage", "reverse"], {"numpy", "llvmlite", "polars"}),
     (["grad", "--help"], {"numpy", "llvmlite", "lark", "polars"}),

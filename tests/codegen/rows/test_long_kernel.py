@@ -4,13 +4,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from adcli.codegen.machine import loader, memory, veclib
+from adcli.codegen.machine import loader, memory, veclib, workers
 from adcli.codegen.machine.kernel import run
-from adcli.codegen.rows import jit, llvm, long_kernel
-from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows import compiled, jit, llvm, long_kernel
+from adcli.codegen.rows.compiled import compile_program, kernel_texts
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
-from adcli.codegen.rows.long_kernel import LongKernel, kernel_texts
+from adcli.codegen.rows.long_kernel import LongKernel
 from adcli.lang.ir import Atom, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.primitives import TABLE
@@ -73,7 +73,7 @@ def test_the_code_does_not_depend_on_the_threads_that_make_it(monkeypatch: pytes
 
 def test_a_limit_on_memory_lets_one_thread_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(jit, "share", lambda function, parts, jobs: (asked.append(jobs), [function(part) for part in parts]))
+    monkeypatch.setattr(workers, "share", lambda function, parts, jobs: (asked.append(jobs), [function(part) for part in parts]))
     for free in (2 * memory.THREAD_BYTES, 2 * memory.THREAD_BYTES - 1):
         monkeypatch.setattr(memory, "left", lambda limit, free=free: free)
         assert len(jit.object_codes(iter(["define void @f() {\n ret void\n}"] * 2), 0, 2)) > 100
@@ -102,12 +102,12 @@ def test_what_a_thread_meets_is_raised_here(jobs: int) -> None:
 @pytest.mark.parametrize("length", [3, -3])
 def test_long_programs_are_several_texts(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     program = expand(long_program(200), DEFINITIONS)
-    monkeypatch.setattr(long_kernel, "ONE_PART", len(program.equations) - length)
+    monkeypatch.setattr(llvm, "ONE_PART", len(program.equations) - length)
     kernel = kernel_texts(program, 2, veclib.NO_LIBRARY)
     assert isinstance(kernel, LongKernel) == (length > 0)
     at = [[0.1 * i + k for i in range(7)] for k in range(5)]
     assert repr(run(compile_program(program), at)) == repr(run(compile_program(program, level=2), at))
-    monkeypatch.setattr(long_kernel, "supported", lambda: False)
+    monkeypatch.setattr(compiled, "supported", lambda: False)
     assert isinstance(kernel_texts(program, 2, veclib.NO_LIBRARY), llvm.Module)
 
 
