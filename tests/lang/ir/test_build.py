@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Lit, Param, Program, Result, Var
-from adcli.lang.ir.build import Builder, Expr, composed
+from adcli.lang.ir.build import NO_HINT, Builder, Expr, composed
 from adcli.lang.ir.check import check
 from adcli.lang.ir.primitives import TABLE, sin
 
@@ -49,11 +49,11 @@ def test_an_expression_is_no_truth_value_and_no_key() -> None:
 
 def test_only_what_the_last_line_made_is_renamed() -> None:
     b = Builder()
-    first, second = b.emit(TABLE["sin"], X), b.emit(TABLE["cos"], X)
+    first, second = (b.line(TABLE[name], (X,), NO_HINT) for name in ("sin", "cos"))
     assert b.rename(first, ("a", False), 0) is first                    # not the last line
     assert b.rename(second, ("b", False), 2) is second                  # emitted before the start
     renamed = b.rename(second, ("b", False), 0)
-    assert isinstance(renamed, Var) and renamed.name == "b" and b.equations[-1].outs == (renamed,)
+    assert isinstance(renamed.atom, Var) and renamed.atom.name == "b" and b.equations[-1].outs == (renamed.atom,)
 
 
 @pytest.mark.parametrize("op", [op for op in TABLE.values() if op.value is not None], ids=lambda op: op.name)
