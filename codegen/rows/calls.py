@@ -5,6 +5,7 @@
     vector(into, x, …)              vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
+Only what is no Exception, such as an interrupt while a key is compared, is raised at once.
 Such a builtin is bound to a plan, bytes whose words PLAN names. All addresses are among them, those of Python's own functions
 too, so the code is the same for every program and every process, and can be kept.
 
@@ -27,11 +28,12 @@ result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`."""
 API = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)", "PyDict_Size": "i64 (ptr)", "PyDict_New": "ptr ()",
     "PyDict_SetItem": "i32 (ptr, ptr, ptr)", "PyFloat_AsDouble": "double (ptr)", "PyLong_AsDouble": "double (ptr)",
-    "PyFloat_FromDouble": "ptr (double)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()", "Py_IncRef": "void (ptr)",
-    "Py_DecRef": "void (ptr)", "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
+    "PyFloat_FromDouble": "ptr (double)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
+    "PyErr_ExceptionMatches": "i32 (ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
+    "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)"}
 """Functions of Python's stable interface that are called, in the order of their addresses."""
-OBJECTS = ("None", "True", "dict", "float", "int", "float64", "ndarray", "dtype")
+OBJECTS = ("None", "True", "dict", "float", "int", "Exception", "float64", "ndarray", "dtype")
 """Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles."""
 CONTENT = 32
 """Bytes from the beginning of a bytes object to its first byte."""
@@ -185,7 +187,16 @@ class CallWriter:
             self.label("found")
             self.do(f"ret ptr {found}")
             self.label("none")
+            self.branch(self.compared("eq", "ptr", self.api("PyErr_Occurred"), "null"), "unknown", "wrong")
+            self.label("wrong")
+            usual = self.compared("ne", "i32", self.api("PyErr_ExceptionMatches", self.known("Exception")), 0)
+            self.branch(usual, "forgotten", "raised")
+            self.label("raised")
+            self.do("ret ptr null")
+            self.label("forgotten")
             self.api("PyErr_Clear")
+            self.go("unknown")
+            self.label("unknown")
             none = self.known("None")
             self.api("Py_IncRef", none)
             self.do(f"ret ptr {none}")

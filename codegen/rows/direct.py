@@ -190,7 +190,8 @@ def _with_arrays() -> bool:
 def api() -> Any:
     """The table of Python's functions and objects."""
     functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
-    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int)}
+    known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int),
+             "Exception": id(Exception)}
     return (ctypes.c_void_p * (len(functions) + len(calls.OBJECTS)))(*functions, *[known.get(name, 0) for name in calls.OBJECTS])
 
 

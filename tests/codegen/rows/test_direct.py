@@ -195,6 +195,29 @@ def test_arrays_are_looked_at_when_no_key_can_change_them_any_more(f):
     assert found[0][0] is adcli.AdError
 
 
+class Interrupted(str):
+    """A key that is interrupted when it is first asked."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        if not ASKED:
+            ASKED.append(1)
+            raise KeyboardInterrupt
+        return str.__eq__(self, other)
+
+
+ASKED = []
+
+
+@pytest.mark.parametrize("at", [{"x": 1.0, Interrupted("y"): 2.0}, {"k": A, "x": A, Interrupted("y"): A}])
+def test_an_interrupt_is_not_forgotten(f, at):
+    ASKED.clear()
+    with pytest.raises(KeyboardInterrupt):
+        f(at)
+    assert len(f(at)) == 2
+
+
 class Shrinking(str):
     """A key that takes another array out of its dictionary when it is asked, and tries to make it shorter."""
 
