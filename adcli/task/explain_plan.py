@@ -30,7 +30,8 @@ def code(task: Task) -> str:
     if task.request.fast:
         return f"compiled, for --fast-math; {counted}"
     if task.tape is None:
-        return f"compiled; {counted}, a tape pays beyond {TAPE_FROM:,}"
+        why = f"a tape pays beyond {TAPE_FROM:,}" if length <= TAPE_FROM else "but the cache has the code"
+        return f"compiled; {counted}, {why}"
     return f"a tape; {counted}, compiling pays from {lanes() * blocks_worth(task.tape):,} rows on"
 
 

@@ -129,8 +129,8 @@ class Task:
 
     @cached_property
     def tape(self) -> Tape | None:
-        """The program's tape, where its code is one or begins with one; what was made is kept."""
-        if self.recorded or self.tier == "compiled" or self.request.fast:
+        """The program's tape, where its code is one or begins with one; what was made is kept. None where there is compiled code."""
+        if self.recorded or self.linked or self.tier == "compiled" or self.request.fast:
             return self.recorded
         from adcli.codegen.rows.tiers import begins_on_tape, recorded
         if self.tier == "auto" and not begins_on_tape(self.expanded):

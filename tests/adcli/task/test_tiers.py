@@ -90,6 +90,16 @@ def test_a_tape_is_kept_and_replaced_by_what_is_asked_for(folder, compiles):
         assert len(compiles) == player + more, tier
 
 
+def test_explaining_a_long_program_keeps_its_compiled_code(folder, begins, compiles):
+    line = ("grad", "-e", "v = x*sin(y)", "--at", "x=2,y=5", "--hex")
+    first = succeeds(*line, "--tier", "compiled")
+    kept = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+    ended = adcli(*line, "--explain")
+    assert (ended.out, len(compiles)) == (first.out, 1)
+    assert "code: compiled; counted length 25, but the cache has the code\n" in ended.err
+    assert {entry.name: entry.read_bytes() for entry in folder.iterdir()} == kept
+
+
 def test_a_tape_that_is_no_tape_of_this_program_is_not_used(folder, compiles):
     request = Request("grad", Source("f.ad", "v = x*y\n"))
     slot = tasks.Slot(tasks.cache.Store(str(folder), pytest.fail), request.key())
