@@ -124,8 +124,8 @@ class Loop(NamedTuple):
         return "\n".join(line(t, names[t], names[t + 1]) for t in range(n)) + "\n"
 
     def stepped(self, calls: Iterable[tuple[adcli.Function, Values]], start: Values, until: str = "") -> Iterator[Call]:
-        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0. The last is
-        not computed unless that asks for it."""
+        """The calls, each of a Function with values of its own, one after the other until the number `until` is not 0. Without
+        that the last is not computed yet."""
         call = None
         for f, own in calls:
             if call:
@@ -195,8 +195,8 @@ def kmeans_values(given: Any) -> Values:
 
 
 def kmeans_direction(given: Any) -> Prepared:
-    """The gradient over the diagonal of the Hessian, which is its product with ones: an element stands for one centroid alone. Both
-    are of the cost with the nearest centroids as they are, so that only these have work."""
+    """The gradient over the diagonal of the Hessian, which is its product with ones: an element stands for one centroid alone.
+    Both are of the cost with the nearest centroids as they are, so that only these have work."""
     values = kmeans_values(given)
     f = derived(derived(program("assigned"), "grad", wrt="c"), "jvp", wrt="c", of="dcost_dc")
     ones = np.ones_like(values["c"])
@@ -369,17 +369,21 @@ def lstm_loop(layers: int) -> Loop:
 
 @functools.cache
 def lstm_program(layers: int, steps: int) -> adcli.Function:
+    """Several steps in a row. The weights are taken apart before, so that their derivatives are added up as rows in all steps."""
     loop = lstm_loop(layers)
 
     def line(t: int, now: list[str], then: list[str]) -> str:
         into = [f"in{t}", *then[::2]]
-        cells = [f"({then[2 * i]}, {then[2 * i + 1]}) = cell(weight{i}, {into[i]}, {now[2 * i]}, {now[2 * i + 1]})"
+        weights = [", ".join(f"weight{i}_{j}" for j in range(8)) for i in range(layers)]
+        cells = [f"({then[2 * i]}, {then[2 * i + 1]}) = cell({weights[i]}, {into[i]}, {now[2 * i]}, {now[2 * i + 1]})"
                  for i in range(layers)]
-        return "\n".join([f"in{t}(i) = x({t}, i) * extra(0, i)", *cells, f"true{t}(i) = x({t + 1}, i)",
-                          f"like{t} = predicted(extra, {then[-2]}, true{t})"])
+        return "\n".join([f"in{t}(i) = x({t}, i) * extra_0(i)", *cells, f"true{t}(i) = x({t + 1}, i)",
+                          f"like{t} = predicted(extra_1, extra_2, {then[-2]}, true{t})"])
 
-    inputs = [*(f"weight{i}(8, B)" for i in range(layers)), "extra(3, B)", *(f"{name}(B)" for name in loop.carried)]
-    return compiled(text("lstm") + f"input {', '.join(inputs)}\nparam x(R, B)\n" + loop.steps(steps, line)
+    matrices = {f"weight{i}": 8 for i in range(layers)} | {"extra": 3}
+    rows = "".join(f"{name}_{j}(i) = {name}({j}, i)\n" for name, n in matrices.items() for j in range(n))
+    inputs = [*(f"{name}({n}, B)" for name, n in matrices.items()), *(f"{name}(B)" for name in loop.carried)]
+    return compiled(text("lstm") + f"input {', '.join(inputs)}\nparam x(R, B)\n" + rows + loop.steps(steps, line)
                     + f"like = {' + '.join(f'like{t}' for t in range(steps))}\n"
                     + f"output like, {', '.join(f'next_{name}' for name in loop.carried)}\n")
 

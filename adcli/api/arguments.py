@@ -105,7 +105,8 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
     """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
     given = {}
     for p, v in zip(program.params, values, strict=True):
-        if type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else DOUBLE):
+        number = type(v) is float and not p.var.integer
+        if not number and (type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else DOUBLE)):
             from adcli.input.arrays import conformed
             v = conformed(p, v)
         given[p.name] = v
