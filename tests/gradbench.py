@@ -70,6 +70,13 @@ def derived(f: adcli.Function, method: str, **options: Any) -> adcli.Function:
     return made
 
 
+@functools.cache
+def only(f: adcli.Function, output: str) -> adcli.Function:
+    """The program of a Function with one of its outputs alone."""
+    lines = [line for line in f.text().splitlines() if not line.startswith("output ")]
+    return compiled("\n".join([*lines, f"output {output}\n"]))
+
+
 def repeated(f: adcli.Function, values: Values) -> Callable[[], Values]:
     """Calls at one point, which compute into the same arrays where these are large."""
     arrays = {name: found for name, found in f(values, jobs=JOBS).items() if isinstance(found, np.ndarray)}
@@ -347,8 +354,8 @@ def ht_jacobian(given: Any) -> Prepared:
     theta, u = values["theta"], values["u"]
     poses = {"theta": np.repeat(theta, len(theta), axis=1), "dtheta": np.eye(len(theta))}
     along = [values | {"du": np.tile(e, (len(u), 1))} for e in np.eye(2) if given["us"]]
-    runs = [repeated(derived(program("ht"), "jvp", wrt="u"), moved) for moved in along]
-    runs.append(repeated(derived(program("ht"), "jvp", wrt="theta"), values | poses))
+    runs = [repeated(only(derived(program("ht"), "jvp", wrt="u"), "derr"), moved) for moved in along]
+    runs.append(repeated(only(derived(program("ht"), "jvp", wrt="theta"), "derr"), values | poses))
     return Prepared(lambda: np.concatenate([run()["derr"] for run in runs], axis=2).reshape(3 * len(u), -1), np.ndarray.tolist)
 
 
