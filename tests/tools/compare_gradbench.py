@@ -8,8 +8,8 @@
 
 The evals' own processes make the inputs, of three sizes, and say whether the results of adcli are right; the same messages go to
 the tools that have the eval: manual (C++ by hand), tapenade (C made by Tapenade), finite (C++, differences) for the two evals
-that manual has not, jax and pytorch. The least time of all runs counts. The ratio is that of the fastest tool to adcli, and above
-1 where adcli is the faster.
+that manual has not, jax and pytorch. The least time of all runs counts. What manual has for the gradient of ode is a formula of
+the solution, with no steps in it. The ratio is that of the fastest tool to adcli, and above 1 where adcli is the faster.
 """
 from __future__ import annotations
 
