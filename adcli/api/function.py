@@ -342,12 +342,12 @@ class Function:
             return {name: r[0] for name, r in zip(self.outputs, results, strict=True)}
         from adcli.api.arguments import direct_arrays, on_arrays
         found = on_arrays(self.kernel(), self.inputs, self.outputs, columns, out, jobs)
-        numbers = all(type(x) is float for x in found.values())   # NumPy's, where it was given any
-        if self._calls >= LOOP and (self._arrays is None or (numbers and self._numbers is None)):
-            quick, columns = self._direct()
-            self._arrays = direct_arrays(columns, self.inputs, self.outputs, self._defaults())
-            if numbers:
-                self._numbers = quick
+        single = all(type(x) is float for x in found.values())   # of NumPy's numbers
+        if self._calls >= LOOP and (self._arrays is None or (single and self._numbers is None)):
+            of_numbers, of_columns = self._direct()
+            self._arrays = direct_arrays(of_columns, self.inputs, self.outputs, self._defaults())
+            if single:
+                self._numbers = of_numbers
         return found
 
     def _direct(self) -> tuple[Quick, Quick]:

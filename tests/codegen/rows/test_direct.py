@@ -274,11 +274,11 @@ def test_any_out_gives_what_the_way_in_python_gives(f, made):
 
 
 def test_too_little_memory_is_said_by_either_way(monkeypatch):
-    wide = often(adcli.compile("\n".join(f"v{i} = x + {i}" for i in range(400))), x=1.0)
+    wide = often(adcli.compile("\n".join(f"v{i} = x + {i}" for i in range(150))), x=1.0)
     monkeypatch.setattr(memory, "available", lambda: 1000)
     quick, slow = both(wide, x=np.ones(65536), jobs=1)
     assert quick == slow
-    assert quick[1].startswith("error: a result of 400 × 65,536 numbers needs 200 MiB")
+    assert quick[1].startswith("error: a result of 150 × 65,536 numbers needs 75 MiB")
 
 
 def test_out_is_what_is_given(f):
