@@ -129,7 +129,7 @@ class Task:
 
     @cached_property
     def tape(self) -> Tape | None:
-        """The program's tape, where its code is one or begins with one; what was made is kept. None where there is compiled code."""
+        """The program's tape, where its code is one or begins with one; what was made is kept. None where code is compiled."""
         if self.recorded or self.linked or self.tier == "compiled" or self.request.fast:
             return self.recorded
         from adcli.codegen.rows.tiers import begins_on_tape, recorded
