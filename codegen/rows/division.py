@@ -5,8 +5,9 @@ divisor y, from a table of 14 bits and three steps of Newton,
 
     q = x·r,    x/y = q + (x − y·q)·r, rounded once
 
-is the quotient as IEEE rounds it (Markstein, IBM J. Res. Dev. 34, 1990): x − y·q is exact, and r is so near to 1/y that no
-quotient, which is never nearer to the middle of two doubles than 2⁻⁵³ of their distance, falls on its wrong side. The one
+is the quotient as IEEE rounds it (Markstein, IBM J. Res. Dev. 34, 1990): x − y·q is exact where q is less than a unit off, else
+it may lack its last bit, of 54; and r is so near to 1/y that no quotient, which is never nearer to the middle of two doubles than
+2⁻⁵³ of their distance, falls on its wrong side: tests try all pairs of mantissas of few bits, and hard ones of 53. The one
 divisor for which a step from below would end at the wrong reciprocal, the largest below a power of two, is why the second
 step rounds upwards.
 

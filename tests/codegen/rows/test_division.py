@@ -4,6 +4,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -92,6 +93,28 @@ def test_blocks_with_numbers_that_are_too_large_or_too_small_or_none(alone: bool
         choices = drawn("blocks")
         pairs = [p for pair in pairs for p in (*[(choices.uniform(1, 2), choices.uniform(-3, -2))] * choices.randrange(8), pair)]
     quotients(*(np.array(side) for side in zip(*pairs, strict=True)))
+
+
+def nearest(x: Fraction, digits: int) -> Fraction:
+    """The number of so many binary digits that is next to x, the even one of two."""
+    if not x:
+        return x
+    unit = Fraction(2) ** (math.frexp(x)[1] - digits)
+    return round(x / unit) * unit
+
+
+@pytest.mark.parametrize("digits", [3, 4, 5, 6])
+def test_all_mantissas_of_few_digits(digits: int) -> None:
+    """Some of these have a rest that is not exact, which must not matter."""
+    inexact = 0
+    for y in map(Fraction, range(1 << digits - 1, 1 << digits)):
+        r = nearest(1 / y, digits)
+        for x in map(Fraction, range(1 << digits - 1, 1 << digits)):
+            q = nearest(x * r, digits)
+            rest = nearest(x - y * q, digits)
+            inexact += rest != x - y * q
+            assert nearest(q + rest * r, digits) == nearest(x / y, digits), (x, y)
+    assert digits == 3 or inexact
 
 
 def test_what_is_multiplied_out_is_counted() -> None:
