@@ -50,11 +50,14 @@ def encoded(program: Program) -> Tape:
         out = e.outs[0]
         if out in columns:
             code += [word for i in columns[out] for word in (slots[out], i, RESULT)]
-        if out in slots:
-            z = slots.pop(out)
+        z = slots.pop(out, None)
+        if z is not None:
             slots.free.append(z)
-            code += [slots[a] for a in reversed(e.args)]
-            code += (z, operations[e.op])
+            if len(e.args) == 2:
+                x, y = e.args
+                code += (slots[y], slots[x], z, operations[e.op])
+            else:
+                code += (*[slots[a] for a in reversed(e.args)], z, operations[e.op])
     code.reverse()
     return Tape(array("i", code), slots.constants, len(program.params), len(program.results), next(slots.unused),
                 1 + len(program.equations) + len(program.results), compile_length(program))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir import Atom, Equation, Primitive, Program, Var
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
@@ -32,12 +32,17 @@ def expand(program: Program, definitions: Definitions | None = None,
 
     Time is linear in the number of equations that come out.
     """
+    definitions = definitions or {}
+    used = {e.op for e in program.equations}
+    fixed = {op for op in used if not rewritten(op, definitions)}
+    if fixed == used:
+        return program
     env: Substitution = {}
     done: list[Equation] = []
     pending = list(reversed(program.equations))
     while pending:
         e = in_terms_of(pending.pop(), env) if env else pending.pop()
-        parts = None if kept(e) else rewrite(e, env, definitions or {})
+        parts = None if e.op in fixed or kept(e) else rewrite(e, env, definitions)
         if parts is None:
             done.append(e)
         else:
@@ -47,7 +52,14 @@ def expand(program: Program, definitions: Definitions | None = None,
 
 def in_terms_of(e: Equation, env: Substitution) -> Equation:
     """The equation in terms of what its Vars stand for."""
+    if env.keys().isdisjoint(e.args) and env.keys().isdisjoint(e.outs):
+        return e
     return e.substituted({a: read(a, env) for a in (*e.outs, *e.args) if a in env})
+
+
+def rewritten(op: Primitive, definitions: Definitions) -> bool:
+    """Whether there are equations of an operation that do not stay as they are."""
+    return (op.llvm is None and op.libm is None) or op.many is not None or op.name in definitions
 
 
 def rewrite(e: Equation, env: Substitution, definitions: Definitions) -> list[Equation] | None:

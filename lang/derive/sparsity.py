@@ -146,7 +146,9 @@ def _from_inputs(equations: Iterable[Equation], inputs: Iterable[Var]) -> tuple[
         if e.op is DUP:
             copies.update(dict.fromkeys(e.outs, args[0]))
         elif not active.isdisjoint(args):
-            positions = tuple([i for i in passing(e) if args[i] in active])
+            positions = passing(e)
+            if not active.issuperset(args):
+                positions = tuple([i for i in positions if args[i] in active])
             if positions:
                 active.add(e.outs[0])
                 through = tuple([a for i in positions if isinstance(a := args[i], Var)])

@@ -47,7 +47,8 @@ def with_outputs(program: Program, names: Sequence[str]) -> Program:
 
 def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] = ()) -> set[Atom]:
     """The values that depend on an input in `wrt`, or on one of the values `also`."""
-    active: set[Atom] = {*also, *(p.var for p in program.params if p.name in wrt)}
+    wanted = set(wrt)
+    active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not e.op.truth and not active.isdisjoint(e.args):
             active.update(e.outs)

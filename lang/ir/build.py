@@ -147,7 +147,7 @@ def apply(op: Primitive, *args: Operand) -> Expr:
             atoms.append(a.atom)
         else:
             atoms.append(Lit(a if isinstance(a, float) else float(a)))
-    return Expr(builder, builder.emit(op, *atoms))
+    return builder.line(op, tuple(atoms), NO_HINT)
 
 
 def many(op: Primitive, count: int) -> ManyArguments | None:

@@ -45,6 +45,8 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
     written = written_maps(equation)[position]
     if written is None:
         return None
+    if written.unchanged and seed.exists is None and seed.value.builder is b:
+        return seed
     args = equation.args if written.whole else (equation.args[position], *[x.atom for x in shared(b, equation)])
     guard: Guard | None = seed.guard
     if seed.exists is not None and can_be_infinite(equation):
@@ -99,7 +101,9 @@ WrittenLine = tuple[Primitive, Operands]
 class WrittenMap(NamedTuple):
     """A map of the table as lines that are the same at every use but for their operands; the `last` one stands apart where it
     makes the value and nothing follows. The map exists where the truth values of `guard` are as wanted; `value` and these are
-    found where operands are. It reads all arguments of the operation if it is `whole`, of many only its own."""
+    found where operands are. It reads all arguments of the operation if it is `whole`, of many only its own. It is `unchanged`
+    where the value is the seed, and always exists.
+    """
 
     lines: tuple[WrittenLine, ...]
     last: WrittenLine | None
@@ -107,6 +111,7 @@ class WrittenMap(NamedTuple):
     value: int
     guard: tuple[tuple[int, bool], ...]
     whole: bool
+    unchanged: bool
 
 
 def written_maps(e: Equation) -> tuple[WrittenMap | None, ...]:
@@ -133,7 +138,9 @@ def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
     place = {a: i for i, a in enumerate(given)}
     lines = [(e.op, _operands([place[a] for a in e.args])) for e in b.equations]
     last = lines.pop() if lines and not guard and b.equations[-1].outs[0] is rule.value else None
-    return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole)
+    unchanged = rule.value is rule.t and not b.equations and not guard
+    return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole,
+                      unchanged)
 
 
 def _operands(places: list[int]) -> Operands:

@@ -44,6 +44,8 @@ def prune(program: Program) -> Program:
         if not needed.isdisjoint(e.outs):
             kept.append(e)
             needed.update(e.args)
+    if len(kept) == len(program.equations):
+        return program
     kept.reverse()
     return replace(program, equations=tuple(kept))
 
@@ -67,10 +69,23 @@ class _Folder:
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
-        env, keep, rules = self.env, self.keep, FOLDS
-        now = env.get
+        env, opposite, known, keep, rules = self.env, self.opposite, self.known, self.keep, FOLDS
+        now, entered, append = env.get, self.seen.setdefault, self.equations.append
         for e in equations:
-            op, args = e.op, tuple(map(now, e.args, e.args))
+            op = e.op
+            if op in PLAIN_OF_VARIABLES:
+                first, second = e.args
+                x, y = now(first, first), now(second, second)
+                if (type(x) is Var and type(y) is Var and x not in opposite and y not in opposite
+                        and x not in known and y not in known):   # as `keep` does, which is called less often
+                    out = e.outs[0]
+                    earlier = entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), out)
+                    if earlier is not out:
+                        env[out] = earlier
+                    else:
+                        append(e if x is first and y is second else Equation(e.outs, op, (x, y), e.span, e.group))
+                    continue
+            args = tuple(map(now, e.args, e.args))
             rule = rules[op] if op in rules else _comprehension if type(op) is Comprehension else None
             value = rule(self, e, args) if rule else None
             if value is None:
@@ -203,6 +218,9 @@ CONSTANT: dict[str, Callable[..., float | None]] = {
     "div": lambda x, y: x / y if y != 0 else None, "abs": lambda x: abs(x), "sqrt": lambda x: math.sqrt(x) if x >= 0 else None}
 """Operations that every machine rounds alike, on constants; None where Python would raise."""
 
+EXACT = (0.0, 1.0, -1.0)
+"""Constants beside which an operation on a variable can be exact."""
+
 Fold = Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]
 """The atom that an equation with these arguments comes to, or None if it must be computed as it stands."""
 
@@ -226,10 +244,13 @@ def _binary(constants: Fold, variables: Fold) -> Fold:
     signs of variables."""
     def rule(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         x, y = args
-        if isinstance(x, Lit) or isinstance(y, Lit):
-            found = (_of_constants(f, e, args) if type(x) is type(y) else None) or constants(f, e, args)
-            if found is not None:
-                return found
+        found = None
+        if type(x) is Lit and type(y) is Lit:
+            found = _of_constants(f, e, args) or constants(f, e, args)
+        elif (type(x) is Lit and x.value in EXACT) or (type(y) is Lit and y.value in EXACT):
+            found = constants(f, e, args)
+        if found is not None:
+            return found
         return variables(f, e, args) if x in f.opposite or y in f.opposite else None
     return rule
 
@@ -346,3 +367,5 @@ FOLDS: dict[Primitive, Fold] = {
     TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
     TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
     NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}
+PLAIN_OF_VARIABLES = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
+"""Operations that stay what they are on variables, unless signs meet or a truth value is known: most of any program."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from adcli.lang.ir import DOMAIN, INDETERMINATE, JUMP, KINK, Atom, Equation, Lit, Param, Program, Result, Status, Var, substitute
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, body_of
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
@@ -25,7 +25,7 @@ from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth
 
-SELECT, DIV = TABLE["select"], TABLE["div"]
+SELECT, DIV, NE, EQ = TABLE["select"], TABLE["div"], TABLE["ne"], TABLE["eq"]
 
 
 class Liveness(NamedTuple):
@@ -185,7 +185,7 @@ def is_nan(b: Builder, value: Atom) -> Expr:
     """Whether a value, or any element of it, is NaN."""
     if shape_of(value):
         return over_elements(b, value, lambda x: select(x != x, 1, 0)) > 0
-    return b.expr(value) != b.expr(value)
+    return b.line(NE, (value, value), NO_HINT)
 
 
 def over_elements(b: Builder, tensor: Atom, function: Callable[[Expr], Expr]) -> Expr:
@@ -201,6 +201,7 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
     """A derivative that is NaN although its value is a number, where no row's convention makes it so."""
     values = {r.name: r.atom for r in primal.results}
     outputs = {r.name: r.atom for r in program.results}
+    numbers: dict[str, Expr] = {}   # that an output is one
     surprise: Expr | None = None
     for r in program.results:
         if r.name not in values and isinstance(r.atom, Var):
@@ -208,7 +209,9 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
             for name in values if r.of is None else [r.of]:
                 value = outputs.get(name)
                 if isinstance(value, Var):
-                    missing = missing & (~is_nan(b, value) if shape_of(value) else b.expr(value) == b.expr(value))
+                    if name not in numbers:
+                        numbers[name] = ~is_nan(b, value) if shape_of(value) else b.line(EQ, (value, value), NO_HINT)
+                    missing = missing & numbers[name]
             surprise = missing if surprise is None else surprise | missing
     if surprise is not None:
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
