@@ -15,7 +15,7 @@ from adcli.codegen.machine.kernel import EntryPoint, Kernel
 from adcli.codegen.rows.compiled import kept_or_made
 from adcli.codegen.texts.json_numbers import BAD, WHOLE, automaton
 from adcli.codegen.texts.powers import table
-from adcli.codegen.texts.reading import ODD, ScannedRows, addresses, number, small_powers
+from adcli.codegen.texts.reading import ARGUMENTS, ODD, ScannedRows, addresses, number, small_powers
 
 MEMBER = 3
 """Words for a member: the address of its numbers (0 where they are not wanted), and the address and the size of the piece of text
@@ -154,17 +154,7 @@ no:
 SCAN_OBJECTS = f"""
 define void @scan_objects(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{
 entry:
-  %plan.slot = getelementptr ptr, ptr %in, i64 1
-  %given.slot = getelementptr ptr, ptr %in, i64 2
-  %odd.slot = getelementptr ptr, ptr %out, i64 1
-  %counts.slot = getelementptr ptr, ptr %out, i64 2
-  %text = load ptr, ptr %in
-  %plan = load ptr, ptr %plan.slot
-  %given = load ptr, ptr %given.slot
-  %places = load ptr, ptr %out
-  %odd = load ptr, ptr %odd.slot
-  %counts = load ptr, ptr %counts.slot
-  %members = load i64, ptr %given
+{ARGUMENTS}  %members = load i64, ptr %given
   %text.begin = ptrtoint ptr %text to i64
   %text.end = getelementptr i8, ptr %text, i64 %end
   %strange.at = getelementptr i64, ptr %counts, i64 1

@@ -259,9 +259,7 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 """
 
 
-SCAN = f"""
-define void @scan(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{
-entry:
+ARGUMENTS = """\
   %plan.slot = getelementptr ptr, ptr %in, i64 1
   %given.slot = getelementptr ptr, ptr %in, i64 2
   %odd.slot = getelementptr ptr, ptr %out, i64 1
@@ -272,7 +270,14 @@ entry:
   %places = load ptr, ptr %out
   %odd = load ptr, ptr %odd.slot
   %counts = load ptr, ptr %counts.slot
-  %separator.at = getelementptr i64, ptr %given, i64 1
+"""
+"""What a function that scans a text is given, as lines of its entry."""
+
+
+SCAN = f"""
+define void @scan(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work) {{
+entry:
+{ARGUMENTS}  %separator.at = getelementptr i64, ptr %given, i64 1
   %point.at = getelementptr i64, ptr %given, i64 2
   %fields = load i64, ptr %given
   %separator.long = load i64, ptr %separator.at
