@@ -58,6 +58,18 @@ def linked(code: bytes, entry: EntryPoint) -> Kernel:
         return jit.link(code, entry)
 
 
+def same_for_all(what: str, entry: EntryPoint, text: Callable[[], str], keep: bool) -> Kernel:
+    """The code of a text that is the same for every program; with `keep` it may come from the compile cache and go there.
+    NoExecutableMemory where the system runs no code of ours."""
+    from adcli.codegen.machine.cache import Store, location, to_stderr
+
+    def made() -> bytes:
+        from adcli.codegen.rows.jit import object_code
+        return object_code(text())
+
+    return kept_or_made([what], entry, made, Store(location(), to_stderr) if keep else None)
+
+
 def kept_or_made(what: Sequence[str], entry: EntryPoint, made: Callable[[], bytes], store: Store | None) -> Kernel:
     """The kernel in an object file that the cache has for what LLVM is given, or that is `made` and then kept, where there is
     a cache. CodegenError where it cannot be linked, NoExecutableMemory where the system refuses that."""

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel
-from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.json_numbers import BAD, WHOLE, automaton
 from adcli.codegen.texts.powers import table
-from adcli.codegen.texts.reading import ARGUMENTS, ODD, ScannedRows, addresses, number, small_powers
+from adcli.codegen.texts.reading import ARGUMENTS, ENDS, ODD, ScannedRows, addresses, number, small_powers
 
 MEMBER = 3
 """Words for a member: the address of its numbers (0 where they are not wanted), and the address and the size of the piece of text
@@ -43,12 +42,7 @@ def scanned_objects(kernel: Kernel, text: bytes, pieces: Sequence[bytes], number
 def object_reader(keep: bool = True) -> Kernel:
     """The code that `scanned_objects` runs. `keep`: it may come from the compile cache and go there. NoExecutableMemory where the
     system runs no code of ours."""
-    def made() -> bytes:
-        from adcli.codegen.rows.jit import object_code
-        return object_code(text())
-
-    return kept_or_made(["doubles of objects"], EntryPoint("scan_objects", 1, 0, 3, 3, ()), made,
-                        Store(location(), to_stderr) if keep else None)
+    return same_for_all("doubles of objects", EntryPoint("scan_objects", 1, 0, 3, 3, ()), text, keep)
 
 
 # ---------------------------------------------------------------- as LLVM IR
@@ -247,13 +241,5 @@ row.end:
   %row.next = getelementptr i8, ptr %lf.at, i64 1
   br label %row
 
-irregular:
-  store i64 -1, ptr %counts
-  ret void
-
-exit:
-  store i64 %i, ptr %counts
-  store i64 %strange.row, ptr %strange.at
-  ret void
-}}
+{ENDS}}}
 """

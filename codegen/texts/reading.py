@@ -12,9 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, Pointers, pointers
-from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.powers import HIGHEST, LOWEST, exponent_lines, power_lines, table
 
 FIELD = 2
@@ -64,12 +63,7 @@ def addresses(*arrays: np.ndarray) -> Pointers:
 def reader(keep: bool = True) -> Kernel:
     """The code that `scanned` runs. `keep`: it may come from the compile cache and go there. NoExecutableMemory where the system
     runs no code of ours."""
-    def made() -> bytes:
-        from adcli.codegen.rows.jit import object_code
-        return object_code(text())
-
-    return kept_or_made(["doubles of texts"], EntryPoint("scan", 1, 0, 3, 3, ()), made,
-                        Store(location(), to_stderr) if keep else None)
+    return same_for_all("doubles of texts", EntryPoint("scan", 1, 0, 3, 3, ()), text, keep)
 
 
 # ---------------------------------------------------------------- as LLVM IR
@@ -272,6 +266,18 @@ ARGUMENTS = """\
   %counts = load ptr, ptr %counts.slot
 """
 """What a function that scans a text is given, as lines of its entry."""
+
+ENDS = """\
+irregular:
+  store i64 -1, ptr %counts
+  ret void
+
+exit:
+  store i64 %i, ptr %counts
+  store i64 %strange.row, ptr %strange.at
+  ret void
+"""
+"""How it ends: at a line that is not as the others, or at the end of the text."""
 
 
 SCAN = f"""
@@ -487,13 +493,5 @@ row.end:
   %i.next = add i64 %i, 1
   br label %row
 
-irregular:
-  store i64 -1, ptr %counts
-  ret void
-
-exit:
-  store i64 %i, ptr %counts
-  store i64 %strange.row, ptr %strange.at
-  ret void
-}}
+{ENDS}}}
 """

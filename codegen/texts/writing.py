@@ -12,9 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from adcli.codegen.machine.cache import Store, location, to_stderr
 from adcli.codegen.machine.kernel import EntryPoint, Kernel, NoExecutableMemory, pointers
-from adcli.codegen.rows.compiled import kept_or_made
+from adcli.codegen.rows.compiled import same_for_all
 from adcli.codegen.texts.json_numbers import WHOLE, automaton
 from adcli.codegen.texts.powers import exponent_lines, power_lines, table
 
@@ -107,12 +106,7 @@ def writer(keep: bool = True) -> Kernel:
     if sys.byteorder == "big":
         raise NoExecutableMemory
 
-    def made() -> bytes:
-        from adcli.codegen.rows.jit import object_code
-        return object_code(text())
-
-    return kept_or_made(["texts of doubles"], EntryPoint("fill", 1, 0, 3, 2, ()), made,
-                        Store(location(), to_stderr) if keep else None)
+    return same_for_all("texts of doubles", EntryPoint("fill", 1, 0, 3, 2, ()), text, keep)
 
 
 # ---------------------------------------------------------------- as LLVM IR
