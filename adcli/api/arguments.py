@@ -1,6 +1,7 @@
 """What a Function is called with: arrays of real numbers that go together, and arrays for the results."""
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,37 @@ def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], ou
     targets = {} if out is None else tensor_targets(out, [r.name for r in program.results])
     found = kernel(given, targets or None, jobs)
     return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}
+
+
+def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]) -> Quick:
+    """What computes tensors of the shapes of these values by the builtin `tensors`; None for anything else."""
+    defaults = {p.name: p.default for p in program.params if p.default is not None and not p.var.integer and not p.var.shape}
+    found = kernel.quick({p.name: v for p, v in zip(program.params, values, strict=True)}, defaults)
+    if found is None or found[1] is never:
+        return never
+    plan, tensors = found
+    shapes, empty, address = dict(zip([r.name for r in program.results], plan.outputs, strict=True)), np.empty, ctypes.addressof
+
+    def quick(given: Any, out: Any, jobs: object) -> dict[str, Any] | None:
+        if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
+            return None
+        if out is None:
+            targets = {name: empty(shape) if shape else None for name, shape in shapes.items()}
+        elif type(out) is dict and len(out) == len(shapes):
+            targets = {name: out.get(name) for name in shapes}
+            if not all(shape or type(targets[name]) is float for name, shape in shapes.items()):
+                return None
+        else:
+            return None
+        try:
+            frame = plan.spare.pop()
+        except IndexError:
+            frame = kernel.frame(plan)
+        if (results := tensors(given, targets, out is None, address(frame[0]))) is not None:
+            plan.spare.append(frame)
+        return results
+
+    return quick
 
 
 def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np.ndarray]:

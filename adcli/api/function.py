@@ -330,10 +330,13 @@ class Function:
             raise AdError(f"jobs must be a whole number from 1, not {jobs!r}",
                           help="for an input called jobs, write f({'jobs': 2.0})")
         columns = self._columns(given)
-        if self._tensors:
-            from adcli.api.arguments import on_tensors
-            return on_tensors(self._made(), self._program, columns, out, jobs)
         self._calls += 1
+        if self._tensors:
+            from adcli.api.arguments import direct_tensors, on_tensors
+            tensors = on_tensors(self._made(), self._program, columns, out, jobs)
+            if self._calls >= LOOP:   # of the shapes that came now
+                self._calls, self._arrays = 0, direct_tensors(self._made(), self._program, columns)
+            return tensors
         if out is None and all(type(c) in (float, int) for c in columns):
             numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)

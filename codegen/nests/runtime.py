@@ -21,7 +21,9 @@ from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
+from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
+from adcli.codegen.rows.direct import Column, Quick, Shaped, of_tensors
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
@@ -60,8 +62,10 @@ class CallPlan:
     outputs: list[tuple[int, ...]]
     stretches: list[Stretch]
     shapes: dict[Var, tuple[int, ...]]
+    instructions: float
     spare: list[CallMemory] = field(default_factory=list)
     """What calls have used and no call uses now."""
+    quick: Quick | None = None
 
 
 @dataclass(slots=True)
@@ -126,9 +130,7 @@ class TensorKernel:
                 place = a.ctypes.data
             given.append(a)
             places.append(place)
-        key = tuple([a.shape for a in given])
-        if self.counts:
-            key += (tuple([int(given[k][()]) if given[k].ndim == 0 else 0 for k in self.counts]),)
+        key = self.key(given)
         plan = self.plans.get(key) or self.plan(key)
         results = [np.empty(shape) for shape in plan.outputs] if out is None else self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]
@@ -153,6 +155,13 @@ class TensorKernel:
         return found
 
     # ------------------------------------------------------------ plans
+
+    def key(self, given: Sequence[np.ndarray]) -> Shapes:
+        """What a plan depends on: the shapes, and the integers that are sizes where there are any."""
+        key = tuple([a.shape for a in given])
+        if self.counts:
+            key += (tuple([int(given[k][()]) if given[k].ndim == 0 else 0 for k in self.counts]),)
+        return key
 
     def plan(self, key: Shapes) -> CallPlan:
         """The plan for inputs of these shapes, behind which stand the integers that are sizes, if there are any. AdError where
@@ -183,7 +192,7 @@ class TensorKernel:
         refuse_long(instructions)
         if instructions >= LONG_RUN and self.remark is not None:
             self.remark(long_run(instructions))
-        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found)
+        plan = CallPlan(sizes, cells, live[0], live[1], [found[v] for _, v in self.made], joined(stretches), found, instructions)
         if len(self.plans) >= PLANS:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
         self.plans[key] = plan
@@ -233,6 +242,24 @@ class TensorKernel:
                               f"which has no elements", e.span, None, self.program.source)
 
     # ------------------------------------------------------------ calls
+
+    def quick(self, arrays: Mapping[str, Any], defaults: Mapping[str, float]) -> tuple[CallPlan, Quick] | None:
+        """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
+        key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
+        plan = self.plans.get(key)
+        if plan is None or self.copies or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
+                or [s.share for s in plan.stretches] != [None]:
+            return None
+        if plan.quick is None:
+            counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
+            columns = [given_column(p.var.integer, shape, counts.get(k))
+                       for k, ((p, *_), shape) in enumerate(zip(self.inputs, key, strict=False))]
+            columns += [given_column(False, shape) for shape in plan.outputs]
+            (only,) = plan.stretches
+            shaped = Shaped(columns, only.first, only.last, self.module.env.flag)
+            names = [name for _, name, _ in self.inputs], [name for name, _ in self.made]
+            plan.quick = of_tensors(self.kernel, names, defaults, shaped, plan.instructions)
+        return plan, plan.quick
 
     def frame(self, plan: CallPlan) -> CallMemory:
         """A new `env` for a call, with memory for the values that pass from step to step."""
@@ -307,6 +334,15 @@ class TensorKernel:
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
                        f"{elements(extent)}", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
+
+
+def given_column(integer: bool, shape: tuple[int, ...], count: int | None = None) -> Column:
+    """How a value is handed over by a call from Python; `count` is the value of an integer that is a size."""
+    if shape:
+        return Column(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), 8 * prod(shape))
+    if count is not None:
+        return Column(calls.COUNT, (count,), 0)
+    return Column(calls.WHOLE if integer else calls.REAL, (), 0)
 
 
 def refuse_long(instructions: float) -> None:

@@ -1,8 +1,9 @@
-"""What Python calls, as LLVM IR: three functions that speak its C interface around any kernel.
+"""What Python calls, as LLVM IR: four functions that speak its C interface around any kernel.
 
-    numbers(values)                 numbers by name for numbers by name
-    columns(values, targets, new)   arrays by name computed into arrays by name, which may be known to be new
-    vector(into, x, …)              vectors one after another, results written to their places in an array
+    numbers(values)                       numbers by name for numbers by name
+    columns(values, targets, new)         arrays by name computed into arrays by name, which may be known to be new
+    tensors(values, targets, new, frame)  the same of nests for one set of shapes, with the address of what they work in
+    vector(into, x, …)                    vectors one after another, results written to their places in an array
 
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
 Only what is no Exception, such as an interrupt while a key is compared, is raised at once.
@@ -21,20 +22,27 @@ from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.llvm import head
 
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
-        "defaults", "components", "origins", "entries", "sources", "places", "size")
+        "defaults", "components", "origins", "entries", "sources", "places", "size", "kinds", "shapes", "bytes", "first", "last", "flag")
 """The words of a plan, addresses and counts. A call takes `memory` bytes, of which the kernel has `work`; for more rows than
 `patience` the lock is given back. Of a vector with so many `components`, `origins` has each input's, or -1 for its default;
-result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`."""
+result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`.
+
+Of nests, `kinds` says of each input and result whether it is a tensor of REALS or WHOLES, a number REAL, WHOLE or COUNT, which is
+planned for one value; `shapes` has the rank and the extents of each tensor and the value of each COUNT, one after the other, and
+`bytes` the size of each. The steps from `first` to `last` are run, and word `flag` of the frame is not 0 after a fault."""
+REALS, WHOLES, REAL, WHOLE, COUNT = range(5)
 API = {
     "PyDict_GetItemWithError": "ptr (ptr, ptr)", "PyDict_Size": "i64 (ptr)", "PyDict_New": "ptr ()",
     "PyDict_SetItem": "i32 (ptr, ptr, ptr)", "PyFloat_AsDouble": "double (ptr)", "PyLong_AsDouble": "double (ptr)",
+    "PyLong_AsLongLong": "i64 (ptr)",
     "PyFloat_FromDouble": "ptr (double)", "PyErr_Occurred": "ptr ()", "PyErr_Clear": "void ()",
     "PyErr_ExceptionMatches": "i32 (ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
     "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)"}
 """Functions of Python's stable interface that are called, in the order of their addresses."""
-OBJECTS = ("None", "True", "dict", "float", "int", "Exception", "float64", "ndarray", "dtype")
-"""Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles."""
+OBJECTS = ("None", "True", "dict", "float", "int", "Exception", "float64", "ndarray", "dtype", "int64")
+"""Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles, and the
+dtype of whole numbers."""
 CONTENT = 32
 """Bytes from the beginning of a bytes object to its first byte."""
 TYPE = 8
@@ -45,7 +53,7 @@ READABLE, WRITABLE = 0x101, 0x501
 """NumPy's flags of an array in one piece that is aligned, and of one that can be written, too."""
 HOLDS = 2
 """References by which an array is held: with one, NumPy lets another thread resize it that has taken it out of its dictionary."""
-ENTRIES = ("numbers", "columns", "vector")
+ENTRIES = ("numbers", "columns", "tensors", "vector")
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""
 NAME = "adcli_calls"
@@ -54,7 +62,7 @@ NAME = "adcli_calls"
 def text() -> str:
     """The module. Its function looks like a kernel, and writes the addresses of ENTRIES where its first argument points to."""
     w = CallWriter()
-    for function in (_block, _rows, _is_array, _same_shape, _numbers, _columns, _vector):
+    for function in (_block, _rows, _steps, _is_array, _same_shape, _numbers, _columns, _tensors, _vector):
         function(w)
     w.lines.append(f"define {head(NAME, 1)} {{")
     for k, name in enumerate(ENTRIES):
@@ -205,7 +213,7 @@ class CallWriter:
         self.do(f"store ptr {x}, ptr %answer")
 
     def hold(self, x: str) -> None:
-        """Hold an object until the end."""
+        """Hold an object until the end; or null, in its place."""
         for _ in range(HOLDS):
             self.api("Py_IncRef", x)
         k = self.value("load i64, ptr %held")
@@ -254,15 +262,26 @@ def _block(w: CallWriter) -> None:
 def _rows(w: CallWriter) -> None:
     """The same, without Python's lock where it takes long."""
     with w.function("void @rows(ptr %plan, ptr %api, ptr %in, ptr %out, i64 %rows, ptr %memory)"):
-        call = "call void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)"
-        w.branch(w.compared("sgt", "i64", "%rows", w.word("patience")), "long", "short")
-        w.label("short")
-        w.do(call, "ret void")
-        w.label("long")
-        state = w.api("PyEval_SaveThread")
-        w.do(call)
-        w.api("PyEval_RestoreThread", state)
-        w.do("ret void")
+        _patiently(w, "%rows", "call void @block(ptr %plan, ptr %in, ptr %out, i64 %rows, ptr %memory)")
+
+
+def _steps(w: CallWriter) -> None:
+    """The steps of nests, in a frame that has all addresses; likewise."""
+    with w.function("void @steps(ptr %plan, ptr %api, ptr %frame)"):
+        kernel, first, last = w.table("kernel"), w.word("first"), w.word("last")
+        _patiently(w, "1", f"call void {kernel}(ptr %frame, ptr null, i64 {first}, i64 {last}, ptr null)")
+
+
+def _patiently(w: CallWriter, rows: str, call: str) -> None:
+    """The rest of a function that calls code, without Python's lock for more rows than `patience`."""
+    w.branch(w.compared("sgt", "i64", rows, w.word("patience")), "long", "short")
+    w.label("short")
+    w.do(call, "ret void")
+    w.label("long")
+    state = w.api("PyEval_SaveThread")
+    w.do(call)
+    w.api("PyEval_RestoreThread", state)
+    w.do("ret void")
 
 
 def _compute(w: CallWriter, rows: object) -> None:
@@ -279,10 +298,10 @@ def _one_row(w: CallWriter) -> None:
 # ---------------------------------------------------------------- arrays
 
 def _is_array(w: CallWriter) -> None:
-    """Whether an object is exactly a NumPy array of doubles with these flags."""
-    with w.function("i1 @is_array(ptr %api, ptr %x, i32 %flags)"):
+    """Whether an object is exactly a NumPy array of this dtype with these flags."""
+    with w.function("i1 @is_array(ptr %api, ptr %x, ptr %dtype, i32 %flags)"):
         w.require(w.is_a("%x", "ndarray"))
-        w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), w.known("dtype")))
+        w.require(w.compared("eq", "ptr", w.field("ptr", "%x", DTYPE), "%dtype"))
         found = w.value(f"and i32 {w.field('i32', '%x', FLAGS)}, %flags")
         w.do(f"ret i1 {w.compared('eq', 'i32', found, '%flags')}")
         w.label("other")
@@ -302,8 +321,8 @@ def _same_shape(w: CallWriter) -> None:
         w.do("ret i1 0")
 
 
-def _require_array(w: CallWriter, x: str, flags: int) -> None:
-    w.require(w.value(f"call i1 @is_array(ptr %api, ptr {x}, i32 {flags})"))
+def _require_array(w: CallWriter, x: str, flags: int, dtype: str = "dtype") -> None:
+    w.require(w.value(f"call i1 @is_array(ptr %api, ptr {x}, ptr {w.known(dtype)}, i32 {flags})"))
 
 
 def _elements(w: CallWriter, array: str) -> str:
@@ -318,6 +337,47 @@ def _elements(w: CallWriter, array: str) -> str:
 
 
 # ---------------------------------------------------------------- what Python calls
+
+def _real(w: CallWriter, x: str) -> str:
+    """A float, one of NumPy's, or an int as a double."""
+    float_, whole_, perhaps, converted, known = (w.fresh(each) for each in ("float", "whole", "perhaps", "converted", "known"))
+    w.branch(w.value(f"or i1 {w.is_a(x, 'float')}, {w.is_a(x, 'float64')}"), float_, whole_)
+    w.label(float_)
+    double = w.api("PyFloat_AsDouble", x)
+    w.go(known)
+    w.label(whole_)
+    w.require(w.is_a(x, "int"))
+    whole = w.api("PyLong_AsDouble", x)
+    w.branch(w.value(f"fcmp oeq double {whole}, -1.0"), perhaps, converted)
+    w.label(perhaps)
+    w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+    w.go(converted)
+    w.label(converted)
+    w.go(known)
+    w.label(known)
+    return w.value(f"phi double [ {double}, %{float_} ], [ {whole}, %{converted} ]")
+
+
+def _named(w: CallWriter, given: str, count: str, names: str, required: str = "") -> None:
+    """Hold the objects of a dictionary by name, all that it has; null for those that the table `required` lets be missing."""
+    known = w.value("alloca i64")
+    w.do(f"store i64 0, ptr {known}")
+    w.require(w.is_a(given, "dict"))
+    with w.each(count) as k:
+        there, absent, held = (w.fresh(each) for each in ("there", "absent", "held"))
+        x = w.api("PyDict_GetItemWithError", given, w.get("ptr", w.table(names), k))
+        w.branch(w.compared("eq", "ptr", x, "null"), absent, there)
+        w.label(absent)
+        w.require(w.compared("eq", "i64", w.get("i64", w.table(required), k), 0) if required else "false")
+        w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+        w.go(held)
+        w.label(there)
+        w.put("i64", known, 0, w.value(f"add i64 {w.get('i64', known, 0)}, 1"))
+        w.go(held)
+        w.label(held)
+        w.hold(x)
+    w.require(w.compared("eq", "i64", w.api("PyDict_Size", given), w.get("i64", known, 0)))
+
 
 def _numbers(w: CallWriter) -> None:
     """Floats and ints by name; a default where a name is missing, and None where there is a name too many."""
@@ -338,22 +398,13 @@ def _numbers(w: CallWriter) -> None:
             w.label("given")
             known = w.get("i64", "%known", 0)
             w.put("i64", "%known", 0, w.value(f"add i64 {known}, 1"))
-            real = w.value(f"or i1 {w.is_a(x, 'float')}, {w.is_a(x, 'float64')}")
-            w.branch(real, "float", "whole")
-            w.label("float")
-            double = w.api("PyFloat_AsDouble", x)
-            w.go("filled")
-            w.label("whole")
-            w.require(w.is_a(x, "int"))
-            whole = w.api("PyLong_AsDouble", x)
-            w.branch(w.value(f"fcmp oeq double {whole}, -1.0"), "perhaps", "converted")
-            w.label("perhaps")
-            w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
-            w.go("converted")
-            w.label("converted")
+            double = _real(w, x)
+            filled = w.fresh("given")
+            w.go(filled)
+            w.label(filled)
             w.go("filled")
             w.label("filled")
-            number = w.value(f"phi double [ {default}, %default ], [ {double}, %float ], [ {whole}, %converted ]")
+            number = w.value(f"phi double [ {default}, %default ], [ {double}, %{filled} ]")
             w.put("double", "%own", i, number)
         w.require(w.compared("eq", "i64", w.api("PyDict_Size", values), w.get("i64", "%known", 0)))
         _one_row(w)
@@ -381,12 +432,7 @@ def _columns(w: CallWriter) -> None:
         w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))
         values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
         for given, count, names in (values, "%n", "input_names"), (targets, "%m", "output_names"):
-            w.require(w.is_a(given, "dict"))
-            w.require(w.compared("eq", "i64", w.api("PyDict_Size", given), count))
-            with w.each(count) as k:
-                x = w.api("PyDict_GetItemWithError", given, w.get("ptr", w.table(names), k))
-                w.require(w.compared("ne", "ptr", x, "null"))
-                w.hold(x)
+            _named(w, given, count, names)
         # a key may run Python when it is compared, so what is looked at begins behind the last of them
         for count, before, column, flags in ("%n", "0", "%in", READABLE), ("%m", "%n", "%out", WRITABLE):
             with w.each(count) as k:
@@ -406,6 +452,103 @@ def _columns(w: CallWriter) -> None:
         _compute(w, rows)
         w.api("Py_IncRef", targets)
         w.answer(targets)
+
+
+def _tensors(w: CallWriter) -> None:
+    """Arrays and numbers of planned shapes by name, into arrays and in place of whatever else stands for results, in a frame."""
+    with w.builtin("tensors"):
+        w.require(w.compared("eq", "i64", "%count", 4))
+        values, targets = (w.get("ptr", "%arguments", k) for k in (0, 1))
+        fresh = w.compared("eq", "ptr", w.get("ptr", "%arguments", 2), w.known("True"))
+        looked = w.value(f"select i1 {fresh}, i64 0, i64 %m")
+        w.require(w.compared("sle", "i64", w.value(f"mul i64 %both, {looked}"), MOST_PAIRS))
+        number = w.api("PyLong_AsLongLong", w.get("ptr", "%arguments", 3))
+        frame = w.value(f"inttoptr i64 {number} to ptr")
+        _named(w, values, "%n", "input_names", "required")
+        _named(w, targets, "%m", "output_names")
+        w.do("%shapes = alloca ptr")
+        w.do(f"store ptr {w.table('shapes')}, ptr %shapes")
+        for count, before, flags in ("%n", "0", READABLE), ("%m", "%n", WRITABLE):
+            with w.each(count) as i:
+                k = w.value(f"add i64 {before}, {i}")
+                w.put("ptr", frame, k, _column(w, k, flags))
+        with w.each(looked) as j:
+            own = w.value(f"add i64 %n, {j}")
+            at, size = w.get("i64", frame, own), w.get("i64", w.table("bytes"), own)
+            with w.each("%both") as k:
+                other, others = w.get("i64", frame, k), w.get("i64", w.table("bytes"), k)
+                behind = w.compared("ule", "i64", w.value(f"add i64 {other}, {others}"), at)
+                ahead = w.compared("ule", "i64", w.value(f"add i64 {at}, {size}"), other)
+                apart = w.value(f"or i1 {w.compared('eq', 'i64', own, k)}, {w.value(f'or i1 {behind}, {ahead}')}")
+                w.require(apart)
+        w.do(f"call void @steps(ptr %plan, ptr %api, ptr {frame})")
+        w.require(w.compared("eq", "i64", w.get("i64", frame, w.word("flag")), 0))
+        with w.each("%m") as j:
+            k, done, number = w.value(f"add i64 %n, {j}"), w.fresh("done"), w.fresh("number")
+            w.branch(w.compared("eq", "i64", w.get("i64", w.table("kinds"), k), REAL), number, done)
+            w.label(number)
+            x = w.api("PyFloat_FromDouble", w.get("double", w.get("ptr", frame, k), 0))
+            w.require(w.compared("ne", "ptr", x, "null"))
+            failed = w.api("PyDict_SetItem", targets, w.get("ptr", w.table("output_names"), j), x)
+            w.api("Py_DecRef", x)
+            w.require(w.compared("eq", "i32", failed, 0))
+            w.go(done)
+            w.label(done)
+        w.api("Py_IncRef", targets)
+        w.answer(targets)
+
+
+def _column(w: CallWriter, k: str, flags: int) -> str:
+    """Where the values of input or result k lie: those of a number in the call's own memory."""
+    x, cell = w.get("ptr", "%own", k), w.at("i64", "%rest", k)
+    kind = w.get("i64", w.table("kinds"), k)
+    shape = w.value("load ptr, ptr %shapes")
+    names = {name: w.fresh(name) for name in ("array", "reals", "wholes", "shaped", "scalar", "real", "default", "float", "integer",
+                                              "count", "end")}
+    w.branch(w.compared("sle", "i64", kind, WHOLES), names["array"], names["scalar"])
+    w.label(names["array"])
+    w.branch(w.compared("eq", "i64", kind, REALS), names["reals"], names["wholes"])
+    for each, dtype in ("reals", "dtype"), ("wholes", "int64"):
+        w.label(names[each])
+        _require_array(w, x, flags, dtype)
+        w.go(names["shaped"])
+    w.label(names["shaped"])
+    rank = w.get("i64", shape, 0)
+    w.require(w.compared("eq", "i64", w.value(f"sext i32 {w.field('i32', x, DIMENSIONS)} to i64"), rank))
+    found = w.field("ptr", x, SHAPE)
+    with w.each(rank) as d:
+        w.require(w.compared("eq", "i64", w.get("i64", found, d), w.get("i64", w.at("i64", shape, 1), d)))
+    data = w.field("ptr", x, DATA)
+    w.do(f"store ptr {w.at('i64', w.at('i64', shape, 1), rank)}, ptr %shapes")
+    ended = w.fresh("ended")
+    w.go(ended)
+    w.label(ended)
+    w.go(names["end"])
+    w.label(names["scalar"])
+    if flags == READABLE:
+        w.branch(w.compared("eq", "i64", kind, REAL), names["real"], names["integer"])
+        w.label(names["real"])
+        w.branch(w.compared("eq", "ptr", x, "null"), names["default"], names["float"])
+        w.label(names["default"])
+        w.put("double", cell, 0, w.get("double", w.table("defaults"), k))
+        w.go(names["end"] + ".number")
+        w.label(names["float"])
+        w.put("double", cell, 0, _real(w, x))
+        w.go(names["end"] + ".number")
+        w.label(names["integer"])
+        w.require(w.is_a(x, "int"))
+        whole = w.api("PyLong_AsLongLong", x)
+        w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+        w.put("i64", cell, 0, whole)
+        w.branch(w.compared("eq", "i64", kind, COUNT), names["count"], names["end"] + ".number")
+        w.label(names["count"])
+        w.require(w.compared("eq", "i64", w.get("i64", shape, 0), whole))
+        w.do(f"store ptr {w.at('i64', shape, 1)}, ptr %shapes")
+    w.go(names["end"] + ".number")
+    w.label(names["end"] + ".number")
+    w.go(names["end"])
+    w.label(names["end"])
+    return w.value(f"phi ptr [ {data}, %{ended} ], [ {cell}, %{names['end']}.number ]")
 
 
 def _vector(w: CallWriter) -> None:

@@ -43,6 +43,23 @@ class Gathered(NamedTuple):
     size: int
 
 
+class Column(NamedTuple):
+    """An input or a result of nests, of one of the kinds of `calls`: rank and extents, or the value of a COUNT, and bytes."""
+
+    kind: int
+    shape: tuple[int, ...]
+    bytes: int
+
+
+class Shaped(NamedTuple):
+    """Inputs and results of nests for one set of shapes, and what is run: see `calls.PLAN`."""
+
+    columns: Sequence[Column]
+    first: int
+    last: int
+    flag: int
+
+
 class MethodDef(ctypes.Structure):
     """Python's PyMethodDef."""
 
@@ -63,6 +80,18 @@ def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defau
     plan = planned(kernel, equations, [defaults.get(name, 0.0) for name in inputs], names,
                    [name not in defaults for name in inputs], Gathered(0, (), (), (), 0))
     return found("numbers", plan), found("columns", plan)
+
+
+def of_tensors(kernel: Kernel, names: Sequence[Sequence[str]], defaults: Mapping[str, float], shaped: Shaped,
+               instructions: float) -> Quick:
+    """`tensors` of the code of nests, whose inputs and results have these names."""
+    found = builtins() if is_code(kernel) else None
+    if found is None or not with_arrays():
+        return never
+    inputs, outputs = (tuple(map(sys.intern, each)) for each in names)
+    plan = planned(kernel, int(instructions) if instructions > PATIENCE else 1, [defaults.get(name, 0.0) for name in inputs],
+                   (inputs, outputs), [name not in defaults for name in inputs], Gathered(0, (), (), (), 0), shaped)
+    return found("tensors", plan)
 
 
 def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
@@ -99,7 +128,7 @@ def is_code(kernel: Kernel) -> bool:
 
 
 def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Sequence[tuple[str, ...]],
-            required: Sequence[bool], gathered: Gathered) -> Plan:
+            required: Sequence[bool], gathered: Gathered, shaped: Shaped = Shaped((), 0, 0, 0)) -> Plan:
     """The plan of a kernel, with the names of inputs and outputs where they are looked up."""
     kept: list[object] = [kernel, names, api()]
 
@@ -109,16 +138,20 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         return made.buffer_info()[0]
 
     entry = kernel.entry
-    columns = entry.inputs + entry.outputs
+    inputs, outputs = (len(names[0]), len(names[1])) if shaped.columns else (entry.inputs, entry.outputs)
+    columns = inputs + outputs
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {
         "api": ctypes.addressof(api()), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
         "work": kernel.work_bytes,
         "memory": 8 * (columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
-        "patience": max(0, PATIENCE // max(equations, 1) - kernel.lanes + 1), "inputs": entry.inputs, "outputs": entry.outputs,
+        "patience": max(0, PATIENCE // max(equations, 1) - kernel.lanes + 1), "inputs": inputs, "outputs": outputs,
         "input_names": given, "output_names": found, "required": table("q", required), "defaults": table("d", defaults),
         "components": gathered.components, "origins": table("q", gathered.origins), "entries": len(gathered.sources),
-        "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size}
+        "sources": table("q", gathered.sources), "places": table("q", gathered.places), "size": gathered.size,
+        "kinds": table("q", [c.kind for c in shaped.columns]), "shapes": table("q", [n for c in shaped.columns for n in c.shape]),
+        "bytes": table("q", [c.bytes for c in shaped.columns]),
+        "first": shaped.first, "last": shaped.last, "flag": shaped.flag}
     plan = Plan(array("Q", [words[name] for name in calls.PLAN]).tobytes())
     plan.kept = tuple(kept)
     return plan
@@ -181,7 +214,7 @@ def _with_arrays() -> bool:
             and at_address(ctypes.c_void_p, at + calls.DTYPE) == id(dtype)
             and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
     if fits:
-        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype)):
+        for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype), ("int64", np.dtype(np.int64))):
             api()[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
     return fits
 
