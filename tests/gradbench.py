@@ -395,7 +395,7 @@ def lstm_program(layers: int, steps: int) -> adcli.Function:
                     + f"output like, {', '.join(f'next_{name}' for name in loop.carried)}\n")
 
 
-STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 64, 64
+STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 128, 64
 """Steps in one call: more are fewer calls, and longer compilation."""
 
 

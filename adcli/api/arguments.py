@@ -123,7 +123,8 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
     if found is None or found[1] is never:
         return never
     plan, tensors = found
-    shapes, empty, address = dict(zip([r.name for r in program.results], plan.outputs, strict=True)), np.empty, ctypes.addressof
+    made = {name: shape for (name, _), shape in zip(kernel.made, plan.outputs, strict=True)}
+    shapes, empty, address = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof
 
     def quick(given: Any, out: Any, jobs: object) -> dict[str, Any] | None:
         if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
