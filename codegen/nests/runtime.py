@@ -23,7 +23,7 @@ from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
-from adcli.codegen.rows.direct import Column, Quick, Shaped, of_tensors
+from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
 from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
@@ -336,13 +336,13 @@ class TensorKernel:
                        f"{elements(extent)}", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
 
 
-def given_column(integer: bool, shape: tuple[int, ...], count: int | None = None) -> Column:
+def given_column(integer: bool, shape: tuple[int, ...], count: int | None = None) -> ShapedValue:
     """How a value is handed over by a call from Python; `count` is the value of an integer that is a size."""
     if shape:
-        return Column(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), 8 * prod(shape))
+        return ShapedValue(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), 8 * prod(shape))
     if count is not None:
-        return Column(calls.COUNT, (count,), 0)
-    return Column(calls.WHOLE if integer else calls.REAL, (), 0)
+        return ShapedValue(calls.COUNT, (count,), 0)
+    return ShapedValue(calls.WHOLE if integer else calls.REAL, (), 0)
 
 
 def refuse_long(instructions: float) -> None:

@@ -15,14 +15,15 @@ much to compute, Python's lock is given back meanwhile.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from adcli.codegen.machine.kernel import CACHE_LINE
 from adcli.codegen.rows.llvm import head
 
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
-        "defaults", "components", "origins", "entries", "sources", "places", "size", "kinds", "shapes", "bytes", "first", "last", "flag")
+        "defaults", "components", "origins", "entries", "sources", "places", "size",
+        "kinds", "shapes", "bytes", "first", "last", "flag")
 """The words of a plan, addresses and counts. A call takes `memory` bytes, of which the kernel has `work`; for more rows than
 `patience` the lock is given back. Of a vector with so many `components`, `origins` has each input's, or -1 for its default;
 result `sources[k]` goes to `places[k]` of `size` numbers, for all `entries`.
@@ -325,6 +326,18 @@ def _require_array(w: CallWriter, x: str, flags: int, dtype: str = "dtype") -> N
     w.require(w.value(f"call i1 @is_array(ptr %api, ptr {x}, ptr {w.known(dtype)}, i32 {flags})"))
 
 
+def _require_apart(w: CallWriter, looked: str, places: str, size: Callable[[str], str]) -> None:
+    """That so many results share no bytes with anything else, where the places of all are in a table, the inputs' first."""
+    with w.each(looked) as j:
+        own = w.value(f"add i64 %n, {j}")
+        end = w.value(f"add i64 {w.get('i64', places, own)}, {size(own)}")
+        with w.each("%both") as k:
+            behind = w.compared("ule", "i64", end, w.get("i64", places, k))
+            other = w.value(f"add i64 {w.get('i64', places, k)}, {size(k)}")
+            ahead = w.compared("ule", "i64", other, w.get("i64", places, own))
+            w.require(w.value(f"or i1 {w.compared('eq', 'i64', own, k)}, {w.value(f'or i1 {behind}, {ahead}')}"))
+
+
 def _elements(w: CallWriter, array: str) -> str:
     """How many numbers an array has."""
     total = w.value("alloca i64")
@@ -338,24 +351,43 @@ def _elements(w: CallWriter, array: str) -> str:
 
 # ---------------------------------------------------------------- what Python calls
 
-def _real(w: CallWriter, x: str) -> str:
+def _real(w: CallWriter, x: str, whole: Callable[[CallWriter, str], str]) -> str:
     """A float, one of NumPy's, or an int as a double."""
-    float_, whole_, perhaps, converted, known = (w.fresh(each) for each in ("float", "whole", "perhaps", "converted", "known"))
-    w.branch(w.value(f"or i1 {w.is_a(x, 'float')}, {w.is_a(x, 'float64')}"), float_, whole_)
+    float_, int_, found, known = (w.fresh(each) for each in ("float", "int", "found", "known"))
+    w.branch(w.value(f"or i1 {w.is_a(x, 'float')}, {w.is_a(x, 'float64')}"), float_, int_)
     w.label(float_)
     double = w.api("PyFloat_AsDouble", x)
     w.go(known)
-    w.label(whole_)
-    w.require(w.is_a(x, "int"))
-    whole = w.api("PyLong_AsDouble", x)
-    w.branch(w.value(f"fcmp oeq double {whole}, -1.0"), perhaps, converted)
-    w.label(perhaps)
-    w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
-    w.go(converted)
-    w.label(converted)
+    w.label(int_)
+    rounded = whole(w, x)
+    w.go(found)
+    w.label(found)
     w.go(known)
     w.label(known)
-    return w.value(f"phi double [ {double}, %{float_} ], [ {whole}, %{converted} ]")
+    return w.value(f"phi double [ {double}, %{float_} ], [ {rounded}, %{found} ]")
+
+
+def _rounded(w: CallWriter, x: str) -> str:
+    """An int as a double."""
+    return _sure(w, x, "PyLong_AsDouble", "fcmp oeq double", "-1.0")
+
+
+def _whole(w: CallWriter, x: str) -> str:
+    """An int of 64 bits."""
+    return _sure(w, x, "PyLong_AsLongLong", "icmp eq i64", "-1")
+
+
+def _sure(w: CallWriter, x: str, function: str, compared: str, perhaps_wrong: str) -> str:
+    """An int by a function that gives this number for any fault, too."""
+    w.require(w.is_a(x, "int"))
+    found = w.api(function, x)
+    perhaps, sure = w.fresh("perhaps"), w.fresh("sure")
+    w.branch(w.value(f"{compared} {found}, {perhaps_wrong}"), perhaps, sure)
+    w.label(perhaps)
+    w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+    w.go(sure)
+    w.label(sure)
+    return found
 
 
 def _named(w: CallWriter, given: str, count: str, names: str, required: str = "") -> None:
@@ -363,6 +395,7 @@ def _named(w: CallWriter, given: str, count: str, names: str, required: str = ""
     known = w.value("alloca i64")
     w.do(f"store i64 0, ptr {known}")
     w.require(w.is_a(given, "dict"))
+    size = w.api("PyDict_Size", given)   # before a key can change it
     with w.each(count) as k:
         there, absent, held = (w.fresh(each) for each in ("there", "absent", "held"))
         x = w.api("PyDict_GetItemWithError", given, w.get("ptr", w.table(names), k))
@@ -376,7 +409,7 @@ def _named(w: CallWriter, given: str, count: str, names: str, required: str = ""
         w.go(held)
         w.label(held)
         w.hold(x)
-    w.require(w.compared("eq", "i64", w.api("PyDict_Size", given), w.get("i64", known, 0)))
+    w.require(w.compared("eq", "i64", size, w.get("i64", known, 0)))
 
 
 def _numbers(w: CallWriter) -> None:
@@ -398,7 +431,7 @@ def _numbers(w: CallWriter) -> None:
             w.label("given")
             known = w.get("i64", "%known", 0)
             w.put("i64", "%known", 0, w.value(f"add i64 {known}, 1"))
-            double = _real(w, x)
+            double = _real(w, x, _rounded)
             filled = w.fresh("given")
             w.go(filled)
             w.label(filled)
@@ -443,12 +476,7 @@ def _columns(w: CallWriter) -> None:
         rows = _elements(w, w.get("ptr", "%own", 0))
         w.require(w.compared("sgt", "i64", rows, 0))
         size = w.value(f"shl i64 {rows}, 3")
-        with w.each(looked) as j, w.each("%both") as k:
-            at, other = w.get("i64", "%out", j), w.get("i64", "%in", k)
-            own = w.compared("eq", "i64", w.value(f"add i64 %n, {j}"), k)
-            far = w.compared("uge", "i64", w.value(f"sub i64 {at}, {other}"), size)
-            before = w.compared("uge", "i64", w.value(f"sub i64 {other}, {at}"), size)
-            w.require(w.value(f"or i1 {own}, {w.value(f'and i1 {far}, {before}')}"))
+        _require_apart(w, looked, "%in", lambda k: size)
         _compute(w, rows)
         w.api("Py_IncRef", targets)
         w.answer(targets)
@@ -472,15 +500,7 @@ def _tensors(w: CallWriter) -> None:
             with w.each(count) as i:
                 k = w.value(f"add i64 {before}, {i}")
                 w.put("ptr", frame, k, _column(w, k, flags))
-        with w.each(looked) as j:
-            own = w.value(f"add i64 %n, {j}")
-            at, size = w.get("i64", frame, own), w.get("i64", w.table("bytes"), own)
-            with w.each("%both") as k:
-                other, others = w.get("i64", frame, k), w.get("i64", w.table("bytes"), k)
-                behind = w.compared("ule", "i64", w.value(f"add i64 {other}, {others}"), at)
-                ahead = w.compared("ule", "i64", w.value(f"add i64 {at}, {size}"), other)
-                apart = w.value(f"or i1 {w.compared('eq', 'i64', own, k)}, {w.value(f'or i1 {behind}, {ahead}')}")
-                w.require(apart)
+        _require_apart(w, looked, frame, lambda k: w.get("i64", w.table("bytes"), k))
         w.do(f"call void @steps(ptr %plan, ptr %api, ptr {frame})")
         w.require(w.compared("eq", "i64", w.get("i64", frame, w.word("flag")), 0))
         with w.each("%m") as j:
@@ -503,8 +523,8 @@ def _column(w: CallWriter, k: str, flags: int) -> str:
     x, cell = w.get("ptr", "%own", k), w.at("i64", "%rest", k)
     kind = w.get("i64", w.table("kinds"), k)
     shape = w.value("load ptr, ptr %shapes")
-    names = {name: w.fresh(name) for name in ("array", "reals", "wholes", "shaped", "scalar", "real", "default", "float", "integer",
-                                              "count", "end")}
+    names = {name: w.fresh(name) for name in ("array", "reals", "wholes", "shaped", "scalar", "real", "default", "float",
+                                              "integer", "count", "number", "end")}
     w.branch(w.compared("sle", "i64", kind, WHOLES), names["array"], names["scalar"])
     w.label(names["array"])
     w.branch(w.compared("eq", "i64", kind, REALS), names["reals"], names["wholes"])
@@ -531,24 +551,22 @@ def _column(w: CallWriter, k: str, flags: int) -> str:
         w.branch(w.compared("eq", "ptr", x, "null"), names["default"], names["float"])
         w.label(names["default"])
         w.put("double", cell, 0, w.get("double", w.table("defaults"), k))
-        w.go(names["end"] + ".number")
+        w.go(names["number"])
         w.label(names["float"])
-        w.put("double", cell, 0, _real(w, x))
-        w.go(names["end"] + ".number")
+        w.put("double", cell, 0, _real(w, x, lambda w, x: w.value(f"sitofp i64 {_whole(w, x)} to double")))
+        w.go(names["number"])
         w.label(names["integer"])
-        w.require(w.is_a(x, "int"))
-        whole = w.api("PyLong_AsLongLong", x)
-        w.require(w.compared("eq", "ptr", w.api("PyErr_Occurred"), "null"))
+        whole = _whole(w, x)
         w.put("i64", cell, 0, whole)
-        w.branch(w.compared("eq", "i64", kind, COUNT), names["count"], names["end"] + ".number")
+        w.branch(w.compared("eq", "i64", kind, COUNT), names["count"], names["number"])
         w.label(names["count"])
         w.require(w.compared("eq", "i64", w.get("i64", shape, 0), whole))
         w.do(f"store ptr {w.at('i64', shape, 1)}, ptr %shapes")
-    w.go(names["end"] + ".number")
-    w.label(names["end"] + ".number")
+    w.go(names["number"])
+    w.label(names["number"])
     w.go(names["end"])
     w.label(names["end"])
-    return w.value(f"phi ptr [ {data}, %{ended} ], [ {cell}, %{names['end']}.number ]")
+    return w.value(f"phi ptr [ {data}, %{ended} ], [ {cell}, %{names['number']} ]")
 
 
 def _vector(w: CallWriter) -> None:

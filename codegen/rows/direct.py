@@ -43,7 +43,7 @@ class Gathered(NamedTuple):
     size: int
 
 
-class Column(NamedTuple):
+class ShapedValue(NamedTuple):
     """An input or a result of nests, of one of the kinds of `calls`: rank and extents, or the value of a COUNT, and bytes."""
 
     kind: int
@@ -54,7 +54,7 @@ class Column(NamedTuple):
 class Shaped(NamedTuple):
     """Inputs and results of nests for one set of shapes, and what is run: see `calls.PLAN`."""
 
-    columns: Sequence[Column]
+    columns: Sequence[ShapedValue]
     first: int
     last: int
     flag: int
@@ -128,7 +128,7 @@ def is_code(kernel: Kernel) -> bool:
 
 
 def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Sequence[tuple[str, ...]],
-            required: Sequence[bool], gathered: Gathered, shaped: Shaped = Shaped((), 0, 0, 0)) -> Plan:
+            required: Sequence[bool], gathered: Gathered, shaped: Shaped | None = None) -> Plan:
     """The plan of a kernel, with the names of inputs and outputs where they are looked up."""
     kept: list[object] = [kernel, names, api()]
 
@@ -138,7 +138,8 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
         return made.buffer_info()[0]
 
     entry = kernel.entry
-    inputs, outputs = (len(names[0]), len(names[1])) if shaped.columns else (entry.inputs, entry.outputs)
+    inputs, outputs = (entry.inputs, entry.outputs) if shaped is None else (len(names[0]), len(names[1]))
+    shaped = shaped or Shaped((), 0, 0, 0)
     columns = inputs + outputs
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {

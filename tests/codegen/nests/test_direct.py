@@ -1,0 +1,193 @@
+"""Programs of tensors as builtins of Python: what they give is what the way in Python gives, to the bit and to the letter, for
+whatever they are called with."""
+import sys
+import threading
+from decimal import Decimal
+from functools import partial
+
+import numpy as np
+import pytest
+from adcli.codegen.rows import direct
+from session_seed import drawn
+
+import adcli
+from adcli.api.function import LOOP, _together
+
+TEXT = """
+input A(N, M), x(M), int32 at(N), int32 n
+param k = 3.5
+y(i) +=! k * A(at(i), j) * x(j) where i in 0:N
+z(i) = x(i) * n where i in 0:M
+v +=! y(i)**2
+output v, y, z
+"""
+A = np.arange(6.0).reshape(2, 3) - 1.25
+GOOD = {"A": A, "x": np.array([0.5, -2.0, 3.0]), "at": np.array([1, 0]), "n": 3, "k": 2.0}
+SHAPED = [GOOD["x"], A, A.T, A[:, ::-1], A.astype(np.float32), A.astype(">f8"), A.astype(int), A.tolist(),
+          A[:0], A[:1], A.ravel(), [1, 0], np.array([0, 1]), np.array([0, 2]), np.array([-1, 0]), np.array([0.0, 1.0]),
+          np.array([0, 1], np.int32),
+          np.frombuffer(b"." + A.tobytes(), offset=1).reshape(2, 3), np.ma.masked_less(A, 1), np.full((2, 3), np.nan)]
+NUMBERS = [2.0, -0.0, float("nan"), 3, 0, -1, True, 2**53 + 1, 2**63 - 1, 2**63, 10**400, np.float64(0.5), np.float32(0.5),
+           np.int64(2), np.int32(2), Decimal(1), "2", None, 1j, np.array(2.0), np.array(2), np.array([2.0])]
+
+
+def often(f, values, **options):
+    for _ in range(LOOP):
+        f(values, **options)
+    return f
+
+
+def outcome(call):
+    try:
+        found = call()
+    except Exception as error:
+        return type(error), str(error), getattr(error, "help", None)
+    return [(name, type(x), np.shape(x), np.asarray(x).tobytes()) for name, x in found.items()]
+
+
+def both(f, at, **options):
+    """A call, and the same on its way in Python; `out` is made anew for each."""
+    made = options.pop("out", lambda: None)
+    slow = partial(f._called, _together(at, {}), jobs=options.get("jobs"))
+    return [outcome(lambda: f(at, out=made(), **options)), outcome(lambda: slow(out=made()))]
+
+
+@pytest.fixture
+def f():
+    made = often(adcli.compile(TEXT), GOOD)
+    assert made._arrays is not direct.never
+    return made
+
+
+@pytest.fixture
+def no_way_in_python(monkeypatch):
+    def gone(*arguments):
+        raise AssertionError("it was not the builtin")
+    return lambda: monkeypatch.setattr(adcli.api.function.Function, "_called", gone)
+
+
+QUICK = [GOOD, GOOD | {"k": 3}, GOOD | {"k": np.float64(2)}, {k: x for k, x in GOOD.items() if k != "k"}, GOOD | {"n": -7},
+         dict(reversed(GOOD.items()))]
+
+
+@pytest.mark.parametrize("at", QUICK, ids=range(len(QUICK)))
+def test_what_fits_is_computed_by_the_builtin(f, at, no_way_in_python):
+    expected = both(f, at)
+    assert expected[0] == expected[1]
+    no_way_in_python()
+    assert outcome(lambda: f(at)) == expected[0]
+    assert list(f(at)) == ["v", "y", "z"]
+    assert type(f(at)["v"]) is float
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GOOD)
+def test_any_argument_gives_what_the_way_in_python_gives(f, name):
+    seen = set()
+    for x in [*SHAPED, *NUMBERS]:
+        quick, slow = both(f, GOOD | {name: x})
+        assert quick == slow, x
+        seen.add(type(quick))
+    assert seen == {list, tuple}
+
+
+@pytest.mark.parametrize("at", [{}, GOOD | {"more": 1.0}, {"A": A}, {**GOOD, "x": GOOD["x"], "y": 1.0}], ids=len)
+def test_any_names_give_what_the_way_in_python_gives(f, at):
+    quick, slow = both(f, at)
+    assert quick == slow
+
+
+X = np.zeros(20)
+OUTS = {
+    "good": lambda: {"v": 1.0, "y": np.zeros(2), "z": np.zeros(3)},
+    "order": lambda: {"z": np.zeros(3), "v": 1.0, "y": np.zeros(2)},
+    "some": lambda: {"y": np.zeros(2)}, "number": lambda: {"v": np.zeros(()), "y": np.zeros(2), "z": np.zeros(3)},
+    "shape": lambda: {"v": 1.0, "y": np.zeros(3), "z": np.zeros(3)}, "overlap": lambda: {"v": 1.0, "y": X[:2], "z": X[1:4]},
+    "beside": lambda: {"v": 1.0, "y": X[:2], "z": X[2:5]}, "input": lambda: {"v": 1.0, "y": np.zeros(2), "z": GOOD["x"].copy()},
+    "single": lambda: {"v": 1.0, "y": np.zeros(2, np.float32), "z": np.zeros(3)}, "name": lambda: {"v": 1.0, "w": np.zeros(2)},
+    "list": list, "text": lambda: {"v": "1", "y": np.zeros(2), "z": np.zeros(3)},
+    "steps": lambda: {"v": 1.0, "y": X[:4:2], "z": np.zeros(3)}}
+
+
+@pytest.mark.parametrize("out", OUTS)
+def test_any_out_gives_what_the_way_in_python_gives(f, out):
+    quick, slow = both(f, GOOD, out=OUTS[out])
+    assert quick == slow
+
+
+def test_out_is_what_is_given_and_an_input_may_be_among_it(f):
+    out = f(GOOD)
+    y = out["y"]
+    assert f(GOOD | {"k": 1.0}, out=out)["y"] is y
+    x = GOOD["x"].copy()
+    found = f(GOOD | {"x": x}, out={"v": 1.0, "y": np.zeros(2), "z": x})
+    assert found["z"] is x
+    assert found["z"].tolist() == (GOOD["x"] * 3).tolist()
+    assert found["v"] == f(GOOD)["v"]
+
+
+def test_results_are_the_callers_own(f):
+    first = f(GOOD)
+    kept = outcome(lambda: first)
+    f(GOOD | {"k": 9.0})
+    assert outcome(lambda: first) == kept
+
+
+def test_other_shapes_are_planned_in_their_turn(f, no_way_in_python):
+    r = drawn("shapes")
+    for n, m in ((4, 2), (1, 1), (2, 3)):
+        matrix = np.array([[r.gauss(0, 1) for _ in range(m)] for _ in range(n)])
+        at = {"A": matrix, "x": np.ones(m), "at": np.zeros(n, np.int64), "n": 1}
+        quick, slow = both(f, at)
+        assert quick == slow
+        often(often(f, at), at)
+    expected = both(f, at)[1]
+    no_way_in_python()
+    assert outcome(lambda: f(at)) == expected
+
+
+def test_a_size_that_an_input_gives_is_looked_at():
+    f = adcli.compile("input int32 n\ny(i) = i**2 where i in 0:n\noutput y")
+    often(f, {"n": 4})
+    assert f._arrays is not direct.never
+    assert [f(n=n)["y"].tolist() for n in (4, 3, 5, 4)] == [[float(i * i) for i in range(n)] for n in (4, 3, 5, 4)]
+
+
+def test_a_fault_of_one_call_is_none_of_the_next(f):
+    wrong = GOOD | {"at": np.array([0, 7])}
+    for _ in range(3):
+        with pytest.raises(adcli.AdError, match="out of range"):
+            f(wrong)
+        assert both(f, GOOD)[0] == both(f, GOOD)[1]
+
+
+def test_threads_have_frames_of_their_own(f):
+    points = [GOOD | {"k": float(k)} for k in range(8)]
+    expected = [outcome(lambda at=at: f._called(at, None, None)) for at in points]
+    wrong = []
+
+    def work(k):
+        for _ in range(300):
+            if outcome(lambda: f(points[k])) != expected[k]:
+                wrong.append(k)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_nothing_is_kept(f):
+    x = np.array([1.0, 2.0, 3.0])
+    for at in (GOOD | {"x": x}, GOOD | {"x": x, "at": np.array([0, 9])}, GOOD | {"x": x, "n": 2**70}, GOOD | {"x": x, "more": 1}):
+        before = sys.getrefcount(x)
+        for _ in range(50):
+            outcome(lambda at=at: f(at))
+        assert sys.getrefcount(x) == before
+
+
+def test_a_call_takes_less_than_a_third_of_the_time_that_it_takes_in_python(f):
+    from timeit import repeat
+    quick, slow = (min(repeat(call, number=300, repeat=7)) for call in (lambda: f(GOOD), lambda: f._called(GOOD, None, None)))
+    assert quick < slow / 3
