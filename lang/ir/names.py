@@ -5,7 +5,7 @@ a number; values without a hint are i1, i2, …. A clash with a user's name is r
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from adcli.lang.ir import Param, Program, Var
 
@@ -78,8 +78,10 @@ class Names:
         return f"{hint}{tail}{n}"
 
 
-def name_table(program: Program) -> dict[Var, str]:
-    """A name for every variable; a result's name goes to the value it is, where that is no input."""
+def name_table(program: Program, continued: Mapping[Var, Var] | None = None) -> dict[Var, str]:
+    """A name for every variable; a result's name goes to the value it is, where that is no input. `continued` are values that are
+    written under the name of another, which goes on from them: they take no name that a reader of the text does not see."""
+    continued = continued or {}
     names, table = Names.of(program), {}
     for p in program.params:
         table[p.var] = p.name
@@ -90,11 +92,13 @@ def name_table(program: Program) -> dict[Var, str]:
     unnamed = []
     for e in program.equations:
         for out in e.outs:
-            if out not in table:
+            if out not in table and out not in continued:
                 if out.name:
                     table[out] = names.fresh(out.name)
                 else:
                     unnamed.append(out)
     for out in unnamed:
         table[out] = names.fresh("i", 1)
+    for out in reversed(continued):
+        table[out] = table[continued[out]]
     return table

@@ -40,23 +40,26 @@ class TensorScope(EquationScope):
         """The statement with elements of tensors and sizes as values of their own."""
         if not self.shaped:
             return statement
-        values = [self.scalar(v) for v in statement.values]
+        alone = len(statement.values) == len(statement.targets)
+        values = [self.scalar(v, t.text if alone and t.text != "_" else None)
+                  for v, t in zip(statement.values, statement.targets, strict=False)]
         return Assign(statement.targets, values, statement.start, statement.end)
 
-    def scalar(self, root: Node) -> Node:
+    def scalar(self, root: Node, name: str | None = None) -> Node:
+        """A value, which has this name where it is an element."""
         node = bare(root)
         whole = node if type(node) is Token else None
         if type(node) is Call and (node.name == "dup" or node.name in self.context.tensors):
             return node
-        return rewritten(node, lambda n: self.change(n, n is whole))
+        return rewritten(node, lambda n: self.change(n, n is whole, name if n is node else None))
 
-    def change(self, node: Node, whole: bool) -> Node | None:
+    def change(self, node: Node, whole: bool, name: str | None = None) -> Node | None:
         if type(node) is Token and node.type == "NAME":
             return self.name(node, whole)
         if type(node) is not Call:
             return None
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
-            return self.held(self.element(node, atom), node)
+            return self.held(self.element(node, atom, name), node)
         if node.name in self.context.tensors:
             atom = self.tensor_call(node, [None])[0]
             if shape_of(atom):
@@ -91,7 +94,7 @@ class TensorScope(EquationScope):
         self.env[key] = atom
         return Token("NAME", key, node.start, node.end)
 
-    def element(self, node: Call, tensor: Var) -> Var:
+    def element(self, node: Call, tensor: Var, name: str | None = None) -> Var:
         """One element of a tensor."""
         statement = TensorAssign(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
         b = Elements(self, self.tensors, statement)
@@ -106,11 +109,11 @@ class TensorScope(EquationScope):
                 if x is not None and ((x.number or 0) < 0 or ((x - extent).number or -1) >= 0):
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
                                   f"{text(extent)}", access.span(d), "subscripts start at 0", self.context.source)
-        return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end))
+        return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
 
-    def single(self, source: BodySource, args: list[Atom], span: Span) -> Var:
+    def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:
         """The comprehension without indices whose value is a source."""
-        x, out = Var("x0"), Var(None, True)
+        x, out = Var("x0"), Var(name, name is None)
         body = Program((Param(x, "x0"),), (), (Result("z", x),))
         op = Comprehension(ranges=(), write=(), shape=(), reduction="=", sources=(source,), body=body)
         self.equations.append(Equation((out,), op, tuple(args), span))

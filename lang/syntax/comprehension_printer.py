@@ -6,6 +6,7 @@ printed as one, and so is its derivative.
 """
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +14,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.names import RESERVED, Names, look
+from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.ir.sizes import bound_names
@@ -23,6 +24,7 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""
 NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS}
+WORDS = re.compile(r"\w+")
 LONGEST_LINE = 120
 """Characters of a line beyond which `where` goes to the next."""
 REDUCTION_SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!"}
@@ -76,8 +78,9 @@ class TensorWriter(ScalarWriter):
                        for pair in ((a.left, a.right), (a.right, a.left))}
         self.definition = self.function_name()
         self.shown: dict[str, str] = {}   # results of a function that have to be declared with their shape
-        self.continued: set[Equation] = set()
-        self.continue_names()
+        starts = self.starts()
+        self.continued = set(starts.values())
+        self.names = name_table(program, {before: e.outs[0] for before, e in starts.items()})
         self.taken = {*NEVER_NAMES, *self.names.values(), *bound_names(program.params)}
 
     def lines(self) -> list[str]:
@@ -97,16 +100,16 @@ class TensorWriter(ScalarWriter):
         apart = {p.name for p in program.params}.isdisjoint(r.name for r in program.results)
         return name if plain and apart and program.equations and program.results else None
 
-    def continue_names(self) -> None:
-        """A value that is only there for another to start from has the same name."""
-        params = {p.var for p in self.program.params}
-        for e in reversed(self.program.equations):
+    def starts(self) -> dict[Var, Equation]:
+        """Values that are only there for an equation to start from, which are written under the name of what it defines."""
+        params, found = {p.var for p in self.program.params}, {}
+        for e in self.program.equations:
             if isinstance(e.op, Comprehension) and e.op.onto is not None:
                 before = e.args[e.op.onto]
                 own = sum(a is before for a in e.args)
                 if isinstance(before, Var) and before not in params and before not in self.results and self.uses[before] == own:
-                    self.names[before] = self.names[e.outs[0]]
-                    self.continued.add(e)
+                    found[before] = e
+        return found
 
     def single(self, e: Equation) -> bool:
         """A value that a comprehension reads keeps a statement of its own: inside it would belong to the body."""
@@ -152,8 +155,9 @@ class ComprehensionText:
         assert isinstance(e.op, Comprehension)
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
-        self.fresh = Names(writer.taken)
-        shown = {i: Index(self.fresh.fresh(look(i.name))) for i in self.op.indices}
+        fresh = Names(writer.taken)
+        shown = {i: Index(fresh.fresh(look(i.name))) for i in self.op.indices}
+        self.taken = fresh.taken
         self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
         written = [i for s in self.op.write if isinstance(s, Affine) for i in shown if i in atoms(s)]   # taken first by a reader
         self.places: dict[AffineAtom, int] = {shown[i]: k for k, i in enumerate(dict.fromkeys((*written, *shown)))}
@@ -162,6 +166,8 @@ class ComprehensionText:
     def line(self) -> str:
         op = self.op
         body = self.body()
+        if self.as_read(body):
+            body = self.body()
         symbol = REDUCTION_SYMBOLS[op.reduction]
         if op.onto is not None:
             symbol = symbol.removesuffix("!")
@@ -175,6 +181,16 @@ class ComprehensionText:
         line = f"{target} {symbol} {body}"
         between = " " if where and len(line) + len(where) < LONGEST_LINE else f"\n{INDENT}" if where else ""
         return line + between + where
+
+    def as_read(self, body: str) -> bool:
+        """Give the indices that are not on the left their places: a reader meets them in the body, and then in values of `where`.
+        True where that changes something."""
+        names = {i.name: i for i in self.places if isinstance(i, Index)}
+        met = dict.fromkeys(i for word in WORDS.findall("\n".join([body, *self.lets])) if (i := names.get(word)) is not None)
+        written = {a for s in self.op.write if isinstance(s, Affine) for a in atoms(substituted(s, self.by))}
+        first = [i for i in self.places if i in written]
+        before, self.places = self.places, {i: k for k, i in enumerate(dict.fromkeys((*first, *met, *self.places)))}
+        return before != self.places
 
     def reasons(self) -> Iterator[str]:
         """The shape of the result and the range of each index with where it comes from."""
@@ -214,7 +230,7 @@ class ComprehensionText:
 
     def body(self) -> str:
         """The expression; values of the body that are used more than once get names in `where`."""
-        body = self.op.body
+        body, fresh, self.lets = self.op.body, Names(self.taken), []
         pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
         uses = Counter(a for e in body.equations for a in e.args)
         sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
@@ -224,7 +240,7 @@ class ComprehensionText:
                 parts = self.kept_apart(e.args, parts)
             piece = infix(e.op.spelled or e.op.name, parts)
             if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST_UNNAMED:
-                name = self.fresh.fresh("t", 1)
+                name = fresh.fresh("t", 1)
                 self.lets.append(f"{name} = {piece[0]}")
                 piece = name, ATOM
             pieces[e.outs[0]] = piece
@@ -246,7 +262,8 @@ class ComprehensionText:
         clauses: list[str] = []
         if shaped and op.onto is None:
             self.declare_shape(clauses)
-        clauses += [f"{self.affine(affine(r.index))} in {text(r.low)}:{text(r.high)}" for r in stated or ()]
+        in_order = sorted(stated or (), key=lambda r: min(self.places[a] for a in atoms(self.by[r.index])))
+        clauses += [f"{self.affine(affine(r.index))} in {text(r.low)}:{text(r.high)}" for r in in_order]
         return clauses + [self.guard(g) for g in op.guards]
 
     def stated(self, shaped: bool) -> list[Range] | None:

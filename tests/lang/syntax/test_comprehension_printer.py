@@ -30,7 +30,9 @@ MV = "def mv(float(M,N) A, float(N) B) → (C) {\n  C(i) +=! A(i,j) * B(j)\n}"
 def reads_back(program: Program) -> None:
     for style in STYLES:
         text = print_program(program, style)
-        assert equal(parse(text), program), text
+        again = parse(text)
+        assert equal(again, program), text
+        assert print_program(again, style) == text or style == "prefix"   # no name drifts from text to text
 
 
 def fmt(text: str) -> str:
