@@ -15,6 +15,24 @@ from typing import NamedTuple
 
 Span = tuple[int, int]
 
+
+class FunctionCall(NamedTuple):
+    """A call of a function, whose operations stand in the program in its place; `outer` is the call in whose function it is."""
+
+    name: str
+    span: Span
+    outer: FunctionCall | None
+
+
+class CalledSpan(tuple[int, int]):
+    """The span of an operation that a call brought into the program: passes hand it on as any span, and it travels as one."""
+
+    call: FunctionCall
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return tuple, (tuple(self),)
+
+
 MOST_FAULTS = 20
 """Faults of one text that are reported together."""
 

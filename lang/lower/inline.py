@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
-from adcli.lang.ir.errors import AdError, Source, Span
+from adcli.lang.ir.errors import AdError, CalledSpan, FunctionCall, Source, Span
 from adcli.lang.ir.polygamma import HIGHEST_ORDER
 from adcli.lang.ir.primitives import TABLE
 
 POW, POWN, POLYGAMMA = TABLE["pow"], TABLE["pown"], TABLE["polygamma"]
+
+
+MOST_WITH_CALLS = 1 << 17
+"""Operations of a program up to which those of calls know the call they came with; in longer ones that takes much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,11 @@ Name = tuple[str, bool] | None
 class Unfolding:
     """A call being unfolded: its template's variables so far, and the steps still to do."""
 
-    __slots__ = ("env", "named", "outs", "span", "steps", "template")
+    __slots__ = ("call", "env", "named", "outs", "span", "steps", "template")
 
     def __init__(self, template: Template, args: list[Atom], wanted: list[Name], span: Span,
-                 outs: tuple[Var, ...]) -> None:
-        self.template, self.span, self.outs = template, span, outs
+                 outs: tuple[Var, ...], outer: FunctionCall | None) -> None:
+        self.template, self.span, self.outs, self.call = template, span, outs, FunctionCall(template.name, span, outer)
         self.env: dict[Atom, Atom] = dict(zip(template.params, args, strict=True))
         self.steps: Iterator[Equation | CallSite] = iter(template.body)
         self.named: dict[Atom, Name] = {}
@@ -69,14 +73,14 @@ def size(body: list[Equation | CallSite]) -> int:
 def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span, emit: list[Equation],
            fresh: Callable[[], str], source: Source) -> list[Atom]:
     """Append the equations of a call to `emit`; returns its results."""
-    stack = [Unfolding(template, args, wanted, span, ())]
+    stack = [Unfolding(template, args, wanted, span, (), None)]
     while True:
         frame = stack[-1]
         site = advance(frame, emit, fresh, source)
         if site is not None:
             inner = frame.span if frame.template.library else site.span
             names = [frame.named.get(v) or ((v.name, True) if v.name else None) for v in site.outs]
-            stack.append(Unfolding(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs))
+            stack.append(Unfolding(site.template, [frame.env.get(a, a) for a in site.args], names, inner, site.outs, frame.call))
             continue
         stack.pop()
         values = [frame.env.get(a, a) for _, a in frame.template.results]
@@ -87,7 +91,7 @@ def expand(template: Template, args: list[Atom], wanted: list[Name], span: Span,
 
 def advance(frame: Unfolding, emit: list[Equation], fresh: Callable[[], str], source: Source) -> CallSite | None:
     """Copy equations up to the next call, which is returned, or to the end."""
-    env, named, library = frame.env, frame.named, frame.template.library
+    env, named, library, at, call = frame.env, frame.named, frame.template.library, frame.span, frame.call
     for step in frame.steps:
         if type(step) is CallSite:
             return step
@@ -98,7 +102,10 @@ def advance(frame: Unfolding, emit: list[Equation], fresh: Callable[[], str], so
             name, temp = named.get(v) or (v.name or fresh(), True)
             env[v] = out = Var(name, temp, v.truth)
             outs.append(out)
-        span = frame.span if library else step.span
+        span = at if library else step.span
+        if len(emit) < MOST_WITH_CALLS:
+            span = CalledSpan(span or at)
+            span.call = call
         emit.append(Equation(tuple(outs), specialised(step.op, args, frame.span, source), args, span))
     return None
 

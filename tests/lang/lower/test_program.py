@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
-from adcli.lang.ir import Lit, Program
+from adcli.lang.ir import Equation, Lit, Program
+from adcli.lang.ir.errors import CalledSpan
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints
 
 
 def equations(program: Program) -> list[str]:
@@ -74,6 +77,24 @@ def test_prelude_and_spans() -> None:
     text = "def f(a) = a * (a + 1)\nv = f(rsqrt(x))"
     spans = [text[e.span[0]:e.span[1]] for e in parse(text).equations if e.span]
     assert spans == ["rsqrt(x)", "rsqrt(x)", "a + 1", "a * (a + 1)"]
+
+
+def calls(e: Equation) -> list[str]:
+    found, call = [], e.span.call if isinstance(e.span, CalledSpan) else None
+    while call is not None:
+        found, call = [call.name, *found], call.outer
+    return found
+
+
+def test_an_operation_knows_the_calls_that_brought_it_and_so_do_its_adjoints() -> None:
+    text = "def g(a) = a * rsqrt(a)\ndef f(x) = g(x) + 1\nv = f(f(x)) + sin(x)"
+    program = parse(text)
+    values = ["f/g/rsqrt"] * 2 + ["f/g", "f"]
+    assert ["/".join(calls(e)) for e in program.equations] == [*values, *values, "", ""]
+    outer = [e.span.call for e in program.equations if isinstance(e.span, CalledSpan) and e.span.call.outer is None]
+    assert len(set(map(id, outer))) == 2 and [text[slice(*c.span)] for c in outer] == ["f(x)", "f(f(x))"]
+    assert {"/".join(calls(e)) for e in adjoints(program).equations} == {*values, ""}
+    assert pickle.loads(pickle.dumps(program.equations[0].span)) == program.equations[0].span
 
 
 def test_truth_parameters() -> None:
