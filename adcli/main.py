@@ -31,6 +31,7 @@ from adcli.task.verbs import VERBS as ROWS
 OTHER_VERBS = {
     "show": ("verbs.show", "The program at a stage of the compiler."),
     "fmt": ("verbs.fmt", "The program in canonical form."),
+    "draw": ("draw.command", "The program, or its derivative, as a graph."),
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),

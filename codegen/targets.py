@@ -311,7 +311,7 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("js", ".mjs", "a module of JavaScript", js, ("symbol",), "JavaScript"),
     Target("python", ".py", "a module of Python for NumPy", python, ("symbol",), "Python"),
     Target("latex", ".tex", "equations of LaTeX", latex, ()),
-    Target("dot", ".dot", "a graph for Graphviz", dot, ("symbol",)),
+    Target("dot", ".dot", "a graph for Graphviz", dot, ("symbol",), tensors=dot),
     Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
     Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),
     Target("object", ".o", "an object file", object_file, tensors=partial(object_file, tensors=True)),

@@ -25,15 +25,24 @@ def seeded(task: Task, spec: str | None, emitted: bool = False) -> Task:
 def seed_values(params: Sequence[Param], spec: str | None, kind: str) -> dict[str, Any]:
     """The value of every seed parameter: as given, 0 where not named; where there is only one, a scalar, and nothing is given,
     1. A number for a tensor stands for all its elements."""
+    return seeds_for(params, None if spec is None else given_seeds(params, spec, kind), kind)
+
+
+def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]:
+    """The components of a direction, or the weights, that an option gives."""
+    return directions(spec, kind, ranks([p for p in params if p.seed])) if ranks(params) else components(spec, kind)
+
+
+def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
+    """The same for seeds by the names of the inputs or outputs that they belong to."""
     seeds = [p for p in params if p.seed]
     tensors = bool(ranks(params))
-    if spec is None:
+    if given is None:
         if not seeds or (len(seeds) == 1 and not seeds[0].var.shape):
             return {p.name: 1.0 for p in seeds}
         help = f"write --{kind} {','.join(f'{p.seed}=1' for p in seeds[:3])}"
         more = f" (a number fills a tensor), or read a file: --{kind} {seeds[0].seed}=@matrix.npy" if tensors else ""
         raise AdError(f"no --{kind}", help=help + more)
-    given = directions(spec, kind, ranks(seeds)) if tensors else components(spec, kind)
     names = {p.seed for p in seeds}
     for p in params:
         if kind == "tangent" and p.name in given and p.name not in names and not p.seed:

@@ -11,6 +11,7 @@ from adcli.lang.ir.errors import AdError
 FORMATS = {
     ".json": "json", ".ndjson": "json", ".jsonl": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet",
     ".pq": "parquet", ".npz": "npz", ".npy": "npy", ".mtx": "mtx", ".md": "markdown", ".markdown": "markdown", ".tex": "latex",
+    ".svg": "svg", ".pdf": "pdf", ".png": "png", ".dot": "dot", ".gv": "dot",
 }
 """The format that a suffix asks for."""
 FOREIGN = frozenset((

@@ -6,13 +6,11 @@ row to the first: they are read upwards, as in the tables of the books. All rend
 """
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from adcli.codegen.documents.notation import Label, Notation
+from adcli.codegen.documents.notation import Label, Notation, padded, width
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
@@ -211,21 +209,6 @@ def without_minus(node: Formula) -> Formula | None:
 
 WIDEST = 60
 """Characters of a column beyond which a longer entry no longer widens it."""
-
-
-PLAIN = re.compile("[ -\u02ff\u0304\u0307\u0370-\u03ff\u1e00-\u1eff\u2070-\u209c√─│]*")
-"""Texts that hold no characters of other widths than one column, beside dots and bars."""
-
-
-def width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
-    if PLAIN.fullmatch(text):
-        return len(text) - text.count("\u0304") - text.count("\u0307")
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
-def padded(text: str, columns: int) -> str:
-    return text + " " * (columns - width(text))
 
 
 def text(table: TraceTable) -> Iterator[str]:

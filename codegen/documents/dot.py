@@ -1,95 +1,88 @@
-"""A program as a graph for Graphviz: from inputs (boxes) through operations (ellipses) to outputs (double boxes).
+"""The graph of a program for Graphviz.
 
-An operation shows its sign and the name of its value, where that has one. Where the order of operands counts, edges have the
-names of the arguments. What only derivatives need stands in a frame of its own, with broken lines.
+What things are is told by shapes and lines first, and by colours beside: inputs are ellipses, operations boxes, copies hexagons,
+folded calls boxes with tabs, outputs have a double line. What is there for derivatives has broken lines and, beside values, a
+frame of its own. A value that is nan or infinite has a thick line and a sign, and an edge by which nothing goes back is dotted,
+ends in a bar and says why. The colours are told apart by the colour-blind, and their texts have a contrast of 7 and more.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adcli.codegen.documents.sections import derivatives
-from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program
-from adcli.lang.ir.names import name_table
-from adcli.lang.ir.notation import INDENT, INFIX, number
+from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
+from adcli.lang.ir import Program
+from adcli.lang.ir.notation import INDENT
+
+SHAPES = {INPUT: "ellipse", OPERATION: "box", COPY: "hexagon", CALL: "component", OUTPUT: "box"}
+VALUE, DERIVATIVE, COPIED, WRONG = ("#eaf2fb", "#2a5d8f"), ("#fdf1e0", "#8f4e00"), ("#f1f1f1", "#5a5a5a"), ("#ffe4e4", "#a4001d")
+"""Colours of the inside and of the line: of values, of derivatives, of copies, and of what is wrong."""
+FONT = 'fontname="Helvetica,Arial,sans-serif"'
+CLASSES = {False: "value", True: "derivative"}
+DARK = """@media (prefers-color-scheme: dark) {
+.adcli > polygon { fill: #15181d; stroke: none } .adcli text { fill: #f0f0f0 }
+.adcli .cluster > polygon { stroke: #7c7c7c } .adcli .edge path { stroke: #b8b8b8 }
+.adcli .edge polygon, .adcli .edge polyline { fill: #b8b8b8; stroke: #b8b8b8 }
+.adcli .value > :not(text) { fill: #16324d; stroke: #8ec3f5 } .adcli .derivative > :not(text) { fill: #45290a; stroke: #f3b566 }
+.adcli .copy > :not(text) { fill: #2e2e2e; stroke: #b8b8b8 } .adcli .wrong > :not(text) { fill: #4f1019; stroke: #ff98a6 }
+.adcli .wrong.edge > path { fill: none } .adcli .wrong.edge text { fill: #ff98a6 }
+}"""
+"""Colours of an SVG on a dark screen."""
+HEAD = (f'graph [class=adcli, {FONT}, fontsize=11, fontcolor="#444444", bgcolor="white", pad=0.15, nodesep=0.28, ranksep=0.34];',
+        f'node [{FONT}, fontsize=12, fontcolor="#1a1a1a", height=0.3, margin="0.12,0.05", style=filled];',
+        f'edge [{FONT}, fontsize=10, fontcolor="#444444", color="#5a5a5a", arrowsize=0.7];')
+SIGN = "⚠"
+"""Stands before what is wrong with a value."""
 
 
 def graph(program: Program, name: str) -> str:
     """The digraph of a program, without a comment in front."""
-    drawing = Drawing(program)
-    inputs = list(drawing.inputs())
-    sections = {title: [*drawing.operations(second), *drawing.results(second)]
+    return digraph(program_graph(program), name)
+
+
+def digraph(graph: Graph, name: str) -> str:
+    """The text of a graph."""
+    sections = {title: [node_line(i, n) for i, n in enumerate(graph.nodes) if n.derivative == second and n.kind != INPUT]
                 for title, second in (("values", False), ("derivatives", True))}
     inside = [line for lines in sections.values() for line in lines]
     if all(sections.values()):
         inside = [line for title, lines in sections.items() for line in framed(title, lines)]
-    return "\n".join([f"digraph {quoted(name)} {{", *(INDENT + line for line in [*inputs, *inside, *drawing.edges]), "}", ""])
+    inputs = [node_line(i, n) for i, n in enumerate(graph.nodes) if n.kind == INPUT]
+    edges = [edge_line(e) for e in graph.edges]
+    return "\n".join([f"digraph {quoted(name)} {{", *(INDENT + line for line in [*HEAD, *inputs, *inside, *edges]), "}", ""])
 
 
-def framed(title: str, lines: Sequence[str]) -> list[str]:
+def framed(title: str, lines: Sequence[str]) -> Iterator[str]:
     """Nodes in a frame with a title."""
-    style = f'label="{title}"; style={"dashed" if title == "derivatives" else "solid"};'
-    return [f"subgraph cluster_{title} {{", *(INDENT + line for line in [style, *lines]), "}"]
+    style = "dashed" if title == "derivatives" else "solid"
+    yield f"subgraph cluster_{title} {{"
+    yield from (INDENT + line for line in [f'label="{title}"; labeljust=l; style={style}; color="#9a9a9a";', *lines])
+    yield "}"
 
 
-class Drawing:
-    """The nodes of a program; `edges` fills as they are made. Constants are nodes of their own, one for each use."""
-
-    def __init__(self, program: Program) -> None:
-        self.program, self.names, self.derived = program, name_table(program), derivatives(program)
-        self.ids: dict[Atom, str] = {p.var: f"in{i}" for i, p in enumerate(program.params)}
-        self.ids.update({out: f"n{i}" for i, e in enumerate(program.equations) for out in e.outs})
-        self.edges: list[str] = []
-        self.constants = 0
-
-    def inputs(self) -> Iterator[str]:
-        for p in self.program.params:
-            default = "" if p.default is None else f" = {number(p.default)}"
-            yield node(self.ids[p.var], p.name + default, "box", p.var in self.derived.values)
-
-    def operations(self, derived: bool) -> Iterator[str]:
-        """The operations of a section, each with the constants that it reads."""
-        for e in self.program.equations:
-            if (e.outs[0] in self.derived.values) == derived:
-                labels = operands(e.op, len(e.args))
-                for a, label in zip(e.args, labels, strict=True):
-                    yield from self.reached(a, self.ids[e.outs[0]], label, derived)
-                own = [self.names[o] for o in e.outs if o.name and not o.temp]
-                yield node(self.ids[e.outs[0]], "\n".join([sign(e), *own]), "ellipse", derived)
-
-    def results(self, derived: bool) -> Iterator[str]:
-        """The outputs of a section."""
-        for i, r in enumerate(self.program.results):
-            if (r.name in self.derived.results) == derived:
-                yield from self.reached(r.atom, f"out{i}", "", derived)
-                yield node(f"out{i}", r.name, "box", derived, "peripheries=2")
-
-    def reached(self, atom: Atom, to: str, label: str, derived: bool) -> Iterator[str]:
-        """Draw an edge from a value; a constant becomes a node."""
-        start = self.ids.get(atom)
-        if start is None:
-            assert isinstance(atom, Lit)
-            start, self.constants = f"c{self.constants}", self.constants + 1
-            yield node(start, number(atom.value), "plaintext", False)
-        said = [*([f"label={quoted(label)}"] if label else []), *(["style=dashed"] if derived else [])]
-        self.edges.append(f"{start} -> {to} [{', '.join(said)}];" if said else f"{start} -> {to};")
+def node_line(i: int, n: Node) -> str:
+    inside, line = WRONG if n.mark else COPIED if n.kind == COPY else DERIVATIVE if n.derivative else VALUE
+    label = [*n.lines, f"{SIGN} {n.mark}"] if n.mark else n.lines
+    styles = ["filled", *(["dashed"] if n.derivative else []), *(["bold"] if n.mark else [])]
+    kind = "wrong" if n.mark else COPY if n.kind == COPY else CLASSES[n.derivative]
+    said = [f"label={quoted(lines(label))}", f"shape={SHAPES[n.kind]}", f"class={kind}", f'fillcolor="{inside}"',
+            f'color="{line}"', *([f'style="{",".join(styles)}"'] if styles[1:] else []), *(["peripheries=2"] if n.output else [])]
+    return f"n{i} [{', '.join(said)}];"
 
 
-def node(name: str, label: str, shape: str, derived: bool, *more: str) -> str:
-    said = [f"label={quoted(label)}", f"shape={shape}", *more, *(["style=dashed"] if derived else [])]
-    return f"{name} [{', '.join(said)}];"
+def edge_line(e: Edge) -> str:
+    said = ["style=dashed"] if e.derivative else []
+    if e.cut:
+        said = [f"label={quoted(' ' + e.cut)}", "class=wrong", "style=dotted", "arrowhead=tee", f'color="{WRONG[1]}"',
+                f'fontcolor="{WRONG[1]}"']
+    return f"n{e.tail} -> n{e.head} [{', '.join(said)}];" if said else f"n{e.tail} -> n{e.head};"
 
 
-def operands(op: Primitive, count: int) -> list[str]:
-    """What the operands are called, where their order counts."""
-    return [""] * count if count == 1 or op.commutes else op.args.split(", ")[:count]
-
-
-def sign(e: Equation) -> str:
-    """The sign of an operation, or its name."""
-    form = e.op.unicode or (INFIX[e.op.name][0] if e.op.name in INFIX else "-" if e.op.name == "neg" else e.op.name)
-    return form.replace("#1", "·")
+def lines(told: Sequence[str]) -> str:
+    """One line in the middle; several from the left, each with its end."""
+    return told[0] if len(told) == 1 else "".join(f"{line}\n" for line in told)
 
 
 def quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    """A text as DOT has it; the end of a line puts that line to the left."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\l")
     return f'"{escaped}"'

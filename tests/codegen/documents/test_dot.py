@@ -1,4 +1,4 @@
-"""Programs as graphs: every value is a node, every use an edge."""
+"""Graphs as texts for Graphviz: a line for every node and every edge, told apart by more than colour."""
 from __future__ import annotations
 
 import re
@@ -6,85 +6,91 @@ import shutil
 import subprocess
 
 import pytest
-from adcli.codegen.documents.dot import graph, operands, quoted
-from adcli.codegen.documents.sections import derivatives
+from adcli.codegen.documents.dot import DARK, DERIVATIVE, VALUE, WRONG, digraph, graph, quoted
+from adcli.codegen.documents.graph import CALL, COPY, INPUT, OPERATION, OUTPUT, Edge, Graph, Node, program_graph
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import Lit, Program
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints
 from random_programs import sample
 from session_seed import drawn
 
-NODE = re.compile(r'^ +(\w+) \[label="((?:[^"\\]|\\.)*)"(.*)\];$', re.M)
-EDGE = re.compile(r'^ +(\w+) -> (\w+)(?: \[.*\])?;$', re.M)
+NODE = re.compile(r'^ +n(\d+) \[label="((?:[^"\\]|\\.)*)"(.*)\];$', re.M)
+EDGE = re.compile(r'^ +n(\d+) -> n(\d+)(?: \[(.*)\])?;$', re.M)
 
 
 def check(p: Program) -> None:
-    text = graph(p, "f")
-    nodes = {m[1]: (m[2], m[3]) for m in NODE.finditer(text)}
-    edges = [m.groups() for m in EDGE.finditer(text)]
-    constants = sum(isinstance(a, Lit) for e in p.equations for a in e.args) + sum(isinstance(r.atom, Lit) for r in p.results)
-    assert len(nodes) == len(NODE.findall(text)) == len(p.params) + len(p.equations) + len(p.results) + constants
-    assert len(edges) == sum(len(e.args) for e in p.equations) + len(p.results)
-    assert all(a in nodes and b in nodes for a, b in edges)
-    broken = {name for name, (_, said) in nodes.items() if "dashed" in said and name[0] == "n"}
-    made = {f"n{i}" for i, e in enumerate(p.equations) if e.outs[0] in derivatives(p).values}
-    assert broken == made
-    assert text == graph(p, "f")
+    made, text = program_graph(p), graph(p, "f")
+    nodes = {int(m[1]): m for m in NODE.finditer(text)}
+    assert sorted(nodes) == list(range(len(made.nodes))) and len(NODE.findall(text)) == len(nodes)
+    assert {i for i, m in nodes.items() if "dashed" in m[3]} == {i for i, n in enumerate(made.nodes) if n.derivative}
+    assert sorted((int(a), int(b), "dashed" in said) for a, b, said in EDGE.findall(text)) == sorted(
+        (e.tail, e.head, e.derivative) for e in made.edges)
 
 
 def test_random_programs_and_their_gradients() -> None:
     r = drawn("dot")
-    for _ in range(15):
+    for _ in range(8):
         p = parse(sample(r, 16, True).text)
         check(p)
         check(gradient(p))
+        check(adjoints(p))
 
 
 def test_the_text() -> None:
-    assert graph(gradient(parse("v = x - 2*y")), "f") == r"""digraph "f" {
-    in0 [label="x", shape=box];
-    in1 [label="y", shape=box];
-    subgraph cluster_values {
-        label="values"; style=solid;
-        c0 [label="2", shape=plaintext];
-        n0 [label="×", shape=ellipse];
-        n1 [label="-\nv", shape=ellipse];
-        out0 [label="v", shape=box, peripheries=2];
-    }
-    subgraph cluster_derivatives {
-        label="derivatives"; style=dashed;
-        c1 [label="1", shape=plaintext];
-        out1 [label="dv_dx", shape=box, peripheries=2, style=dashed];
-        c2 [label="-2", shape=plaintext];
-        out2 [label="dv_dy", shape=box, peripheries=2, style=dashed];
-    }
-    c0 -> n0;
-    in1 -> n0;
-    in0 -> n1 [label="x"];
-    n0 -> n1 [label="y"];
-    n1 -> out0;
-    c1 -> out1 [style=dashed];
-    c2 -> out2 [style=dashed];
-}
-"""
+    lines = graph(gradient(parse("v = x - 2*y")), "f").splitlines()
+    assert lines[0] == 'digraph "f" {' and lines[-1] == "}" and "bgcolor" in lines[1]
+    assert lines[4:-1] == [
+        '    n0 [label="x", shape=ellipse, class=value, fillcolor="#eaf2fb", color="#2a5d8f"];',
+        '    n1 [label="y", shape=ellipse, class=value, fillcolor="#eaf2fb", color="#2a5d8f"];',
+        '    subgraph cluster_values {',
+        '        label="values"; labeljust=l; style=solid; color="#9a9a9a";',
+        '        n2 [label="i1 = 2 × y", shape=box, class=value, fillcolor="#eaf2fb", color="#2a5d8f"];',
+        '        n3 [label="v = x - i1", shape=box, class=value, fillcolor="#eaf2fb", color="#2a5d8f", peripheries=2];',
+        '    }',
+        '    subgraph cluster_derivatives {',
+        '        label="derivatives"; labeljust=l; style=dashed; color="#9a9a9a";',
+        '        n4 [label="dv_dx = 1", shape=box, class=derivative, fillcolor="#fdf1e0", color="#8f4e00",'
+        ' style="filled,dashed", peripheries=2];',
+        '        n5 [label="dv_dy = -2", shape=box, class=derivative, fillcolor="#fdf1e0", color="#8f4e00",'
+        ' style="filled,dashed", peripheries=2];',
+        '    }',
+        '    n1 -> n2;',
+        '    n0 -> n3;',
+        '    n2 -> n3;']
 
 
-def test_values_and_derivatives_have_frames() -> None:
-    text = graph(gradient(parse("input x, k = 3\nv = sqrt(x)/k")), "f")
-    assert re.findall(r'subgraph (\w+) \{\n +label="(\w+)"; style=(\w+);', text) == [
-        ("cluster_values", "values", "solid"), ("cluster_derivatives", "derivatives", "dashed")]
-    assert 'label="k = 3"' in text and 'label="√·"' in text
+def test_kinds_differ_in_shape_or_line_whatever_their_colour() -> None:
+    kinds = [*(Node(kind, ("a",)) for kind in (INPUT, OPERATION, COPY, CALL)), Node(OUTPUT, ("a",), output=True),
+             Node(INPUT, ("a",), True), Node(OPERATION, ("a",), True), Node(OPERATION, ("a",), mark="nan")]
+    text = digraph(Graph(tuple(kinds), (Edge(0, 1), Edge(5, 6, True), Edge(1, 2, False, "times 0"))), "g")
+    looks = [re.sub(r"(?:class|fillcolor|color)=[^,\]]*", "", m[3]) + m[2] for m in NODE.finditer(text)]
+    assert len(set(looks)) == len(kinds)
+    assert [re.sub(r"(?:font)?color=[^,\]]*", "", m[3] or "") for m in EDGE.finditer(text)] == [
+        "", "style=dashed", 'label=" times 0", class=wrong, style=dotted, arrowhead=tee, , ']
 
 
-def test_operands_are_told_where_their_order_counts() -> None:
-    assert operands(TABLE["add"], 2) == ["", ""] and operands(TABLE["sin"], 1) == [""]
-    assert operands(TABLE["select"], 3) == ["c", "x", "y"] and operands(TABLE["fma"], 3) == ["a", "b", "c"]
-    assert operands(TABLE["max"], 5) == [""] * 5
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    weights = zip((0.2126, 0.7152, 0.0722), [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)], strict=True)
+    return sum(w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for w, c in weights)
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_texts_and_lines_can_be_seen() -> None:
+    for inside, line in (VALUE, DERIVATIVE, WRONG):
+        assert contrast(inside, "#1a1a1a") > 7 and contrast(inside, line) > 4.5
+    for name in ("value", "derivative", "copy", "wrong"):
+        inside, line = re.findall(rf"\.{name} > :not\(text\) {{ fill: (#\w+); stroke: (#\w+) }}", DARK)[0]
+        assert contrast(inside, "#f0f0f0") > 7 and contrast(inside, line) > 4.5
 
 
 def test_a_text_has_no_quotes_of_its_own() -> None:
-    assert quoted('a"b\\c\nd') == r'"a\"b\\c\nd"'
+    assert quoted('a"b\\c\nd') == r'"a\"b\\c\ld"'
 
 
 @pytest.mark.skipif(shutil.which("nop") is None, reason="no Graphviz")

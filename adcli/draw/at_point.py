@@ -1,0 +1,195 @@
+"""What a graph says at a point: the value, tangent and adjoint of every node, what is nan or infinite, and where paths are cut.
+
+The numbers of programs of scalars are those of the sweeps that `why` explains, and so are the words; those of programs with
+tensors are the values of the derivative program, of which the adjoint of every value is made a result.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adcli.codegen.documents.graph import AtPoint, Said
+from adcli.lang.analyse.explain import Cause, Explainer, Question
+from adcli.lang.analyse.numeric_sweeps import Sweep, forward_sweep, reverse_sweep
+from adcli.lang.evaluate import every_value, numpy_arithmetic
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.output.numbers import Number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DUP = TABLE["dup"]
+WORDS = {"not taken": "arm not taken", "not the winner": "not the winner", "hinge": "flat side", "step": "flat step",
+         "comparison": "only a comparison", "kink": "kink: 0 by convention", "zero factor": "times 0", "stationary": "slope 0",
+         "tail": "slope rounds to 0", "underflow": "underflow", "unverified": "slope 0"}
+"""What is said of an edge by which nothing goes on, by the kind of its cause."""
+WIDEST_TENSOR = 6
+"""Elements of a tensor that are shown; of a larger one the least and the largest."""
+
+Seeds = Mapping[str, Any]
+"""By the names of inputs, or of outputs."""
+
+
+def at_point(program: Program, point: Mapping[str, Any], wrt: Sequence[str], tangent: Seeds | None, cotangent: Seeds | None,
+             number: Number) -> AtPoint:
+    """What is known at a point of a program; adjoints and tangents where there are seeds for all outputs or inputs."""
+    if has_tensors(program):
+        if tangent is not None:
+            raise AdError("--tangent: the values of this program are tensors", help="draw its tangents: --stage forward")
+        return _tensors(program, point, wrt, cotangent, number)
+    explainer = Explainer(program, point, wrt)
+    sweeps = []
+    if tangent is not None:
+        sweeps.append(forward_sweep(program, explainer.values, [(program.param(x).var, s) for x, s in tangent.items()]))
+    if cotangent is not None:
+        weights = [(r.atom, cotangent[r.name]) for r in reversed(program.results) if r.name in cotangent]
+        sweeps.append(reverse_sweep(program, explainer.values, weights, explainer.depends, explainer.active))
+    scalars = _Scalars(explainer, sweeps, number)
+    return AtPoint(dict(scalars.values()), dict(scalars.cuts(sweeps[-1])) if sweeps else {})
+
+
+class _Scalars:
+    """The numbers of a program of scalars, in words."""
+
+    def __init__(self, explainer: Explainer, sweeps: Sequence[Sweep], number: Number) -> None:
+        self.explainer, self.sweeps, self.number = explainer, sweeps, number
+        self.copies = {o: o.name or "" for e in explainer.program.equations if e.op is DUP for o in e.outs}
+
+    def values(self) -> Iterator[tuple[Atom, Said]]:
+        for var, x in self.explainer.values.items():
+            copy = var in self.copies
+            lines = [] if copy else [f"value {self.text(x)}"]
+            lines += [f"{self.copies.get(var, '')} {sweep.word} {self.text(d.value)}".lstrip() for sweep in self.sweeps
+                      if (d := sweep.derivatives.get(var)) is not None]
+            yield var, Said(tuple(lines), self.mark(var, x))
+
+    def text(self, x: Any) -> str:
+        return str(x).lower() if isinstance(x, bool) else self.number(x)
+
+    def mark(self, var: Var, x: Any) -> str:
+        """What is wrong with a value, else with its derivatives; and how, where that came about here."""
+        if wrong(x):
+            return self.because(self.text(x), Question(var), lambda c: c.position is None and self.defines(c, var))
+        for sweep in self.sweeps:
+            if wrong(d := sweep.numbers.get(var, 0.0)):
+                return self.because(f"{sweep.word} {self.text(d)}", Question(var, sweep), lambda c: self.reaches(c, var))
+        return ""
+
+    def defines(self, cause: Cause, var: Var) -> bool:
+        return cause.equation is not None and var in cause.equation.outs
+
+    def reaches(self, cause: Cause, var: Var) -> bool:
+        e = cause.equation
+        return e is not None and cause.position is not None and (e.args[cause.position] is var or var in e.outs)
+
+    def because(self, text: str, question: Question, here: Callable[[Cause], bool]) -> str:
+        cause = self.explainer.causes(question)[0]
+        return f"{text}: {cause.kind.replace('·', ' · ')}" if here(cause) else text
+
+    def cuts(self, sweep: Sweep) -> Iterator[tuple[tuple[Equation, int], str]]:
+        """The arguments of operations that a derivative reaches and does not pass."""
+        parts = {(p.equation, p.position): p for line in sweep.lines for p in line}
+        for e in self.explainer.program.equations:
+            for i, a in enumerate(e.args):
+                source = a if sweep.forward else e.outs[0]
+                if e.op is DUP or isinstance(a, Lit) or a not in self.explainer.depends or not sweep.numbers.get(source):
+                    continue
+                p = parts.get((e, i))
+                if p is None or p.derivative.absent:
+                    yield (e, i), WORDS[self.explainer.ending(e, i)]
+                elif p.value == 0:
+                    cause = self.explainer.part_zero(sweep, p)
+                    assert isinstance(cause, Cause), "the derivative that reaches it is not zero"
+                    yield (e, i), WORDS[cause.kind]
+
+
+def wrong(x: Any) -> bool:
+    """Whether a number is nan or infinite."""
+    return not isinstance(x, bool) and not math.isfinite(x)
+
+
+# ---------------------------------------------------------------- tensors
+
+def _tensors(program: Program, point: Mapping[str, Any], wrt: Sequence[str], cotangent: Seeds | None, number: Number) -> AtPoint:
+    arithmetic = numpy_arithmetic()
+    values = every_value(program, point, arithmetic)
+    adjoints: dict[Atom, Any] = {}
+    if cotangent is not None:
+        swept, made = adjoints_of_all(program, wrt, list(cotangent))
+        chosen = [r for r in program.results if r.name in cotangent]
+        seeds = {f"{SEED}{i}": spread(cotangent[r.name], r.atom, values) for i, r in enumerate(chosen)}
+        found = every_value(swept, {**point, **seeds}, arithmetic)
+        adjoints = {var: found[a] if isinstance(a, Var) else a.value for var, a in made.items()}
+    said: dict[Atom, Said] = {}
+    for var, x in values.items():
+        lines = [f"value {tensor_text(x, number)}"]
+        lines += [f"adjoint {tensor_text(adjoints[var], number)}"] if var in adjoints else []
+        said[var] = Said(tuple(lines), tensor_mark(x) or (f"adjoint {m}" if (m := tensor_mark(adjoints.get(var, 0.0))) else ""))
+    return AtPoint(said)
+
+
+def spread(x: Any, atom: Atom, values: Mapping[Var, Any]) -> Any:
+    """A seed of the shape of what it is for; a number stands for all elements."""
+    import numpy as np
+    return np.broadcast_to(x, np.shape(values[atom])) if isinstance(atom, Var) else x
+
+
+SEED = "seed "
+"""What the seeds of all adjoints begin with: no name of a program has a blank."""
+
+
+def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> tuple[Program, dict[Atom, Atom]]:
+    """A program that computes the adjoint of every value of a program that has one, and which value that is; its seeds are inputs
+    `SEED` 0, 1, … for the outputs in `of`, in the order of the program."""
+    from dataclasses import replace
+
+    from adcli.lang.ir.build import Builder
+    from adcli.lang.passes.duplicate import duplicated
+    from adcli.lang.passes.forward import seeded
+    from adcli.lang.passes.guards import Term, result
+    from adcli.lang.passes.reverse import pull_back
+    linear, _ = duplicated(program)
+    b = Builder()
+    b.equations.extend(linear.equations)
+    chosen = [r for r in linear.results if r.name in of]
+    seeds = tuple(seeded(f"{SEED}{i}", r.atom, r.name) for i, r in enumerate(chosen))
+    terms = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
+    pull_back(b, linear.equations, terms, active_values(linear, wrt))
+    made = {var: result(b, term, var.shape) for var, term in terms.items() if isinstance(var, Var)}
+    return replace(linear, params=(*linear.params, *seeds), equations=tuple(b.equations)), made
+
+
+def tensor_text(x: Any, number: Number) -> str:
+    """A small tensor with its elements, a large one by its shape, its least and its largest element."""
+    import numpy as np
+    array: np.ndarray = np.asarray(x)
+    if array.dtype == bool and array.ndim == 0:
+        return str(bool(array)).lower()
+    if array.size <= WIDEST_TENSOR:
+        return nested(array, number)
+    shape = " × ".join(map(str, array.shape))
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return f"{shape}, none finite"
+    low, high = number(float(finite.min())), number(float(finite.max()))
+    return f"{shape}, all {low}" if low == high and finite.size == array.size else f"{shape}, {low} to {high}"
+
+
+def nested(array: np.ndarray, number: Number) -> str:
+    if array.ndim == 0:
+        return str(int(array)) if array.dtype.kind in "iu" else number(float(array))
+    return f"[{', '.join(nested(part, number) for part in array)}]"
+
+
+def tensor_mark(x: Any) -> str:
+    """How many elements are nan or infinite."""
+    import numpy as np
+    array: np.ndarray = np.asarray(x, float)
+    found = [(np.isnan(array), "nan"), (np.isposinf(array), "inf"), (np.isneginf(array), "-inf")]
+    said = [word if array.ndim == 0 else f"{int(there.sum()):,} × {word}" for there, word in found if there.any()]
+    return ", ".join(said)

@@ -1,0 +1,135 @@
+"""The verb draw: a program at a stage of its way to a derivative, as a graph."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import click
+
+from adcli.answers.seeding import given_seeds
+from adcli.command.options import (
+    Options,
+    derivative_options,
+    fmt_option,
+    names,
+    option,
+    output_option,
+    points_option,
+    program_options,
+    quiet_option,
+    seed_option,
+    takes,
+)
+from adcli.command.usage import WHAT, WRITTEN, Command, OneOf
+from adcli.draw.drawing import DERIVED, READABLE, STAGES, graph
+from adcli.input.points import located, require_point
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse_source
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.output.numbers import number_format
+from adcli.output.streams import STDOUT, descriptor, destination, say
+
+FORMS = ("text", "dot", "svg", "pdf", "png")
+PAINTED = ("pdf", "png")
+"""What is nothing for a terminal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawOptions(Options):
+    """What draw is told."""
+
+    stage: str
+    fold: str
+    tangent: str | None
+    cotangent: str | None
+    fmt: str | None
+
+    @property
+    def folded(self) -> str | list[str]:
+        """What --fold names."""
+        return self.fold if self.fold in ("auto", "all", "none") else names(self.fold, "--fold") or "none"
+
+    @property
+    def to_terminal(self) -> bool:
+        return descriptor(self.output) == STDOUT and sys.stdout.isatty()
+
+    @property
+    def chosen(self) -> str:
+        """The form that --format or the name of the file asks for; else text for a terminal, and DOT for anything else."""
+        if self.form:
+            return self.form
+        return "text" if self.to_terminal or (self.output or "").lower().endswith(".txt") else "dot"
+
+
+@click.command("draw", cls=Command,
+               examples=("adcli draw -e 'v = x*sin(x)' --stage dup --format text",
+                         "adcli draw -e 'v = x/y' --at x=2,y=0 --format text",
+                         "adcli draw -e 'v = x*sin(y)' --stage reverse | grep -c shape=box"))
+@program_options
+@option(WHAT, "--stage", type=OneOf("stage", STAGES), default="ssa", show_default=True, help="The stage to draw, as in show.")
+@derivative_options
+@option(WHAT, "--fold", metavar="NAME,…", default="auto", show_default=True,
+        help="Calls of these functions become one node each: names, all, none, or auto (all in large graphs).")
+@seed_option("tangent", "With --at: the direction of the tangents; inputs not named get 0.")
+@seed_option("cotangent", "With --at: the weights of the outputs for the adjoints; a single scalar output gets 1.")
+@points_option
+@option(WRITTEN, "--format", "form", type=OneOf("format", FORMS),
+        help="Form of the picture (default: by the suffix of -o FILE; else text on a terminal, DOT elsewhere). svg, pdf and png"
+             " need Graphviz.")
+@fmt_option
+@output_option
+@quiet_option
+@takes(DrawOptions)
+def command(options: DrawOptions) -> int:
+    """The program at a stage of its way to a derivative, as a graph: a node for each operation, an edge for each use of a value.
+
+    With --at every node says its value and its adjoint; nan, infinity, and where nothing of an adjoint goes on are marked.
+    """
+    program = parse_source(options.source)
+    if options.stage not in DERIVED and not options.at:
+        options.refuse(["wrt"], "needs --at, or --stage forward or reverse")
+    if not options.at:
+        options.refuse(["tangent", "cotangent", "fmt"], "needs --at")
+    form = options.chosen
+    if form in PAINTED and options.to_terminal:
+        raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
+    drawing = graph(program, options.stage, name=title(options, program), wrt=options.inputs, of=options.outputs,
+                    fold=options.folded, number=number_format(options.fmt or READABLE, False), **at_point(options, program))
+    width = shutil.get_terminal_size((80, 24)).columns if options.to_terminal else None
+    written = drawing.written(form, width)
+    with destination(options.output) as stream:
+        stream.write(written)
+    return 0
+
+
+def title(options: DrawOptions, program: Program) -> str:
+    """The name of the graph: that of the file and of the stage."""
+    stem = os.path.splitext(os.path.basename(program.source.name))[0] if program.source else ""
+    return f"{stem.strip('-<>') or 'program'} {options.stage}"
+
+
+def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
+    """The point and the seeds that are given, if any."""
+    if not options.at:
+        return {}
+    remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
+    require_point(program.params, options.at)
+    points = list(islice(located(program.params, options.at, remark, program.source), 2))
+    if len(points) != 1:
+        raise AdError("draw shows one point, and --at gives several", help="give one number for each input: --at x=2,y=5")
+    wrt, of = options.inputs, options.outputs
+    given: dict[str, Any] = {"at": points[0]}
+    if options.tangent is not None:
+        given["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
+    if options.cotangent is not None:
+        given["cotangent"] = given_seeds(adjoints(program, wrt, of).params, options.cotangent, "cotangent")
+    elif options.stage not in DERIVED and len(of or program.results) > 1:
+        remark("note: adjoints need weights of the outputs: --cotangent " + ",".join(f"{r.name}=1" for r in program.results[:2])
+               + f", or one output: --of {program.results[0].name}")
+    return given

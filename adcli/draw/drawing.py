@@ -1,0 +1,153 @@
+"""The graph of a program at a stage of its way to a derivative, and what can be made of it."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adcli.codegen.documents.boxes import picture
+from adcli.codegen.documents.dot import digraph
+from adcli.codegen.documents.folding import called, folded
+from adcli.codegen.documents.graph import NOWHERE, AtPoint, Graph, program_graph
+from adcli.codegen.documents.notation import width as columns_of
+from adcli.lang.ir import Atom, Program
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.passes.pipeline import STAGES as SHOWN
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import prune
+from adcli.output.numbers import Number, number_format
+
+STAGES = tuple(name for name in SHOWN if name in ("ssa", "dup", "forward", "reverse", "simplified"))
+"""The stages of `adcli show` that are programs of operations."""
+READABLE = "%.6g"
+"""Numbers of a graph, where nothing else is said."""
+FOLDED = 60
+"""Nodes from which calls are folded where nothing else is said."""
+MOST_BOXES = 250
+"""Nodes of a picture of characters."""
+DERIVED = {"forward": "tangent", "reverse": "cotangent"}
+"""The stages at which derivatives are nodes of their own, and their seeds."""
+Seeds = Mapping[str, Any]
+"""The tangent of every input, or the weight of every output; those that are not named are 0."""
+MOST_PAINTED = 1500
+"""Nodes that are given to Graphviz, whose time grows faster than their number."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A graph with a name, which can be written in several ways."""
+
+    graph: Graph
+    name: str
+
+    @property
+    def dot(self) -> str:
+        """The graph for Graphviz."""
+        return digraph(self.graph, self.name)
+
+    def text(self, width: int | None = None) -> str:
+        """The picture in Unicode. AdError where it does not fit so many columns (None: it may be as wide as it wants)."""
+        self.require(MOST_BOXES, "a picture of characters", "-o g.svg, or fold functions with --fold all")
+        drawn = picture(self.graph)
+        needed = max(map(columns_of, drawn.splitlines()), default=0)
+        if width is not None and needed > width:
+            raise AdError(f"the picture is {needed} columns wide, and the terminal has {width}",
+                          help="write -o g.svg, or scroll through it with --format text | less -S")
+        return drawn
+
+    def picture(self, form: str) -> bytes:
+        """The graph as svg, pdf or png, by Graphviz. AdError where Graphviz is not installed, or the graph too large for it."""
+        from adcli.draw.graphviz import painted
+        self.require(MOST_PAINTED, "Graphviz", "-o g.dot, fold functions with --fold all, or draw one output with --of")
+        return painted(self.dot, form)
+
+    def svg(self) -> str:
+        """The graph as SVG, by Graphviz."""
+        return self.picture("svg").decode()
+
+    def written(self, form: str, width: int | None = None) -> bytes:
+        """The graph in any of the forms: text, dot, svg, pdf or png."""
+        if form == "text":
+            return self.text(width).encode()
+        return self.dot.encode() if form == "dot" else self.picture(form)
+
+    def require(self, most: int, what: str, help: str) -> None:
+        if len(self.graph.nodes) > most:
+            raise AdError(f"this graph has {len(self.graph.nodes):,} nodes, too many for {what} (at most {most:,})",
+                          help=f"write {help}")
+
+
+def graph(program: Program, stage: str = "ssa", *, name: str = "program", wrt: Sequence[str] | None = None,
+          of: Sequence[str] | None = None, at: Mapping[str, Any] | None = None, tangent: Seeds | None = None,
+          cotangent: Seeds | None = None, fold: str | Sequence[str] = "auto", number: Number | None = None) -> Drawing:
+    """The graph of a program at a stage, one of `STAGES`.
+
+    `at` is a point, a number or an array for every input: with it nodes say their values. They say their adjoints by the
+    `cotangent`, the weights of outputs (default: 1 for a single scalar one), and their tangents by the `tangent`, those of
+    inputs. At the stages forward and reverse the derivatives are nodes of their own. `fold` is auto, all, none, or names of
+    functions whose calls become one node each. AdError for what the program does not have.
+    """
+    if stage not in STAGES:
+        raise AdError(f"no stage '{stage}' to draw", help=nearest(stage, STAGES) or f"the stages are {', '.join(STAGES)}")
+    outputs, inputs = outputs_to_differentiate(program, of), inputs_to_differentiate(program, wrt)
+    made = staged(program, stage, wrt, of)
+    known: AtPoint = NOWHERE
+    if at is not None:
+        known = located(program, made, stage, at, inputs, outputs, tangent, cotangent, number or number_format(READABLE, False))
+    return Drawing(as_asked(program_graph(made, known), program, fold), name)
+
+
+def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence[str] | None) -> Program:
+    """The program at a stage, as `adcli show` has it; of a stage of values, what the outputs in `of` need."""
+    if stage == "forward":
+        return tangents(program, wrt, of)
+    if stage == "reverse":
+        return adjoints(program, wrt, of)
+    make = SHOWN[stage]
+    assert make is not None, "a stage to draw is a program"
+    return make(program if of is None else prune(with_outputs(program, of)))
+
+
+def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], wrt: Sequence[str], of: Sequence[str],
+            tangent: Seeds | None, cotangent: Seeds | None, number: Number) -> AtPoint:
+    """What is known at a point of what was `made` of a program."""
+    from adcli.answers.seeding import seeds_for
+    from adcli.draw.at_point import at_point
+    if stage in DERIVED:
+        seeds = seeds_for(made.params, tangent if stage == "forward" else cotangent, DERIVED[stage])
+        if has_tensors(program):
+            seeds = whole_seeds(program, made, at, seeds)
+        return at_point(made, {**at, **seeds}, [], None, None, number)
+    if cotangent is None and len(of) == 1 and not shape_of(program.result(of[0]).atom):
+        cotangent = {of[0]: 1.0}
+    found: dict[str, dict[str, Any] | None] = {}
+    for kind, given, derive in (("tangent", tangent, tangents), ("cotangent", cotangent, adjoints)):
+        params = derive(program, wrt, of).params if given is not None else ()
+        seeds = seeds_for(params, given, kind) if given is not None else {}
+        found[kind] = {p.seed: seeds[p.name] for p in params if p.seed and p.name in seeds} if given is not None else None
+    return at_point(made, at, wrt, found["tangent"], found["cotangent"], number)
+
+
+def whole_seeds(program: Program, made: Program, at: Mapping[str, Any], seeds: Seeds) -> dict[str, Any]:
+    """The seeds of a derivative program with the shapes of the inputs or outputs that they are for."""
+    from adcli.draw.at_point import spread
+    from adcli.lang.evaluate import every_value, numpy_arithmetic
+    values = every_value(program, at, numpy_arithmetic())
+    atoms: dict[str, Atom] = {p.name: p.var for p in program.params} | {r.name: r.atom for r in program.results}
+    return {p.name: spread(seeds[p.name], atoms[p.seed], values) for p in made.params if p.seed}
+
+
+def as_asked(graph: Graph, program: Program, fold: str | Sequence[str]) -> Graph:
+    """The graph with calls folded: those of some functions, all, or all where it is large."""
+    if fold == "none" or (fold == "auto" and len(graph.nodes) <= FOLDED):
+        return graph
+    if isinstance(fold, str) and fold in ("auto", "all"):
+        return folded(graph, program.source, lambda name: True)
+    names, known = [fold] if isinstance(fold, str) else fold, called(graph)
+    for each in names:
+        if each not in known:
+            raise AdError(f"'{each}' is no function that this program calls",
+                          help=nearest(each, known) or (f"it calls {', '.join(known)}" if known else "it calls none"))
+    return folded(graph, program.source, set(names).__contains__)

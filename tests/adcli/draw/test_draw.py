@@ -1,0 +1,211 @@
+"""adcli draw: the graph of a stage, what it says at a point, what is folded, and who paints it."""
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from adcli.codegen.documents.graph import COPY, INPUT
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from adcli.lang.lower.frontend import parse
+from command import adcli, succeeds
+from places import ROOT
+from random_programs import sample
+from session_seed import drawn
+
+import adcli.draw.graphviz as graphviz
+from adcli.draw.drawing import FOLDED, MOST_BOXES, MOST_PAINTED, STAGES, graph
+
+WORKED = ROOT / "samples" / "worked.ad"
+
+
+def said(text: str, word: str) -> float:
+    return float(next(line for line in text.split("\n") if line.startswith(word)).split()[-1])
+
+
+# ---------------------------------------------------------------- numbers
+
+def test_values_and_adjoints_are_those_of_the_gradient() -> None:
+    r = drawn("draw", "numbers")
+    for _ in range(6):
+        drawn_program = sample(r, 12, True)
+        p = parse(drawn_program.text)
+        at = {q.name: r.uniform(0.2, 2.0) for q in p.params}
+        of = p.results[0].name
+        expected = evaluate(gradient(p, None, [of]), at)
+        for stage in ("ssa", "dup", "simplified"):
+            nodes = graph(p, stage, at=at, of=[of], number=repr).graph.nodes
+            for q in p.params:
+                node = next(n for n in nodes if n.kind == INPUT and n.lines[0] == q.name)
+                told = "\n".join(node.lines)
+                assert said(told, "value") == at[q.name]
+                partial = expected.get(f"d{of}_d{q.name}", 0.0)
+                found = said(told, "adjoint") if "adjoint" in told else 0.0
+                assert found == pytest.approx(partial, rel=1e-9, abs=1e-300, nan_ok=True)
+
+
+def test_a_stage_of_derivatives_has_them_as_nodes() -> None:
+    p = parse(WORKED.read_text())
+    for stage, seeds in (("forward", {"tangent": {"x": 1.0}}), ("reverse", {})):
+        nodes = graph(p, stage, at={"x": 2.0, "y": 5.0}, **seeds).graph.nodes
+        told = {n.lines[0].partition(" = ")[0]: n.lines[-1] for n in nodes if n.derivative and n.kind != COPY}
+        assert told[{"forward": "dv", "reverse": "d_dx"}[stage]] == "value 5880"
+        assert told[{"forward": "dx", "reverse": "d_dv"}[stage]] == "value 1"
+
+
+def test_tensors() -> None:
+    p = parse((ROOT / "samples" / "softmax_regression.ad").read_text())
+    r = np.random.default_rng(drawn("draw", "tensors").randrange(1 << 30))
+    shapes = {q.name: tuple(3 for _ in q.var.shape) for q in p.params}
+    at = {q.name: r.integers(0, 3, shapes[q.name]) if q.var.integer else r.normal(size=shapes[q.name]) for q in p.params}
+    expected = evaluate(gradient(p), at, numpy_arithmetic())
+    of, nodes = p.results[0].name, graph(p, at=at).graph.nodes
+    assert said("\n".join(next(n for n in nodes if n.output).lines), "value") == pytest.approx(float(expected[of]), rel=1e-5)
+    for node in nodes:
+        name = node.lines[0].partition("(")[0]
+        if node.kind == INPUT and f"d{of}_d{name}" in expected:
+            partial, shown = expected[f"d{of}_d{name}"], next(line for line in node.lines if line.startswith("adjoint"))
+            numbers = [float(x) for x in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", shown.rpartition(", ")[2])]
+            ends = [partial.min(), partial.max()] if partial.size > 6 else [partial.ravel()[-1]]
+            assert numbers == pytest.approx(ends, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("text, at, marks", [
+    ("v = x/y", {"x": 2.0, "y": 0.0}, ["adjoint inf: pole", "adjoint -inf: pole", "inf: pole"]),
+    ("v = sqrt(x)", {"x": -1.0}, ["adjoint nan", "nan: domain"]),
+    ("v = x*log(x)", {"x": 0.0}, ["adjoint nan: 0 · inf", "-inf: singular", "nan: 0 · inf"]),
+    ("v = exp(x)", {"x": 1e3}, ["adjoint inf", "inf: overflow"]),
+    ("v = x + 1", {"x": math.nan}, ["nan: input", "nan"]),
+    ("v = x + 1", {"x": 1.0}, [])])
+def test_what_is_not_finite_is_marked(text: str, at: dict[str, float], marks: list[str]) -> None:
+    found = [n.mark for n in graph(parse(text), at=at).graph.nodes if n.mark]
+    assert [m.removesuffix(": input") for m in found] == [m.removesuffix(": input") for m in marks]
+
+
+@pytest.mark.parametrize("text, at, cut", [
+    ("v = floor(x)*y", {"x": 1.5, "y": 2.0}, {"x": "flat step"}),
+    ("v = max(x, y)", {"x": 1.0, "y": 2.0}, {"x": "not the winner"}),
+    ("v = x > 0 ? x : y", {"x": 1.0, "y": 2.0}, {"y": "arm not taken"}),
+    ("v = x*y", {"x": 1.0, "y": 0.0}, {"x": "times 0"}),
+    ("v = cos(x)", {"x": 0.0}, {"x": "slope 0"}),
+    ("v = abs(x)", {"x": 0.0}, {"x": "kink: 0 by convention"}),
+    ("v = tanh(x)", {"x": 400.0}, {"x": "underflow"}),
+    ("v = relu(x)", {"x": -1.0}, {"x": "flat side"}),
+    ("v = x*1e-200*y*1e-200", {"x": 1.0, "y": 1.0}, {"x": "underflow", "y": "underflow"}),
+    ("v = sin(x)", {"x": 1.0}, {})])
+def test_where_nothing_goes_back_says_why(text: str, at: dict[str, float], cut: dict[str, str]) -> None:
+    made = graph(parse(text), at=at).graph
+    found = {made.nodes[e.tail].lines[0]: e.cut for e in made.edges if e.cut}
+    assert {name: why for name, why in found.items() if name in at} == cut
+    for (e,) in ((e,) for e in made.edges if not e.cut):
+        assert "adjoint" in "\n".join(made.nodes[e.tail].lines) or made.nodes[e.tail].lines[-1].split()[-1] in ("true", "false")
+
+
+def test_random_points_have_words_for_everything() -> None:
+    """No kind of cause is without words, whatever happens at a point."""
+    r = drawn("draw", "words")
+    for _ in range(12):
+        p = parse(sample(r, 14, True).text)
+        for _ in range(3):
+            at = {q.name: r.choice([0.0, 1.0, -1.0, 1e200, math.inf, math.nan, r.gauss(0, 2)]) for q in p.params}
+            graph(p, r.choice(["ssa", "dup"]), at=at, cotangent={q.name: r.choice([1.0, 0.0]) for q in p.results},
+                  tangent={q.name: 1.0 for q in p.params if q.active}).text()
+
+
+# ---------------------------------------------------------------- the command
+
+def test_forms_go_by_the_file_and_by_the_terminal(tmp_path: Path) -> None:
+    dot = succeeds("draw", WORKED).out
+    assert dot.startswith('digraph "worked ssa" {') and succeeds("draw", WORKED, "--format", "dot").out == dot
+    assert "╔═" in succeeds("draw", WORKED, "--format", "text").out
+    for name, start in (("g.dot", "digraph"), ("g.gv", "digraph"), ("g.txt", " "), ("g", "digraph")):
+        succeeds("draw", WORKED, "-o", tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(start)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz")
+def test_graphviz_paints_it(tmp_path: Path) -> None:
+    for form, start in (("svg", b"<svg "), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        succeeds("draw", "-e", "v = größe*x", "--stage", "reverse", "-o", tmp_path / f"g.{form}")
+        assert (tmp_path / f"g.{form}").read_bytes().startswith(start)
+    svg = (tmp_path / "g.svg").read_text()
+    assert "prefers-color-scheme: dark" in svg and "größe" in svg and "<!--" not in svg and "href=" not in svg
+
+
+def test_without_graphviz_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = adcli("draw", WORKED, "-o", tmp_path / "g.svg")
+    assert (done.code, list(tmp_path.iterdir())) == (2, [])
+    assert done.err.startswith("adcli: error: svg needs the program 'dot' of Graphviz, which is not installed\nhelp: ")
+    assert "install graphviz; or write DOT for another program: -o g.dot" in done.err
+
+
+@pytest.mark.parametrize("script, message", [
+    ("echo broken >&2; exit 1", "dot has failed: broken"), ("exit 0", "dot has failed: exit 0"),
+    ("exec sleep 60", "dot has not laid out this graph in 0.3 seconds")])
+def test_what_graphviz_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str) -> None:
+    (tmp_path / "dot").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(graphviz, "SECONDS", 0.3)
+    done = adcli("draw", WORKED, "-o", tmp_path / "g.svg")
+    assert done.code == 2 and message in done.err and not (tmp_path / "g.svg").exists()
+
+
+@pytest.mark.parametrize("words, message", [
+    (("--stage", "anf"), "no stage 'anf'"), (("--stage", "revers"), "did you mean 'reverse'?"),
+    (("--wrt", "x"), "--wrt needs --at, or --stage forward or reverse"), (("--cotangent", "v=1"), "--cotangent needs --at"),
+    (("--of", "w"), "no output 'w'"), (("--at", "x=1:2:3,y=1"), "draw shows one point, and --at gives several"),
+    (("--at", "x=1"), "y"), (("--at", "x=2,y=5", "--cotangent", "w=1"), "no output 'w'"),
+    (("--at", "x=2,y=5", "--wrt", "x", "--tangent", "y=1"), "'y' is not among the inputs to differentiate"),
+    (("--fold", "layer"), "'layer' is no function that this program calls"), (("--fold", ","), "--fold names nothing"),
+    (("-o", "g.csv"), "draw does not write .csv files"), (("--fmt", "%d", "--at", "x=1,y=1"), "is not a number format"),
+    (("--stage", "forward", "--at", "x=2,y=5"), "no --tangent")])
+def test_faults(words: tuple[str, ...], message: str) -> None:
+    done = adcli("draw", WORKED, *words)
+    assert done.code == 2 and message in done.err
+
+
+def test_several_outputs_without_weights_have_values_alone() -> None:
+    done = adcli("draw", "-e", "u = x*y", "-e", "w = x + y", "--at", "x=2,y=3", "--format", "text")
+    assert done.code == 0 and "adjoint" not in done.out and done.err == (
+        "note: adjoints need weights of the outputs: --cotangent u=1,w=1, or one output: --of u\n")
+    assert "adjoint 3" in succeeds("draw", "-e", "u = x*y", "-e", "w = x + y", "--of", "u", "--at", "x=2,y=3").out
+
+
+# ---------------------------------------------------------------- large programs
+
+def test_calls_are_folded_in_large_graphs_and_where_one_asks() -> None:
+    p = parse((ROOT / "samples" / "neural_net.ad").read_text())
+    sizes = {str(fold): len(graph(p, fold=fold).graph.nodes) for fold in ("auto", "all", "none", ["layer"], "entropy")}
+    assert sizes["auto"] == sizes["all"] < sizes["['layer']"] < sizes["none"] and sizes["none"] > FOLDED
+    assert sizes["entropy"] == sizes["none"] - 8
+    assert len(graph(parse("def f(x) = x*x + 1\nv = f(y)")).graph.nodes) == 3
+
+
+def test_too_large_graphs_say_what_to_do(tmp_path: Path) -> None:
+    program = tmp_path / "long.ad"
+    program.write_text("v0 = x\n" + "".join(f"v{i + 1} = sin(v{i}) + y\n" for i in range(MOST_PAINTED // 2)))
+    for words, most in ((("--format", "text"), MOST_BOXES), (("-o", tmp_path / "g.svg"), MOST_PAINTED)):
+        done = adcli("draw", program, *words)
+        assert done.code == 2 and f"(at most {most:,})\nhelp: write -o g." in done.err
+    assert succeeds("draw", program).out.count("->") > MOST_PAINTED
+
+
+def test_a_terminal_that_is_too_narrow_is_told() -> None:
+    from adcli.lang.ir.errors import AdError
+    drawing = graph(parse(WORKED.read_text()))
+    with pytest.raises(AdError, match="columns wide, and the terminal has 20"):
+        drawing.text(20)
+    assert drawing.text(80) == drawing.text()
+
+
+def test_every_sample_has_a_graph_at_every_stage() -> None:
+    for path in sorted((ROOT / "samples").glob("*.ad")):
+        p = parse(path.read_text(), path.name)
+        for stage in STAGES:
+            assert "digraph" in graph(p, stage).dot
