@@ -35,6 +35,7 @@ OTHER_VERBS = {
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),
+    "plot": ("plot.command", "Curves and contours, with kinks, jumps and poles shown as such."),
     "fit": ("solvers.fit_command", "Parameters from the rows of a table, by least squares."),
     "minimize": ("solvers.minimize_command", "Where an output is least, with a verdict."),
     "solve": ("solvers.solve_command", "Where equations hold, and how that place depends on the other inputs."),

@@ -41,15 +41,21 @@ LONGEST_RANGE = 1 << 53
 
 
 class GridRange(Sequence[Point]):
-    """Values of one input from `first` to `last`, each the double nearest to the exact value."""
+    """Values of one input from `first` to `last`, each the double nearest to the exact value. A count that is not `counted` stands
+    for one that is still to be chosen."""
 
-    def __init__(self, name: str, first: Fraction, last: Fraction, count: int) -> None:
+    def __init__(self, name: str, first: Fraction, last: Fraction, count: int, counted: bool = True) -> None:
         self.name, self.length, self.ends = name, count, (float(first), float(last))
+        self.first, self.last, self.counted = first, last, counted
         self.scale = first.denominator * last.denominator * max(1, count - 1)
         self.low, self.high = first.numerator * last.denominator, last.numerator * first.denominator
 
     def __len__(self) -> int:
         return self.length
+
+    def upwards(self, count: int) -> GridRange:
+        """The same from its lower end on, with so many values."""
+        return GridRange(self.name, *sorted((self.first, self.last)), count)
 
     def __getitem__(self, i: int) -> Point:  # type: ignore[override]  # no slices are taken
         n = self.length - 1
@@ -94,10 +100,10 @@ def points_of(params: Sequence[Param], found: Grids) -> Iterator[Point]:
             for grid in grids for point in combined(grid))
 
 
-def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None]) -> Grids:
-    """The grids that the `--at` options span, with all names checked."""
+def checked(params: Sequence[Param], specs: Sequence[str], remark: Callable[[str], None], uncounted: bool = False) -> Grids:
+    """The grids that the `--at` options span, with all names checked. `uncounted`: a range may leave its count to the verb."""
     kinds, specs = ranks(params), joined(params, specs) or [""]
-    grids = [axes(spec, kinds) for spec in specs]
+    grids = [axes(spec, kinds, uncounted=uncounted) for spec in specs]
     spare: set[str] = set()
     for spec, grid in zip(specs, grids, strict=True):
         for each in product(*[shapes(axis) for axis in grid]):
@@ -223,14 +229,14 @@ def out_of_range(p: Param, x: float, source: Source | None) -> Note:
     return Note(f"{p.name} = {x!r} is outside its range [{p.low!r}, {p.high!r}]", None, source)
 
 
-def axes(spec: str, kinds: Mapping[str, int], option: str = "--at") -> list[Axis]:
-    """The axes of one option; `kinds` are the `ranks` of the inputs."""
+def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: bool = False) -> list[Axis]:
+    """The axes of one option; `kinds` are the `ranks` of the inputs, and ranges may be `uncounted`."""
     pieces = [part.strip() for part in parts(spec) if part.strip()]
     for before, part in pairwise(pieces):
         if DIGITS.fullmatch(part) and (start := WHOLE.fullmatch(before)):
             rank = kinds.get(start[1].strip(), 0)
             raise AdError(f"'{part}' is not name=value", help=other_meaning(spec, rank, before, part, option))
-    found = [axis(part, kinds) for part in pieces]
+    found = [axis(part, kinds, uncounted) for part in pieces]
     if not found and spec.strip():
         raise AdError(f"{option} '{spec}' gives nothing", help=f"write {option} x=2,A=@matrix.npy") if kinds else \
             AdError(f"'{spec}' is not a point", help="write --at x=2,y=5")
@@ -261,8 +267,9 @@ def parts(spec: str) -> Iterator[str]:
     yield spec[start:]
 
 
-def axis(part: str, kinds: Mapping[str, int]) -> Axis:
-    """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`."""
+def axis(part: str, kinds: Mapping[str, int], uncounted: bool = False) -> Axis:
+    """One part of a point: `x=2`, `x=0:1:11`, `@file`; with tensors also `A=@file` and `A=[…]`; `x=0:1` where it may be
+    `uncounted`."""
     if part.startswith("@"):
         return file_points(part[1:], kinds)
     name, equals, text = (s.strip() for s in part.partition("="))
@@ -278,24 +285,27 @@ def axis(part: str, kinds: Mapping[str, int]) -> Axis:
     if SPREAD.search(text):
         raise AdError(f"'{part}' has a spread, which this verb does not take",
                       help="spreads are for propagate and --enclose")
-    return span(name, text) if RANGE.search(text) else [{name: value(name, text)}]
+    return span(name, text, uncounted) if RANGE.search(text) else [{name: value(name, text)}]
 
 
-def span(name: str, text: str) -> GridRange:
-    """first:last:count, both ends included."""
+def span(name: str, text: str, uncounted: bool = False) -> GridRange:
+    """first:last:count, both ends included; or first:last, where it may be `uncounted`."""
     fields = text.split(":")
-    if len(fields) != 3:
+    counted = len(fields) == 3
+    if not counted and not (uncounted and len(fields) == 2 and all(fields)):
         ends = RANGE.split(text)
         low, high = ends if len(ends) == 2 and all(ends) else ("0", "1")
+        if uncounted:
+            raise AdError(f"{name}={text}: a range is first:last or first:last:count", help=f"write {name}={low}:{high}")
         raise AdError(f"{name}={text}: a range is first:last:count", help=f"write {name}={low}:{high}:11 for 11 points")
-    first, last, count = (value(name, field) for field in fields)
+    first, last, count = (value(name, field) for field in (fields if counted else (*fields, "2")))
     if not 1 <= count <= LONGEST_RANGE or count != math.floor(count):
         raise AdError(f"{name}={text}: the count must be a whole number, 1 or more")
     if not (math.isfinite(first) and math.isfinite(last)):
         raise AdError(f"{name}={text}: the ends of a range must be finite")
     if count == 1 and first != last:
         raise AdError(f"{name}={text}: one point cannot reach from {first} to {last}", help="give a count of 2 or more")
-    return GridRange(name, exact(fields[0], first), exact(fields[1], last), int(count))
+    return GridRange(name, exact(fields[0], first), exact(fields[1], last), int(count), counted)
 
 
 def exact(text: str, double: float) -> Fraction:

@@ -1,0 +1,58 @@
+"""Where a picture goes: to a terminal or a pipe as characters, to a file by its suffix, to a table."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from adcli.lang.ir.errors import AdError
+from adcli.output.numbers import Number, shortest
+from adcli.output.streams import STDOUT, descriptor, packed_destination
+from adcli.output.suffixes import split
+from adcli.pictures.picture import Picture
+
+FILES = ("svg", "png", "pdf")
+FORMATS = ("text", "csv", *FILES)
+MARGIN = 3
+"""Lines of a terminal that a picture leaves for the prompt."""
+
+
+def form_of_file(path: str) -> str:
+    """The kind of picture that a name asks for, for an option that takes pictures alone; `-` is the terminal."""
+    suffix = split(path)[0].removeprefix(".")
+    if path == "-":
+        return "text"
+    if suffix in (*FILES, "csv", "txt"):
+        return "text" if suffix == "txt" else suffix
+    raise AdError(f"--plot {path}: not the name of a picture", help="write --plot picture.svg (or .png, .pdf, .csv), or --plot -"
+                                                                   " for the terminal")
+
+
+def write_picture(picture: Picture, form: str, path: str | None, number: Number = shortest) -> None:
+    """Write a picture in one of the `FORMATS`."""
+    stdout = descriptor(path) == STDOUT
+    if form in ("png", "pdf") and stdout and sys.stdout.isatty():
+        raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
+    data = encoded(picture, form, stdout and sys.stdout.isatty(), number)
+    if form == "text" and stdout and sys.stdout.isatty():   # the colours are ours, and nothing else of what a terminal obeys
+        sys.stdout.write(data.decode())
+        sys.stdout.flush()
+        return
+    with packed_destination(path) as out:
+        out.write(data)
+
+
+def encoded(picture: Picture, form: str, terminal: bool, number: Number) -> bytes:
+    """The bytes of a picture."""
+    if form == "csv":
+        from adcli.pictures.rows import table_text
+        return table_text(picture, number).encode()
+    if form in FILES:
+        from adcli.pictures.files import drawn
+        return drawn(picture, form)
+    from adcli.pictures.terminal import LINES, text
+    if not terminal:
+        return text(picture).encode()
+    size = shutil.get_terminal_size((80, 24))
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return text(picture, size.columns, min(max(size.lines - MARGIN, 12), LINES + 10), colour).encode()

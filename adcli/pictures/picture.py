@@ -1,0 +1,90 @@
+"""A picture as plain data: panels one below the other that share the horizontal axis, or one map with contours.
+
+Numbers are tuples of floats. A NaN in a curve is a gap: no line is drawn across it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Numbers = tuple[float, ...]
+NONE: Numbers = ()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points, or the points alone. `style`: line, dashed, points, or steps (a histogram: one more x than y)."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    style: str = "line"
+    number: int = 0
+    """Its place among the colours: curves of one output have one colour."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What happens at one place: a kind of `SYMBOLS`; `value` is what a curve is at a jump itself."""
+
+    kind: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes. `low` and `high` are ends of the vertical axis that curves are clipped to, else None; `upright` are places
+    of vertical lines that no curve crosses; `flat` those of horizontal ones. A `log` axis is logarithmic."""
+
+    name: str
+    curves: tuple[Curve, ...]
+    marks: tuple[Mark, ...] = ()
+    upright: Numbers = NONE
+    flat: Numbers = NONE
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    share: float = 1.0
+    """Of the height, beside that of other panels."""
+
+
+@dataclass(frozen=True)
+class Contour:
+    """Values over a grid, `z[j][i]` at x[i], y[j], NaN where there is none; the levels to draw; arrows (x, y, dx, dy) that point
+    where the value grows, as fractions of a spacing; and places where the value is not smooth."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+    z: tuple[Numbers, ...]
+    levels: Numbers
+    arrows: tuple[tuple[float, float, float, float], ...] = ()
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers under a picture. Words stand where a column has words."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[float | str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All of it: `panels`, or the `contour` with the name of its other axis; `notes` are the lines below, one for each kind of
+    place."""
+
+    title: str
+    x_name: str
+    panels: tuple[Panel, ...] = ()
+    contour: Contour | None = None
+    y_name: str = ""
+    notes: tuple[str, ...] = ()
+    table: Table = field(default_factory=lambda: Table((), ()))
+    log_x: bool = False
+
+
+SYMBOLS = {"kink": "◆", "jump": "○", "pole": "┊", "singular": "▲", "domain": "■", "hole": "□", "overflow": "■",
+           "value": "●"}
+"""What stands for each kind of mark in characters; files have markers of the same shape."""

@@ -1,0 +1,211 @@
+"""A picture in characters, by plotext: braille dots for lines, which a terminal of any kind shows.
+
+Everything is placed here on axes from 0 to 1, so that numbers of any size, logarithms and clipped axes are one case.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture
+from adcli.pictures.scales import Scale, labels, scale_of
+from adcli.pictures.segments import level_lines
+
+LINES = 30
+"""Of a picture that is not for a terminal."""
+NARROWEST, WIDEST, LOWEST = 30, 160, 6
+COLOURS = (32, 208, 36, 175, 74, 166, 178)
+"""Of curves, among the 256 of a terminal: those of Okabe and Ito (2008), on dark and on light ground."""
+CHARACTERS = ("braille", "•", "+", "x", "o", "*", "#")
+"""What curves are drawn with where there is no colour."""
+GREY = 244
+ARROWS = "→↗↑↖←↙↓↘"
+COLD, WARM = (27, 33, 39, 45), (220, 214, 208, 202)
+"""Colours of levels below and above the middle."""
+APART = 9, 2.5
+"""Columns or lines between arrows."""
+
+
+def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = False) -> str:
+    """The picture, as many characters wide and about as many lines high, with its notes below."""
+    try:
+        import plotext
+    except ModuleNotFoundError:
+        raise missing("a picture in the terminal", "plotext") from None
+    if width < NARROWEST:
+        raise AdError(f"{width} columns are too narrow for a picture", help="write it to a file: -o picture.svg")
+    width = min(width, WIDEST)
+    draw = Drawing(plotext, width, colour)
+    lines = [f" {picture.title}"] if picture.title else []
+    if picture.contour:
+        lines += draw.contour(picture, picture.contour, max(height - len(picture.notes) - 4, LOWEST))
+    else:
+        lines += draw.panels(picture, height)
+    return "\n".join([*lines, *(f" {note}" for note in picture.notes), ""])
+
+
+class Drawing:
+    """What all panels of one picture have in common."""
+
+    def __init__(self, plotext: Any, width: int, colour: bool) -> None:
+        self.plotext, self.width, self.colour = plotext, width, colour
+
+    # -- curves
+
+    def panels(self, picture: Picture, height: int) -> Iterator[str]:
+        """The panels one below the other; the last has the numbers of the horizontal axis."""
+        across = scale_of((x for p in picture.panels for c in p.curves for x in c.x), log=picture.log_x)
+        if not picture.log_x:
+            ends = [x for p in picture.panels for c in p.curves for x in c.x if math.isfinite(x)] or [0.0, 1.0]
+            across = Scale(min(ends), max(ends)) if min(ends) < max(ends) else across
+        ups = [scale_of((y for c in p.curves for y in c.y), p.low, p.high, p.log) for p in picture.panels]
+        shares = sum(p.share for p in picture.panels)
+        free = height - 2 * len(picture.panels) - len(picture.notes) - 4
+        heights = [max(LOWEST, round(free * p.share / shares)) for p in picture.panels]
+        ticks = [up.ticks(max(3, h // 2)) for up, h in zip(ups, heights, strict=True)]
+        words = [labels(t) for t in ticks]
+        margin = max((len(word) for w in words for word in w), default=1)
+        for k, (p, up, h) in enumerate(zip(picture.panels, ups, heights, strict=True)):
+            yield f" {self.legend(p) or p.name}"
+            yield from self.panel(p, across, up, h + 2, ticks[k], [w.rjust(margin) for w in words[k]])
+        yield f"{picture.x_name:^{self.width}}".rstrip()
+
+    def legend(self, p: Panel) -> str:
+        """The names of several curves behind what they are drawn with."""
+        if len(p.curves) < 2:
+            return ""
+        shown = ["⠤⠤" if self.colour or not (c := self.character(i, curve)) or c == "braille" else c
+                 for i, curve in enumerate(p.curves)]
+        return "   ".join(f"{self.painted(s, c.number)} {c.name}" for s, c in zip(shown, p.curves, strict=True))
+
+    def painted(self, word: str, number: int) -> str:
+        return f"\x1b[38;5;{COLOURS[number % len(COLOURS)]}m{word}\x1b[0m" if self.colour else word
+
+    def character(self, i: int, c: Curve) -> str:
+        if c.style == "points":
+            return "•"
+        return "braille" if self.colour or c.style == "steps" else CHARACTERS[i % len(CHARACTERS)]
+
+    def panel(self, p: Panel, across: Scale, up: Scale, height: int, ticks: Sequence[float], words: Sequence[str]) -> list[str]:
+        figure = self.figure(height, across, up, ticks, words)
+        for x in p.upright:
+            if 0 <= (place := across.place(x)) <= 1:
+                figure.line(place, orientation="vertical", style="dotted", pixel=GREY if self.colour else None)
+        for y in p.flat:
+            figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
+        for i, c in enumerate(p.curves):
+            colour = COLOURS[c.number % len(COLOURS)]
+            for x, y in runs(c, across, up):
+                self.signal(figure, x, y, self.character(i, c), colour, c.style not in ("points",))
+        for mark in p.marks:
+            self.mark(figure, mark, across, up)
+        return self.built(figure)
+
+    def mark(self, figure: Any, mark: Mark, across: Scale, up: Scale) -> None:
+        x, y = across.place(mark.x), up.place(mark.y)
+        if 0 <= x <= 1 and 0 <= y <= 1:
+            self.signal(figure, [x], [y], SYMBOLS[mark.kind], COLOURS[1], False)
+
+    def signal(self, figure: Any, x: Sequence[float], y: Sequence[float], character: str, colour: int, lines: bool) -> None:
+        marker = self.plotext.marker(character, pixel=colour) if self.colour else character
+        signal = figure.signal(x, y, marker=marker)
+        figure.draw(signal.lines() if lines and len(x) > 1 else signal)
+
+    def figure(self, height: int, across: Scale, up: Scale, ticks: Sequence[float], words: Sequence[str]) -> Any:
+        """An empty frame with its ticks, the axes from 0 to 1."""
+        figure = self.plotext.figure
+        figure.clear()
+        figure.theme("colorless")
+        figure.plot_size(self.width, height)
+        flat = across.ticks(max(2, self.width // 12))
+        for axis, positions, names in (("x", [across.place(t) for t in flat], labels(flat)),
+                                       ("y", [up.place(t) for t in ticks], words)):
+            figure.ruler(axis).lim(0, 1)
+            figure.ruler(axis).ticks(positions, list(names))
+        return figure
+
+    def built(self, figure: Any) -> list[str]:
+        made = figure.build().string(colorless=not self.colour)
+        return [line.rstrip() for line in made.rstrip("\n").split("\n")]
+
+    # -- contours
+
+    def contour(self, picture: Picture, c: Contour, height: int) -> Iterator[str]:
+        """Lines of equal value, and arrows that point where the value grows."""
+        across, up = Scale(c.x[0], c.x[-1]), Scale(c.y[0], c.y[-1])
+        ticks = up.ticks(max(2, height // 4))
+        figure = self.figure(height, across, up, ticks, labels(ticks))
+        for k, level in enumerate(c.levels):
+            colour = shade(k, len(c.levels))
+            for line in level_lines(c, level):
+                self.signal(figure, [across.place(x) for x, _ in line], [up.place(y) for _, y in line], "braille", colour, True)
+        for mark in c.marks:
+            self.mark(figure, mark, across, up)
+        for x, y, turn in sparse(c, across, up, self.width, height):
+            self.signal(figure, [x], [y], ARROWS[turn], GREY, False)
+        yield f" {picture.y_name}"
+        yield from self.built(figure)
+        yield f"{picture.x_name:^{self.width}}".rstrip()
+        words = labels(c.levels) if c.levels else []
+        named = [f"\x1b[38;5;{shade(k, len(words))}m{w}\x1b[0m" if self.colour else w for k, w in enumerate(words)]
+        yield f" contours of {c.name} at {', '.join(named)}" if words else f" {c.name} has no contours here"
+
+
+def sparse(c: Contour, across: Scale, up: Scale, width: int, height: int) -> Iterator[tuple[float, float, int]]:
+    """Arrows far enough apart that the lines between them are seen: places on the axes, and one of eight directions as it looks
+    there."""
+    kept = list[tuple[float, float]]()
+    for x, y, dx, dy in c.arrows:
+        at = across.place(x), up.place(y)
+        if all(abs(at[0] - a) * width >= APART[0] or abs(at[1] - b) * height >= APART[1] for a, b in kept):
+            kept.append(at)
+            slant = math.atan2(dy / (up.high - up.low) * height * 2, dx / (across.high - across.low) * width)
+            yield *at, round(slant / (math.pi / 4)) % 8
+
+
+def shade(k: int, count: int) -> int:
+    """The colour of a level, from cold to warm."""
+    colours = (*COLD, *WARM)
+    return colours[k * (len(colours) - 1) // max(1, count - 1)]
+
+
+def runs(c: Curve, across: Scale, up: Scale) -> Iterator[tuple[list[float], list[float]]]:
+    """The parts of a curve inside of the axes, each without a gap, as places on them."""
+    x, y = stepped(c) if c.style == "steps" else (c.x, c.y)
+    part: list[tuple[float, float]] = []
+    before: tuple[float, float] | None = None
+    for one in zip(map(across.place, x), map(up.place, y), strict=True):
+        known = one[0] == one[0] and one[1] == one[1]
+        inside = known and -1e-9 <= one[1] <= 1 + 1e-9
+        if known and before is not None and c.style != "points":
+            piece = clipped(before, one)
+            if piece:
+                part += piece if not part else piece[1:]
+        elif inside:
+            part.append(one)
+        if part and not inside:
+            yield [p[0] for p in part], [p[1] for p in part]
+            part = []
+        before = one if known else None
+    if part:
+        yield [p[0] for p in part], [p[1] for p in part]
+
+
+def clipped(a: tuple[float, float], b: tuple[float, float]) -> list[tuple[float, float]]:
+    """The part of a segment at heights from 0 to 1; empty where there is none."""
+    if max(a[1], b[1]) < 0 or min(a[1], b[1]) > 1:
+        return []
+
+    def at(height: float) -> tuple[float, float]:
+        share = (height - a[1]) / (b[1] - a[1])
+        return a[0] + share * (b[0] - a[0]), height
+    return [p if 0 <= p[1] <= 1 else at(min(max(p[1], 0.0), 1.0)) for p in (a, b)]
+
+
+def stepped(c: Curve) -> tuple[list[float], list[float]]:
+    """The outline of a histogram."""
+    x = [edge for edge in c.x for _ in (0, 1)]
+    return x, [0.0, *[h for h in c.y for _ in (0, 1)], 0.0]

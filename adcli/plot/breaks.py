@@ -1,0 +1,215 @@
+"""Where curves are broken: the places between sampled points where a value or a derivative is not continuous, and what they are.
+
+Candidates come from the program (`adcli.lang.analyse.special_places`), each by bisection to the last digit; what one is, is
+seen at 10⁻², 10⁻³, 10⁻⁴ and 10⁻⁵ of the spacing to either side, and right beside it. Differences of a regular function fall
+there by ten at each step, those of √x by √10; those of log x do not fall, those of 1/x rise, and those of sin(1/x) do neither.
+"""
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from adcli.lang.analyse.special_places import Quantity
+from adcli.lang.ir import POLE, Var
+from adcli.plot.evaluated import Evaluated, Points
+
+NEAR = (1e-2, 1e-3, 1e-4, 1e-5)
+"""Distances of the looks to either side, in spacings."""
+BISECTIONS = 120
+GOLDEN = 0.6180339887498949
+TOUCHED = 1e-9
+"""A difference that falls to this part of its size at a spacing's distance touches 0."""
+GROWS = 0.9
+"""Ratio of differences from which on they do not fall."""
+VISIBLE, CERTAIN = 1e-3, 1e-6
+"""Parts of the height of a curve: what is seen of a divergence, and a difference that is no rounding."""
+ENORMOUS = 1e5
+"""Heights of a curve that only what diverges reaches."""
+MOST_BRACKETS = 4000
+UNDEFINED = 1e300
+"""What stands for NaN among signs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What all results are on both sides of a place, a row for each: the `limits` from below and above, NaN where there is none;
+    whether they `diverge`, find no rest (`restless`), are `undefined` or `overflow` there; the last `steps` to the limits; the
+    value at the place itself, and the heights of the curves."""
+
+    limits: np.ndarray
+    diverges: np.ndarray
+    restless: np.ndarray
+    undefined: np.ndarray
+    overflow: np.ndarray
+    steps: np.ndarray
+    value: np.ndarray
+    heights: np.ndarray
+
+    def differ(self, row: int) -> bool:
+        """Whether the two limits of a result are different."""
+        low, high = self.limits[row]
+        return bool(abs(low - high) > 0.05 * self.steps[row].sum() + CERTAIN * self.heights[row])
+
+    def cut(self, row: int) -> bool:
+        """Whether no line may be drawn through the place."""
+        return bool(np.isnan(self.limits[row]).any() or self.differ(row))
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A candidate: the last points on its two sides, the point itself, and the operations that may be to blame."""
+
+    low: np.ndarray
+    high: np.ndarray
+    at: np.ndarray
+    blamed: tuple[Quantity, ...]
+    sides: Sides
+
+    def blame(self, reached: Container[Var]) -> Quantity | None:
+        """The worst operation among those that reach a result."""
+        found = [q for q in self.blamed if q.equation.outs[0] in reached]
+        return max(found, key=lambda q: min(q.level, POLE), default=None)
+
+    def kind(self, value: int, slopes: Sequence[int], blame: Quantity | None) -> str | None:
+        """What a result is there, from its row and those of its first derivatives; None where it is smooth."""
+        s = self.sides
+        if blame is None and s.overflow[value].any():
+            return "overflow"
+        if s.diverges[value].any():
+            return "pole" if blame is not None and blame.level >= POLE else "singular"
+        if s.undefined[value].any():
+            return None if s.undefined[value].all() else "domain"
+        if s.differ(value):
+            return "jump"
+        if np.isnan(s.value[value]):
+            return "hole"   # as 0/0, which rounding spoils the derivatives of
+        if s.restless[value].any() or any(s.diverges[row].any() for row in slopes):
+            return "singular"
+        if any(s.differ(row) for row in slopes if not s.undefined[row].any()):
+            return "kink"
+        return None
+
+
+# ---------------------------------------------------------------- candidates
+
+def signs(e: Evaluated, points: Points) -> np.ndarray:
+    """A row for each quantity: its sign, or its value where it is a step; then whether each output is finite."""
+    told = e.told(points)
+    steps = np.array([q.step for q in e.quantities], bool)
+    found = np.where(steps[:, None], told, np.sign(told)) if len(told) else told
+    found = np.where(np.isnan(found), UNDEFINED, found)
+    values, _ = e(points)
+    return np.vstack([found, np.isfinite(values[:len(e.outputs)])])
+
+
+def crossings(e: Evaluated, starts: Points, ends: Points, before: np.ndarray, after: np.ndarray,
+              ) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
+    """Points on both sides of every change between starts and ends, whose `signs` are known: low, high, the number of the
+    bracket, and the row."""
+    rows, which = np.nonzero(before != after)
+    keep = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_BRACKETS)).astype(int))
+    rows, which = rows[keep], which[keep]
+    if not len(rows):
+        return
+    low, high, left = starts[:, which].copy(), ends[:, which].copy(), before[rows, which]
+    least = 1e-22 * np.abs(high - low).max(axis=0)
+    places = np.arange(len(rows))
+    for _ in range(BISECTIONS):
+        middle = low / 2 + high / 2
+        if (((middle == low) | (middle == high)).all(axis=0) | (np.abs(high - low).max(axis=0) <= least)).all():
+            break
+        same = signs(e, middle)[rows, places] == left
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    for i in range(len(rows)):
+        yield low[:, i], high[:, i], int(which[i]), int(rows[i])
+
+
+def touches(e: Evaluated, points: Points, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:
+    """The places on a line where a quantity reaches 0 and turns back."""
+    steps = np.array([q.step for q in e.quantities], bool)
+    size = np.abs(e.told(points))
+    if size.shape[1] < 3 or not len(size):
+        return
+    dips = (size[:, 1:-1] < size[:, :-2]) & (size[:, 1:-1] <= size[:, 2:]) & ~steps[:, None]
+    same = (codes[:len(size), :-2] == codes[:len(size), 1:-1]) & (codes[:len(size), 1:-1] == codes[:len(size), 2:])
+    rows, which = np.nonzero(dips & same)
+    rows, which = rows[:MOST_BRACKETS], which[:MOST_BRACKETS]
+    if not len(rows):
+        return
+    places = np.arange(len(rows))
+    low, high = points[:, which], points[:, which + 2]
+    ends = np.minimum(size[rows, which], size[rows, which + 2])
+    for _ in range(BISECTIONS):
+        a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        left = np.abs(e.told(a)[rows, places]) <= np.abs(e.told(b)[rows, places])
+        low, high = np.where(left, low, a), np.where(left, b, high)
+    least = np.abs(e.told(low / 2 + high / 2)[rows, places])
+    for i in np.flatnonzero(least <= TOUCHED * ends):
+        yield low[:, i], high[:, i], int(which[i]) + 1, int(rows[i])
+
+
+# ---------------------------------------------------------------- what they are
+
+def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[Place]:
+    """The candidates among samples of one input in ascending order, one place each. `heights` are those of the results."""
+    points = x[None, :]
+    codes = signs(e, points)
+    found = [*crossings(e, points[:, :-1], points[:, 1:], codes[:, :-1], codes[:, 1:]), *touches(e, points, codes)]
+    spacing = float((x[-1] - x[0]) / (len(x) - 1))
+    merged: list[tuple[np.ndarray, np.ndarray, list[int]]] = []
+    for low, high, _, row in sorted(found, key=lambda f: (float(f[0][0]), float(f[1][0]))):
+        if merged and low[0] <= merged[-1][1][0] + 1e-9 * spacing:
+            first = merged[-1]
+            merged[-1] = first[0], np.maximum(high, first[1]), [*first[2], row]
+        else:
+            merged.append((low, high, [row]))
+    if not merged:
+        return []
+    low, high = (np.array([m[k] for m in merged]).T for k in (0, 1))
+    apart = np.diff(low[0], prepend=-np.inf), np.diff(low[0], append=np.inf)
+    reach = np.minimum(np.minimum(*apart), spacing)[None, :]
+    return judged(e, low, high, np.ones_like(low) * reach, [m[2] for m in merged], heights)
+
+
+def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Sequence[Sequence[int]],
+           heights: np.ndarray) -> list[Place]:
+    """What all results do at places, seen at distances up to `reach`, which are vectors."""
+    at = np.array([[plain(a, b) for a, b in zip(*pair, strict=True)] for pair in zip(low, high, strict=True)])
+    sides: list[tuple[np.ndarray, ...]] = []
+    for side, edge in ((-1, low), (1, high)):
+        looks = [e(edge + side * d * reach)[0] for d in NEAR]
+        sides.append(tendency(looks, e(edge)[0], heights[:, None]))
+    value = e(at)[0]
+    known = e.quantities
+    return [Place(low[:, i], high[:, i], at[:, i], tuple(known[k] for k in dict.fromkeys(row) if k < len(known)),
+                  Sides(*(np.array([one[:, i], other[:, i]]).T for one, other in zip(*sides, strict=True)), value[:, i], heights))
+            for i, row in enumerate(rows)]
+
+
+def tendency(looks: Sequence[np.ndarray], beside: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What results tend to along looks that come nearer tenfold: the columns of `Sides` for one side."""
+    last = looks[-1]
+    with np.errstate(all="ignore"):
+        first, second, third = (b - a for a, b in pairwise(looks))
+        before, ratio = second / first, third / second
+        falls = (ratio > 0) & (ratio < GROWS) & (np.abs(before / ratio - 1) < 0.5)
+        seen = np.abs(third) > VISIBLE * heights
+        enormous = ~(np.abs(beside) <= ENORMOUS * heights) & ~np.isnan(beside)
+        limit = last + np.where(falls, third * ratio / (1 - ratio), 0.0)
+    undefined, overflow = ~np.isfinite(last), np.isinf(beside) | np.isinf(last)
+    grows = seen & (before > GROWS) & (ratio > GROWS)
+    diverges = (grows | enormous) & ~undefined
+    restless = seen & ~falls & ~diverges & ~undefined
+    return np.where(diverges | restless | undefined, np.nan, limit), diverges, restless, undefined, overflow, np.abs(third)
+
+
+def plain(low: float, high: float) -> float:
+    """The number with the fewest digits between two neighbours, or as good as between them."""
+    if low <= 0 <= high:
+        return 0.0
+    middle = float(low / 2 + high / 2)
+    near = max(float(high - low), 4 * float(np.spacing(abs(middle))))
+    return next((x for k in range(1, 17) if abs((x := float(f"{middle:.{k}g}")) - middle) <= near), middle)

@@ -1,0 +1,125 @@
+"""An output against two inputs: lines of equal value, arrows along the gradient, and where the value is not smooth."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir.errors import AdError
+from adcli.pictures.picture import SYMBOLS, Contour, Mark, Picture, Table
+from adcli.pictures.scales import round_numbers
+from adcli.plot.breaks import crossings, judged, signs
+from adcli.plot.curves import height
+from adcli.plot.evaluated import Evaluated
+from adcli.plot.ranges import Setting
+from adcli.plot.words import WORDS, fixed_text, operation
+
+LEVEL_COUNT = 12
+ARROWS = 15
+"""Arrows across and up."""
+WIDE = 30.0
+"""A value whose largest sizes are so many times its middle ones is drawn at levels that grow by factors."""
+FACTORS = (1.0, 2.0, 5.0)
+
+
+def contours(program: Program, setting: Setting, of: Sequence[str] | None, order: int) -> Picture:
+    """The map of one output `of` a program, with arrows along its gradient unless the `order` of derivatives is 0."""
+    across, up = setting.ranges
+    e = Evaluated(program, [across.name, up.name], setting.fixed, of, 1)
+    if len(e.outputs) > 1:
+        raise AdError("a contour map is of one output", help=f"choose one: --of {e.outputs[0]}")
+    if order > 1:
+        raise AdError("a contour map shows first derivatives at most", help="write --derivatives 1")
+    x, y = (r.values(np.arange(len(r))) for r in (across, up))
+    grid = np.array([np.tile(x, len(y)), np.repeat(y, len(x))])
+    (z, *slopes), levels = e(grid)
+    shape = len(y), len(x)
+    marks, notes, bad = broken(e, grid, shape, program)
+    values = np.where(np.isfinite(z), z, np.nan).reshape(shape)
+    shown = np.where(bad, np.nan, values)
+    lines = chosen(shown)
+    arrows = tuple(gradient_arrows(x, y, *(s.reshape(shape) for s in slopes), shown)) if order and len(slopes) == 2 else ()
+    contour = Contour(e.outputs[0], tuple(x.tolist()), tuple(y.tolist()), tuple(tuple(row) for row in shown.tolist()),
+                      tuple(lines), arrows, tuple(marks))
+    names = across.name, up.name, *(r.name for r in e.results)
+    columns = [*grid.tolist(), z.tolist(), *(s.tolist() for s in slopes)]
+    table = Table((*names[:3 + (len(slopes) if order else 0)], "status"),
+                  tuple((*row[:3 + (len(slopes) if order else 0)], LEVELS[level])
+                        for *row, level in zip(*columns, levels.tolist(), strict=True)))
+    return Picture(fixed_text(setting), across.name, contour=contour, y_name=up.name,
+                   notes=(*notes, *range_notes(values, x, y, across.name, up.name, e.outputs[0], bool(arrows))), table=table)
+
+
+def broken(e: Evaluated, grid: np.ndarray, shape: tuple[int, int], program: Program) -> tuple[list[Mark], list[str], np.ndarray]:
+    """Where the value is not smooth between neighbours of the grid: marks, notes, and the points beside which a line of
+    equal value would be false."""
+    codes = signs(e, grid)
+    number = np.arange(grid.shape[1]).reshape(shape)
+    pairs = [(number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())]
+    heights = np.array([height(row) for row in e(grid)[0]])
+    marks, bad, told = list[Mark](), np.zeros(grid.shape[1], bool), dict[tuple[str, str], None]()
+    for one, other in pairs:
+        found = list(crossings(e, grid[:, one], grid[:, other], codes[:, one], codes[:, other]))
+        if not found:
+            continue
+        low, high = (np.array([f[k] for f in found]).T for k in (0, 1))
+        which = [f[2] for f in found]
+        reach = grid[:, other[which]] - grid[:, one[which]]
+        for place, k in zip(judged(e, low, high, reach, [[f[3]] for f in found], heights), which, strict=True):
+            blame = place.blame(e.reached[e.outputs[0]])
+            kind = place.kind(0, range(1, len(e.results)), blame)
+            if kind:
+                marks.append(Mark(kind, float(place.at[0]), float(place.at[1])))
+                told[kind, operation(blame, program.source)] = None
+            if kind in ("pole", "singular", "jump") and place.sides.cut(0):
+                bad[[one[k], other[k]]] = True
+    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}{f': {text}' if text else ''}" for kind, text in told]
+    return list(dict.fromkeys(marks)), notes, bad.reshape(shape)
+
+
+def chosen(z: np.ndarray) -> list[float]:
+    """Round levels over the middle 96 % of the values; where the large are far larger than most, levels that grow by factors."""
+    finite = z[np.isfinite(z)]
+    if not len(finite) or finite.min() == finite.max():
+        return []
+    low, middle, high = (float(q) for q in np.quantile(finite, (0.02, 0.5, 0.98)))
+    if low >= 0 and middle > 0 and (high > WIDE * middle or high > WIDE * WIDE * low > 0):
+        least = max(float(np.quantile(finite, 0.01)), high * 1e-6)
+        powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+        steps = FACTORS if len(powers) <= 6 else (1.0,)
+        return [v for k in powers for f in steps if least <= (v := f * 10.0 ** k) <= high]
+    return round_numbers(*((low, high) if low < high else (float(finite.min()), float(finite.max()))), LEVEL_COUNT)
+
+
+def gradient_arrows(x: np.ndarray, y: np.ndarray, dx: np.ndarray, dy: np.ndarray, z: np.ndarray,
+                    ) -> Iterator[tuple[float, float, float, float]]:
+    """Arrows of one length on a coarser grid, which point where the value grows fastest as the picture shows it: in parts of the
+    two ranges, since these may be of different units."""
+    wide, high = float(x[-1] - x[0]), float(y[-1] - y[0])
+    for j in middles(len(y)):
+        for i in middles(len(x)):
+            across, up = float(dx[j, i]), float(dy[j, i])
+            size = math.hypot(across * wide, up * high)
+            if math.isfinite(size) and size > 0 and math.isfinite(z[j, i]):
+                length = 0.6 / ARROWS / size
+                yield float(x[i]), float(y[j]), across * wide * length * wide, up * high * length * high
+
+
+def middles(count: int) -> list[int]:
+    """About as many places as there are arrows, evenly, none at the edges."""
+    n = min(ARROWS, count)
+    return [round((k + 0.5) * (count - 1) / n) for k in range(n)]
+
+
+def range_notes(z: np.ndarray, x: np.ndarray, y: np.ndarray, across: str, up: str, name: str, arrows: bool) -> Iterator[str]:
+    """The least and the greatest value on the grid, and what arrows mean."""
+    if not np.isfinite(z).any():
+        yield f"{name} has no value here"
+        return
+    for word, at in (("least", int(np.nanargmin(z))), ("greatest", int(np.nanargmax(z)))):
+        j, i = divmod(at, len(x))
+        yield f"{word} on the grid: {name} = {z[j, i]:.6g} at {across} = {x[i]:.6g}, {up} = {y[j]:.6g}"
+    if arrows:
+        yield f"arrows point where {name} grows fastest, in parts of the two ranges"

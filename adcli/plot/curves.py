@@ -1,0 +1,154 @@
+"""Outputs and their derivatives against one input, as panels one below the other."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from adcli.lang.ir import LEVELS, Program, Result
+from adcli.lang.ir.errors import AdError, plural
+from adcli.pictures.picture import Curve, Mark, Panel, Picture, Table
+from adcli.plot.breaks import Place, on_line
+from adcli.plot.evaluated import Evaluated
+from adcli.plot.ranges import Setting
+from adcli.plot.words import Found, fixed_text, place_notes
+
+MOST_CURVES = 7
+"""Outputs in one picture: as many as there are colours that everybody can tell apart."""
+MOST_MARKS = 60
+REACH = 1.0
+"""How far beyond its middle 80 % a clipped axis goes, in widths of that."""
+
+
+def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: int) -> Picture:
+    """The picture of the outputs `of` a program, with derivatives up to an order."""
+    (span,) = setting.ranges
+    e = Evaluated(program, [span.name], setting.fixed, of, max(order, 1))
+    if len(e.outputs) > MOST_CURVES:
+        raise AdError(f"{plural(len(e.outputs), 'output')} are too many for one picture",
+                      help=f"choose up to {MOST_CURVES}: --of {','.join(e.outputs[:3])}")
+    x = span.values(np.arange(len(span)))
+    values, levels = e(x[None, :])
+    heights = np.array([height(row) for row in values])
+    places = on_line(e, x, heights)
+    kinds = {r.name: list(found_places(e, places, i)) for i, r in enumerate(e.results) if not r.wrt}
+    panels = []
+    for k in range(order + 1):
+        rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
+        panels.append(panel(e, x, values, rows, places, kinds, k))
+    notes = [*place_notes(span.name, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels)]
+    table = Table((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
+                  tuple((*row, LEVELS[level]) for *row, level in zip(
+                      x.tolist(), *(values[i].tolist() for i, r in enumerate(e.results) if len(r.wrt) <= order), levels.tolist(),
+                      strict=True)))
+    return Picture(fixed_text(setting), span.name, tuple(panels), notes=tuple(notes), table=table)
+
+
+def found_places(e: Evaluated, places: Sequence[Place], row: int) -> Iterator[Found]:
+    """The places where an output is not smooth."""
+    name = e.results[row].name
+    for p in places:
+        blame = p.blame(e.reached[name])
+        kind = p.kind(row, [slope(e.results, name)], blame)
+        if kind:
+            yield Found(p, kind, blame)
+
+
+def slope(results: Sequence[Result], name: str) -> int:
+    """The row of the first derivative of an output."""
+    return next(i for i, r in enumerate(results) if r.of == name and len(r.wrt) == 1)
+
+
+def height(y: np.ndarray) -> float:
+    """How high a curve is as a rule: between its 10th and 90th percentile; of a constant, its size; never 0."""
+    finite = y[np.isfinite(y)]
+    if not len(finite):
+        return 1.0
+    low, high = np.quantile(finite, (0.1, 0.9))
+    with np.errstate(over="ignore"):
+        found = float(high - low)
+    return min(found, 1e300) or float(np.abs(finite).max()) or 1.0
+
+
+def panel(e: Evaluated, x: np.ndarray, values: np.ndarray, rows: Sequence[int], places: Sequence[Place],
+          kinds: Mapping[str, Sequence[Found]], order: int) -> Panel:
+    """The axes of all outputs, or of their derivatives of one order."""
+    made, marks, upright = [], list[Mark](), set[float]()
+    diverging = False
+    for i in rows:
+        r = e.results[i]
+        number = e.outputs.index(r.of or r.name)
+        xs, ys = broken(x, values[i], i, places)
+        made.append(Curve(derivative_name(r), tuple(xs.tolist()), tuple(ys.tolist()), number=number))
+        for p, kind, _ in kinds[r.of or r.name]:
+            at, s = float(p.at[0]), p.sides
+            if kind == "overflow" or (kind == "hole" and order):
+                continue
+            if s.restless[i].any():
+                continue
+            if s.diverges[i].any():
+                diverging = True
+                upright.add(at)
+            elif s.undefined[i].any() != s.undefined[i].all() or (order == 0 and kind == "domain"):
+                end = float(np.nanmax(s.limits[i])) if np.isfinite(s.limits[i]).any() else np.nan
+                marks += [Mark("domain", at, end)]
+            elif s.differ(i):
+                marks += [Mark("jump", at, float(y)) for y in s.limits[i]]
+                marks += [Mark("value", at, float(s.value[i]))] if np.isfinite(s.value[i]) else []
+            elif kind in ("kink", "singular", "hole") and order == 0:
+                marks.append(Mark(kind, at, float(np.nanmean(s.limits[i]))))
+    low, high = ends(np.concatenate([np.array(c.y) for c in made]), values[rows]) if diverging else (None, None)
+    name = made[0].name if len(made) == 1 else "values" if not order else f"derivatives of order {order}" if order > 1 else \
+        "derivatives"
+    return Panel(name, tuple(made), tuple(marks if len(marks) <= MOST_MARKS else ()), tuple(sorted(upright))[:MOST_MARKS],
+                 low=low, high=high, share=1.0 if order else 1.5)
+
+
+def derivative_name(r: Result) -> str:
+    """v, dv/dx, d²v/dx²."""
+    if not r.wrt:
+        return r.name
+    power = "" if len(r.wrt) == 1 else "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(len(r.wrt)))
+    return f"d{power}{r.of}/d{r.wrt[0]}{power}"
+
+
+def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[Place]) -> tuple[np.ndarray, np.ndarray]:
+    """A curve with what it tends to on both sides of every place, and a gap between them where it is not continuous."""
+    keep = np.ones(len(x), bool)
+    more_x, more_y = list[float](), list[float]()
+    for p in places:
+        low, high, s = float(p.low[0]), float(p.high[0]), p.sides
+        keep &= ~((x >= low) & (x <= high))
+        below, above = s.limits[row].tolist()
+        cut = s.cut(row)   # the gap stands between the sides, even where they are the same double
+        more_x += [low, low / 2 + high / 2, high] if cut else [low, high]
+        more_y += [below, np.nan, above] if cut else [below, above]
+    xs, ys = np.concatenate([x[keep], more_x]), np.concatenate([y[keep], more_y])
+    order = np.argsort(xs, kind="stable")
+    return xs[order], np.where(np.isfinite(ys[order]), ys[order], np.nan)
+
+
+def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None]:
+    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and as much again on both sides; None for an
+    end that no curve goes beyond."""
+    finite, seen = y[np.isfinite(y)], sampled[np.isfinite(sampled)]
+    if not len(seen):
+        return None, None
+    low, high = np.quantile(seen, (0.1, 0.9))
+    wide = (high - low) * REACH or 1.0
+    beyond = finite.min() < low - wide, finite.max() > high + wide
+    return float(low - wide) if beyond[0] else None, float(high + wide) if beyond[1] else None
+
+
+def empty_notes(panels: Sequence[Panel]) -> Iterator[str]:
+    for c in panels[0].curves:
+        if all(y != y for y in c.y):
+            yield f"{c.name} has no value here"
+
+
+def clipped_notes(panels: Sequence[Panel]) -> Iterator[str]:
+    for p in panels:
+        where = [f"{word} {end:.3g}" for word, end in (("below", p.low), ("above", p.high)) if end is not None]
+        if where:
+            yield f"{p.name} {'are' if len(p.curves) > 1 else 'is'} not shown {' and '.join(where)}"
+

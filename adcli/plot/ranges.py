@@ -1,0 +1,95 @@
+"""What varies in a plot and what stands still: one range for curves, two for contours."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from adcli.input.points import GridRange, checked, combined, complete, unknown_name, within
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.errors import AdError
+from adcli.output.numbers import shortest
+from adcli.task.shapes import refuse_tensors
+
+POINTS = (401, 101)
+"""Values of each input that varies, where one does and where two do: a screen shows no more."""
+MOST_POINTS = (100_000, 1000)
+
+
+class Setting(NamedTuple):
+    """The inputs that vary, in the order of the axes, and a value for every other."""
+
+    ranges: tuple[GridRange, ...]
+    fixed: Mapping[str, float]
+
+
+def from_text(program: Program, specs: Sequence[str], points: int | None, remark: Callable[[object], None]) -> Setting:
+    """The setting that --at gives. An input without a value varies over the range that it is declared with."""
+    refuse_tensors(program, "plot")
+    params = program.params
+    specs = [*specs, *declared(params, specs)]
+    grids = checked(params, specs, remark, uncounted=True)
+    if len(grids.grids) > 1:
+        raise AdError("--at gives several points; a plot has one setting",
+                      help=f"write one --at, with a range: --at {example(params)}")
+    (grid,) = grids.grids
+    if any(len(axis) != 1 for axis in grid if not isinstance(axis, GridRange)):
+        raise AdError("a file of several points is no range", help=f"write a range: --at {example(params)}")
+    ranges = [axis for axis in grid if isinstance(axis, GridRange) and axis.name not in grids.spare]
+    (point,) = combined([[axis[0]] for axis in grid])
+    given = complete(params, {n: x for n, x in point.items() if n not in grids.spare})
+    for end in (0, -1):   # a range leaves what is declared at one of its ends
+        ends = {r.name: r[end % len(r)][r.name] for r in ranges}
+        list(within(params, [{**given, **ends}], remark, program.source))
+    return setting(program, ranges, given, points)
+
+
+def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None) -> Setting:
+    """The same from Python: a tuple (low, high) or (low, high, count) is a range."""
+    refuse_tensors(program, "plot")
+    for name in at:
+        if name not in {p.name for p in program.params}:
+            raise unknown_name("input", name, [p.name for p in program.params])
+    text = [f"{name}={':'.join(map(repr_of, x))}" if isinstance(x, tuple) else f"{name}={repr_of(x)}" for name, x in at.items()]
+    return from_text(program, [",".join(text)], points, lambda note: None)
+
+
+def repr_of(x: float) -> str:
+    """A number as --at has it."""
+    return str(x) if isinstance(x, int) else shortest(x)
+
+
+def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
+    """Ranges for the inputs that have neither a value nor a default, where all of them are declared with one."""
+    named = {part.partition("=")[0].strip() for spec in specs for part in spec.split(",")}
+    if any(spec.lstrip().startswith("@") for spec in specs):
+        return []
+    open_ = [p for p in params if p.default is None and p.name not in named]
+    ranges = [f"{p.name}={shortest(p.low)}:{shortest(p.high)}" for p in open_ if p.low is not None and p.high is not None]
+    if len(ranges) < len(open_):
+        lacking = [p.name for p in open_ if p.low is None or p.high is None]
+        raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: --at {example(params, lacking)}")
+    return [",".join(ranges)] if ranges else []
+
+
+def example(params: Sequence[Param], lacking: Sequence[str] = ()) -> str:
+    """A setting that can be pasted: the first input varies, the others that need it have a value."""
+    names = [p.name for p in params if p.default is None] or [p.name for p in params][:1] or ["x"]
+    first, *others = [n for n in names if n in lacking] or names
+    return ",".join([f"{first}=-3:3", *(f"{name}=1" for name in others)])
+
+
+def setting(program: Program, ranges: Sequence[GridRange], given: Mapping[str, float], points: int | None) -> Setting:
+    """The setting with these ranges. AdError where there is nothing to draw, or too much."""
+    if not 1 <= len(ranges) <= 2:
+        what = "nothing varies" if not ranges else f"{', '.join(r.name for r in ranges)} vary, and a picture has two axes"
+        help = f"give one input a range: --at {example(program.params)}" if not ranges else \
+            f"give all but two a value: --at {','.join(f'{r.name}=1' for r in ranges[2:])}"
+        raise AdError(f"{what} in this plot" if not ranges else what, help=help)
+    for r in ranges:
+        if r.ends[0] == r.ends[1]:
+            raise AdError(f"{r.name} varies from {shortest(r.ends[0])} to itself", help=f"write --at {r.name}=-3:3")
+    most, usual = MOST_POINTS[len(ranges) - 1], POINTS[len(ranges) - 1]
+    counts = [len(r) if r.counted else points or usual for r in ranges]
+    if max(counts) > most:
+        raise AdError(f"{max(counts):,} points are more than a picture shows", help=f"write --points {usual}")
+    return Setting(tuple(r.upwards(max(n, 2)) for r, n in zip(ranges, counts, strict=True)), given)

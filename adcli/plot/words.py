@@ -1,0 +1,66 @@
+"""What is said beside a picture: what stands still, and which places are not smooth."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from adcli.lang.ir.errors import Source, plural
+from adcli.pictures.picture import SYMBOLS
+
+if TYPE_CHECKING:
+    from adcli.lang.analyse.special_places import Quantity
+    from adcli.plot.breaks import Place
+    from adcli.plot.ranges import Setting
+
+LONGEST = 40
+"""Characters of the text of an operation."""
+MOST_NAMED = 6
+"""Places that are named one by one."""
+WORDS = {"kink": "kink", "jump": "jump", "pole": "pole", "singular": "singular", "domain": "edge of the domain",
+         "hole": "no value", "overflow": "too large for a double"}
+
+
+def fixed_text(setting: Setting) -> str:
+    """The inputs that do not vary, as --at has them."""
+    ranged = {r.name for r in setting.ranges}
+    names = [n for n in setting.fixed if n not in ranged]
+    shown = ", ".join(f"{n} = {setting.fixed[n]:.6g}" for n in names[:MOST_NAMED])
+    return f"{shown}, …" if len(names) > MOST_NAMED else shown
+
+
+class Found(NamedTuple):
+    """A place where an output is not smooth, what it is there, and the operation to blame."""
+
+    place: Place
+    kind: str
+    blame: Quantity | None
+
+
+def place_notes(x: str, found: Iterable[Sequence[Found]], source: Source | None) -> Iterator[str]:
+    """A line for each kind of place, with the operations that make it."""
+    places: dict[tuple[str, str], set[float]] = {}
+    for each in found:
+        for f in each:
+            places.setdefault((f.kind, operation(f.blame, source)), set()).add(float(f.place.at[0]))
+    lines: dict[tuple[str, tuple[float, ...]], list[str]] = {}
+    for (kind, text), at in places.items():
+        lines.setdefault((kind, tuple(sorted(at))), []).append(text)
+    for (kind, spots), texts in lines.items():
+        text = ", ".join(filter(None, texts))
+        yield f"{SYMBOLS[kind]} {WORDS[kind]} {where(x, spots)}{f': {text}' if text else ''}"
+
+
+def where(x: str, at: Sequence[float]) -> str:
+    """At x = 1, 2; of many, how many there are and how far they reach."""
+    if len(at) > MOST_NAMED:
+        return f"at {plural(len(at), 'place')} from {x} = {at[0]:.6g} to {at[-1]:.6g}"
+    return f"at {x} = {', '.join(f'{value:.6g}' for value in at)}"
+
+
+def operation(blame: Quantity | None, source: Source | None) -> str:
+    """The operation to blame as it was written."""
+    if blame is None or source is None or blame.equation.span is None:
+        return ""
+    start, end = blame.equation.span
+    text = " ".join(source.text[start:end].split())
+    return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"
