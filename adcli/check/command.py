@@ -13,6 +13,7 @@ from adcli.command.options import (
     format_option,
     option,
     output_option,
+    plot_option,
     program_options,
     takes,
 )
@@ -43,6 +44,7 @@ class CheckOptions(Options):
     symbol: str | None
     returns: str | None
     time_limit: int
+    plot: str | None
 
 
 @click.command("check", cls=Command,
@@ -68,6 +70,7 @@ class CheckOptions(Options):
         help="Seconds for all points.")
 @format_option(("text", "json"), "A table, or one JSON object.")
 @output_option
+@plot_option("the remainders of Taylor's expansion, on logarithmic axes")
 @option(WRITTEN, "-q", "--quiet", is_flag=True, help="Only the verdict, and no notes on standard error.")
 @takes(CheckOptions)
 def command(options: CheckOptions) -> int:
@@ -88,10 +91,18 @@ def command(options: CheckOptions) -> int:
     if not inputs:
         raise AdError("no input to differentiate with respect to",
                       help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
+    if options.plot:
+        from adcli.pictures.destinations import require_place
+        require_place(options.plot, options.form, options.output)
     check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
     check.run(points)
-    return report(check, summary, options)
+    code = report(check, summary, options)
+    if options.plot:
+        from adcli.check.pictured import picture
+        from adcli.pictures.destinations import write_beside
+        write_beside(picture(check, points), options.plot)
+    return code
 
 
 def others(primal: Program, options: CheckOptions) -> Against | None:

@@ -332,6 +332,12 @@ fmt_option = option(WRITTEN, "--fmt", metavar="TEMPLATE", help="printf template 
 hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help="Write numbers exactly, in hexadecimal.")
 
 
+def plot_option(what: str) -> Decorator:
+    """--plot, whose value can be left out: the terminal."""
+    return option(WRITTEN, "--plot", metavar="[FILE]", is_flag=False, flag_value="-",
+                  help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers).")
+
+
 def format_option(formats: Sequence[str], help: str) -> Decorator:
     return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
 

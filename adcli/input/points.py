@@ -41,8 +41,8 @@ LONGEST_RANGE = 1 << 53
 
 
 class GridRange(Sequence[Point]):
-    """Values of one input from `first` to `last`, each the double nearest to the exact value. A count that is not `counted` stands
-    for one that is still to be chosen."""
+    """Values of one input from `first` to `last`, each the double nearest to the exact value. A count that is not `counted` is
+    still to be chosen."""
 
     def __init__(self, name: str, first: Fraction, last: Fraction, count: int, counted: bool = True) -> None:
         self.name, self.length, self.ends = name, count, (float(first), float(last))

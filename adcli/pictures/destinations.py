@@ -28,6 +28,19 @@ def form_of_file(path: str) -> str:
                                                                    " for the terminal")
 
 
+def require_place(plot: str | None, form: str, output: str | None) -> None:
+    """AdError where --plot names no picture, or the results and the picture cannot both go to standard output."""
+    if plot is None:
+        return
+    if form_of_file(plot) == "text" and plot == "-" and form != "text" and descriptor(output) == STDOUT:
+        raise AdError(f"--plot and --format {form} would both write to standard output", help="write --plot picture.svg")
+
+
+def write_beside(picture: Picture, plot: str) -> None:
+    """Write the picture that --plot asks for."""
+    write_picture(picture, form_of_file(plot), None if plot == "-" else plot)
+
+
 def write_picture(picture: Picture, form: str, path: str | None, number: Number = shortest) -> None:
     """Write a picture in one of the `FORMATS`."""
     stdout = descriptor(path) == STDOUT

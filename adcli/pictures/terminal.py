@@ -19,6 +19,7 @@ LINES = 30
 NARROWEST, WIDEST, LOWEST = 30, 160, 6
 COLOURS = (32, 208, 36, 175, 74, 166, 178)
 """Of curves, among the 256 of a terminal: those of Okabe and Ito (2008), on dark and on light ground."""
+POINT = "•"
 CHARACTERS = ("braille", "•", "+", "x", "o", "*", "#")
 """What curves are drawn with where there is no colour."""
 GREY = 244
@@ -77,17 +78,18 @@ class Drawing:
         """The names of several curves behind what they are drawn with."""
         if len(p.curves) < 2:
             return ""
-        shown = ["⠤⠤" if self.colour or not (c := self.character(i, curve)) or c == "braille" else c
-                 for i, curve in enumerate(p.curves)]
+        shown = ["⠤⠤" if c == "braille" else c for c in self.characters(p)]
         return "   ".join(f"{self.painted(s, c.number)} {c.name}" for s, c in zip(shown, p.curves, strict=True))
 
     def painted(self, word: str, number: int) -> str:
         return f"\x1b[38;5;{COLOURS[number % len(COLOURS)]}m{word}\x1b[0m" if self.colour else word
 
-    def character(self, i: int, c: Curve) -> str:
-        if c.style == "points":
-            return "•"
-        return "braille" if self.colour or c.style == "steps" else CHARACTERS[i % len(CHARACTERS)]
+    def characters(self, p: Panel) -> list[str]:
+        """What each curve of a panel is drawn with."""
+        free = [c for c in CHARACTERS if c != POINT or all(curve.style != "points" for curve in p.curves)]
+        lines = [curve for curve in p.curves if curve.style != "points"]
+        return [POINT if curve.style == "points" else "braille" if self.colour else free[lines.index(curve) % len(free)]
+                for curve in p.curves]
 
     def panel(self, p: Panel, across: Scale, up: Scale, height: int, ticks: Sequence[float], words: Sequence[str]) -> list[str]:
         figure = self.figure(height, across, up, ticks, words)
@@ -96,10 +98,10 @@ class Drawing:
                 figure.line(place, orientation="vertical", style="dotted", pixel=GREY if self.colour else None)
         for y in p.flat:
             figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
-        for i, c in enumerate(p.curves):
+        for c, character in zip(p.curves, self.characters(p), strict=True):
             colour = COLOURS[c.number % len(COLOURS)]
             for x, y in runs(c, across, up):
-                self.signal(figure, x, y, self.character(i, c), colour, c.style not in ("points",))
+                self.signal(figure, x, y, character, colour, c.style != "points")
         for mark in p.marks:
             self.mark(figure, mark, across, up)
         return self.built(figure)

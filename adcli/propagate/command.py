@@ -20,6 +20,7 @@ from adcli.command.options import (
     ResultOptions,
     of_option,
     option,
+    plot_option,
     program_options,
     result_options,
     takes,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from adcli.lang.derive.uncertainty_figures import Correlation, Moments
 
 COVERAGE = 0.95
-AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise")
+AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
 """Options that only points have."""
 SAMPLE_OPTIONS = ("input_format", "delimiter", "decimal", "no_header", "columns", "rename")
 """How a table is written: of rows, or of values that inputs take."""
@@ -72,6 +73,7 @@ class PropagateOptions(ResultOptions):
     coverage: str | None = None
     shortest: bool = False
     concise: bool = False
+    plot: str | None = None
 
     def request(self, source: Source, wrt: list[str] | None, correlations: tuple[Correlation, ...],
                 moments: tuple[Moments, ...] = ()) -> Request:
@@ -101,6 +103,7 @@ class PropagateOptions(ResultOptions):
 @option(WHAT, "--coverage", metavar="P",
         help="Also expanded uncertainties and intervals that hold a value with probability P (default with --monte-carlo: 0.95).")
 @option(WHAT, "--shortest", is_flag=True, help="Also the shortest interval of the samples.")
+@plot_option("the sampled distribution and that of the linear model")
 @option(WRITTEN, "--concise", is_flag=True, help="Write 12.0(1) instead of 12.0 ± 0.1 in comments and tables.")
 @result_options(ROW.formats, without=("digits", "enclose"), helps={
     "at": "x=2±0.1,y=5±2%,z=1 (+- works for ±); x=2.0(1); x=2±0.1~rect for a distribution; x=@values.csv:column; exact inputs"
@@ -123,6 +126,9 @@ def command(options: PropagateOptions) -> int:
         return in_rows(prepared(options.request(program, options.inputs, told), options), options)
     options.refuse(["wrt"], "is for rows and --emit; at points, inputs with a spread are uncertain")
     options.refuse(["emit", *EMIT_OPTIONS], "and --at cannot be used together")
+    if options.plot:
+        from adcli.pictures.destinations import require_place
+        require_place(options.plot, options.form, options.output)
     options.refuse(ROWS_ALONE, "needs rows (--data FILE)")
     if options.form not in BUDGET_FORMATS:
         raise AdError(f"an uncertainty budget is not written as {options.form}",
@@ -205,6 +211,10 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     task = prepared(options.request(text, names, correlations, beyond), options)
     watch = Watch(task, options)
     watch.begin()
+    picture = None
+    if options.plot:
+        from adcli.propagate.pictured import picture_at
+        picture = picture_at(task, points, options)
     writer = Budgets(task, points, sampling, options, watch)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded
@@ -223,4 +233,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
                 plain = options.fmt is None and not options.hexadecimal
                 written = tables(form, found, None if plain else number, shown, headed)
         write_points(out, written)
+    if picture and options.plot:
+        from adcli.pictures.destinations import write_beside
+        write_beside(picture, options.plot)
     return watch.conclude(options.strict)

@@ -17,6 +17,7 @@ from adcli.command.options import (
     format_option,
     of_option,
     option,
+    plot_option,
     program_options,
     result_options,
     takes,
@@ -68,6 +69,7 @@ class FitOptions(ResultOptions):
     loss: str = "linear"
     f_scale: float = 1.0
     evaluations: int = EVALUATIONS
+    plot: str | None = None
 
 
 @click.command("fit", cls=Command,
@@ -89,6 +91,7 @@ class FitOptions(ResultOptions):
         help="The residual, in standard uncertainties where they are given, from which on it counts as an outlier.")
 @option(TRUST, "--evaluations", type=WholeNumber(1, 10**9), default=EVALUATIONS, show_default=True, metavar="N",
         help="Evaluations of the model that one attempt of a solver may take.")
+@plot_option("the data, the curve and the residuals")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines).")
 @result_options(FORMATS, without=WITHOUT, helps={
     "at": "Inputs with one value for all rows: k=3; tensors: A=@matrix.npy.",
@@ -102,6 +105,9 @@ def command(options: FitOptions) -> int:
     Exits 1 where the fit has not converged or a parameter is not determined.
     """
     source = options.source
+    if options.plot:
+        from adcli.pictures.destinations import require_place
+        require_place(options.plot, options.form, options.output)
     program = chosen(parse_source(source), options.outputs)
     given = None if options.params is None else starts(options.params, ranks(program.params))
     begins = parameters(program, given)
@@ -128,6 +134,10 @@ def command(options: FitOptions) -> int:
     told = Answered(found, begins, any(t.sigma is not None for t in wanted))
     with packed_destination(options.output) as out:
         write_points(out, written(told, options))
+    if options.plot:
+        from adcli.pictures.destinations import write_beside
+        from adcli.solvers.fit_pictured import picture
+        write_beside(picture(fit, program, found, o), options.plot)
     return concluded(fit, task, found, watch, options)
 
 

@@ -45,10 +45,7 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
     program of that, without which nothing is known of the second remainder. A remainder up to `noise` is what this
     arithmetic makes of nothing."""
     exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
-    along = [direction[p.name] for p in program.params if p.name in direction]
-    names = [p.name for p in derivatives.params[len(program.params):]]
-    seeds = dict(zip(names, along + along, strict=False))
-    terms = list(evaluate(derivatives, {n: exact.constant(x) for n, x in {**at, **seeds}.items()}, exact).values())
+    terms = _terms(program, derivatives, at, direction, exact)
     centre = _decided(program, every_value(program, _point(at, direction, exact.constant(0.0), exact), exact), exact)
     found: dict[str, Remainder | None] = {r.name: None for r in program.results}
     orders = len(terms) // len(found) // 2
@@ -66,6 +63,32 @@ def remainders(program: Program, derivatives: Program, at: Mapping[str, float], 
         if all(x is not None and all(x.right[:orders]) for x in found.values()):
             break
     return found
+
+
+def sizes(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
+          steps: Sequence[float]) -> dict[str, list[tuple[float, ...]]]:
+    """For every result, and every step h along a direction, what is left of its value after the terms of orders 0, 1 and, where
+    they are known, 2."""
+    exact = mpmath_arithmetic(REMAINDER_DIGITS + spare_digits(at, direction))
+    terms = _terms(program, derivatives, at, direction, exact)
+    found: dict[str, list[tuple[float, ...]]] = {r.name: [] for r in program.results}
+    for size in steps:
+        h = exact.constant(size)
+        moved = evaluate(program, _point(at, direction, h, exact), exact)
+        for i, r in enumerate(program.results):
+            value, slope, *more = terms[i::len(program.results)]
+            rests = [moved[r.name] - value, moved[r.name] - value - h * slope]
+            found[r.name].append(tuple(float(abs(x)) for x in (*rests, *(rests[1] - h * h * c / 2 for c in more[1:]))))
+    return found
+
+
+def _terms(program: Program, derivatives: Program, at: Mapping[str, float], direction: Mapping[str, float],
+           exact: Arithmetic) -> list[Any]:
+    """What the derivatives are at the point: values and slopes, or with them slopes again and curvatures, for all results."""
+    along = [direction[p.name] for p in program.params if p.name in direction]
+    names = [p.name for p in derivatives.params[len(program.params):]]
+    seeds = dict(zip(names, along + along, strict=False))
+    return list(evaluate(derivatives, {n: exact.constant(x) for n, x in {**at, **seeds}.items()}, exact).values())
 
 
 def _remainder(moved: Sequence[Any], terms: Sequence[Any], h: Any, nothing: Any) -> Remainder | None:

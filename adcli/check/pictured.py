@@ -1,0 +1,63 @@
+"""What is left of Taylor's expansion as a picture: on logarithmic axes a remainder of order k is a line of slope k + 1."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+from adcli.lang.passes.pipeline import tangent_program, tangents
+from adcli.pictures.picture import Curve, Panel, Picture, Table
+
+if TYPE_CHECKING:
+    from adcli.check.methods import Check
+    from adcli.input.sampling import Point
+
+STEPS = tuple(10.0 ** (-k / 2) for k in range(16, -1, -1))
+"""Steps along the direction, in parts of the scale of each input."""
+MOST_OUTPUTS = 3
+LONG = 2000
+"""Equations from which on the second derivatives are left out."""
+ORDERS = ("value", "gradient", "Hessian")
+
+
+def picture(check: Check, points: Sequence[Point]) -> Picture:
+    """The remainders at the first point where the program is smooth, along a random direction, in multiple precision."""
+    if find_spec("mpmath") is None:
+        raise missing("the picture of remainders", "mpmath")
+    outputs = [r.name for r in check.primal.results]
+    if len(outputs) > MOST_OUTPUTS:
+        raise AdError(f"--plot draws up to {MOST_OUTPUTS} outputs, and there are {len(outputs)}",
+                      help=f"choose: --of {','.join(outputs[:MOST_OUTPUTS])}")
+    seen = next((s for s in check.see(points) if not s.level), None)
+    if seen is None:
+        raise AdError("--plot needs a point where the program is smooth", help="give one: --at")
+    from adcli.lang.analyse.taylor_remainder import sizes
+    once = tangents(check.primal, check.wrt)
+    derivatives = tangent_program(once, check.wrt) if len(once.equations) <= LONG else once
+    found = sizes(check.primal, derivatives, seen.at, check.direction(seen), STEPS)
+    panels = tuple(panel(name, list(zip(*rows, strict=True))) for name, rows in found.items())
+    at = ", ".join(f"{n} = {x:.6g}" for n, x in list(seen.at.items())[:6])
+    names = ("h", *(f"{name}_{order}" for name, rows in found.items() for order in range(len(rows[0]))))
+    rows = tuple((h, *(x for each in found.values() for x in each[k])) for k, h in enumerate(STEPS))
+    notes = tuple(note for p, rests in zip(panels, found.values(), strict=True) for note in slopes(p.name, rests))
+    return Picture(f"at {at}" + ", …" * (len(seen.at) > 6), "step h", panels, notes=notes, table=Table(names, rows), log_x=True)
+
+
+def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:
+    """The remainders of one output; one that vanishes is in no logarithm."""
+    return Panel(f"remainder of {name}", tuple(
+        Curve(f"after the {order}: slope {k + 1}", STEPS, tuple(x if x > 0 else math.nan for x in rest), number=k)
+        for k, (order, rest) in enumerate(zip(ORDERS, rests, strict=False))), log=True)
+
+
+def slopes(name: str, rows: Sequence[Sequence[float]]) -> Iterator[str]:
+    """How steep each remainder is between its smallest steps."""
+    for k, order in enumerate(ORDERS[:len(rows[0])]):
+        a, b = rows[0][k], rows[2][k]
+        found = f"slope {math.log10(b / a):.3f}, right is {k + 1} or more" if a > 0 and b > 0 else "nothing is left"
+        yield f"{name} after the {order}, at small steps: {found}"
+
+

@@ -1,0 +1,96 @@
+"""The distribution of an output as a picture: samples as a histogram, and the normal distribution of the linear model."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adcli.answers.evaluation import evaluate
+from adcli.input.points import located
+from adcli.lang.ir.errors import AdError
+from adcli.pictures.picture import Curve, Panel, Picture, Table
+from adcli.propagate.draws import draws
+from adcli.propagate.given import GivenPoint
+from adcli.propagate.monte_carlo import Experiment, drawn
+from adcli.task.tasks import Task, prepared
+
+if TYPE_CHECKING:
+    from adcli.propagate.command import PropagateOptions
+
+SAMPLES = 1 << 17
+"""Samples of a picture, where --monte-carlo does not ask for fewer: more would not be seen."""
+MOST_BINS, FEWEST_BINS = 80, 20
+OUTER = 0.0005
+"""Share of the samples that is left out on each side where they lie far out."""
+REACH = 4.0
+"""How many standard uncertainties the curve of the linear model reaches."""
+
+
+def picture_at(task: Task, points: Sequence[GivenPoint], options: PropagateOptions) -> Picture:
+    """The picture of one output at one point. AdError where there are several."""
+    if len(task.signature.outputs) > 1:
+        raise AdError("--plot draws one output", help=f"choose one: --of {task.signature.outputs[0]}")
+    (name,) = task.signature.outputs
+    given = points[0]
+    at = list(located(task.signature.own, [given.plain], lambda note: None, task.signature.source))
+    if len(points) > 1 or len(at) > 1:
+        raise AdError("--plot draws one point", help="give one --at, without ranges")
+    seeds = {p.name: given.spreads[p.seed].u if p.seed in given.spreads else 0.0 for p in task.signature.seeds}
+    (row,) = evaluate(task, [{**at[0], **seeds}])
+    results = dict(zip([c.name for c in task.signature.results], row.results, strict=True))
+    u = next(x for c, x in results.items() if c != name)
+    sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=(), moments=()), options)
+    experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
+                            draws(given.spreads, task.request.correlations))
+    count = min(SAMPLES, options.monte_carlo) if isinstance(options.monte_carlo, int) else SAMPLES
+    size = experiment.rows
+    blocks = [(i, min(size, count - first)) for i, first in enumerate(range(0, count, size))]
+    samples = np.concatenate([drawn(experiment, options.seed, block)[0] for block in blocks])
+    return distribution(name, samples, float(results[name]), float(u))
+
+
+def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Picture:
+    """The histogram of samples beside a normal distribution."""
+    good = samples[np.isfinite(samples)]
+    if not len(good):
+        raise AdError(f"no sample of {name} is finite, so there is nothing to draw")
+    low, high = ends(good)
+    bins = int(np.clip(math.sqrt(len(good)) / 3, FEWEST_BINS, MOST_BINS))
+    inside = good[(good >= low) & (good <= high)]
+    counts, edges = np.histogram(inside, bins, (low, high) if low < high else None)
+    density = counts / (len(good) * np.diff(edges))
+    curves = [Curve(f"{len(good):,} samples", tuple(edges.tolist()), tuple(density.tolist()), "steps")]
+    notes = [f"samples: mean {good.mean():.6g}, standard deviation {good.std(ddof=1):.3g}" if len(good) > 1 else "one sample"]
+    curve_x, curve_y = np.empty(0), np.empty(0)
+    if 0 < u < math.inf and math.isfinite(value):
+        curve_x = np.linspace(min(low, value - REACH * u), max(high, value + REACH * u), 401)
+        curve_y = normal(curve_x, value, u)
+        curves.append(Curve("linear model", tuple(curve_x.tolist()), tuple(curve_y.tolist()), number=1))
+        notes.append(f"linear model: {value:.6g} ± {u:.3g}")
+    else:
+        notes.append(f"the linear model has no distribution: its standard uncertainty is {u:.3g}")
+    if left := len(good) - len(inside):
+        notes.append(f"{left:,} samples lie outside of the picture")
+    if bad := len(samples) - len(good):
+        notes.append(f"{bad:,} samples are NaN or infinite")
+    middles = (edges[1:] + edges[:-1]) / 2
+    model = normal(middles, value, u) if len(curve_x) else np.full(len(middles), np.nan)
+    rows = zip(edges[:-1].tolist(), edges[1:].tolist(), density.tolist(), model.tolist(), strict=True)
+    return Picture("", name, (Panel("density", tuple(curves), low=0.0),), notes=tuple(notes),
+                   table=Table((f"{name}_low", f"{name}_high", "density", "linear_density"), tuple(rows)))
+
+
+def normal(x: np.ndarray, mean: float, u: float) -> np.ndarray:
+    """The density of the normal distribution."""
+    with np.errstate(all="ignore"):
+        return np.exp(-0.5 * ((x - mean) / u) ** 2) / (u * math.sqrt(2 * math.pi))
+
+
+def ends(samples: np.ndarray) -> tuple[float, float]:
+    """Where the picture begins and ends: at all samples, or at most of them where the outermost are far out."""
+    low, high = float(samples.min()), float(samples.max())
+    inner = np.quantile(samples, (OUTER, 1 - OUTER))
+    wide = float(inner[1] - inner[0])
+    return max(low, float(inner[0]) - wide / 4), min(high, float(inner[1]) + wide / 4)
