@@ -27,7 +27,7 @@ MARKERS: dict[str, dict[str, Any]] = {
 """The same shapes that stand for them in characters."""
 WIDTH, PANEL, LINE = 7.0, 2.1, 0.17
 """Inches: the picture, a panel of share 1, a line of the notes."""
-MAP = 5.0
+MAP, LEAST = 5.0, 3.3
 MARGINS = 0.95
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "adcli", "svg.fonttype": "none", "pdf.compression": 6, "font.size": 9.5, "axes.edgecolor": QUIET,
@@ -53,7 +53,7 @@ def drawn(picture: Picture, form: str) -> bytes:
         raise AdError(f"no kind of picture '{form}'", help=f"the kinds are {', '.join(FORMS)}")
     out = io.BytesIO()
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}):
-        height = MAP if picture.contour else sum(PANEL * p.share for p in picture.panels)
+        height = MAP if picture.contour else max(LEAST, sum(PANEL * p.share for p in picture.panels))
         below = LINE * len(picture.notes)
         figure = Figure(figsize=(WIDTH, height + below + MARGINS))
         FigureCanvasAgg(figure)
@@ -67,8 +67,11 @@ def drawn(picture: Picture, form: str) -> bytes:
             ratios = [p.share for p in picture.panels]
             every = figure.subplots(len(ratios), 1, sharex=True, squeeze=False,
                                     gridspec_kw={"height_ratios": ratios, "hspace": 0.16, **area})[:, 0]
-            for k, (ax, p) in enumerate(zip(every, picture.panels, strict=True)):
-                panelled(ax, p, picture.log_x, [c.number for c in p.curves] != [c.number for c in picture.panels[k - 1].curves])
+            known: list[int] = []
+            for ax, p in zip(every, picture.panels, strict=True):
+                numbers = [c.number for c in p.curves]
+                panelled(ax, p, picture.log_x, numbers != known)
+                known = numbers
             axes = every[-1]
             figure.align_ylabels(list(every))
         axes.set_xlabel(picture.x_name)
@@ -82,15 +85,18 @@ def drawn(picture: Picture, form: str) -> bytes:
 # ---------------------------------------------------------------- curves
 
 def panelled(ax: Any, p: Panel, log_x: bool, legend: bool) -> None:
-    if log_x:
-        ax.set_xscale("log")
-    if p.log:
-        ax.set_yscale("log")
     x = [v for c in p.curves for v in c.x if math.isfinite(v)]
     if x and not log_x and all(c.style != "points" for c in p.curves) and min(x) < max(x):
         ax.set_xlim(min(x), max(x))
     up = scale_of((y for c in p.curves for y in c.y), p.low, p.high, p.log)
     ax.set_ylim(up.low, up.high)
+    for axis, scale in (("x", scale_of(x, log=True) if log_x else None), ("y", up if p.log else None)):
+        if scale:
+            ticks = scale.ticks(9)
+            getattr(ax, f"set_{axis}scale")("log")
+            getattr(ax, f"set_{axis}ticks")(ticks, labels(ticks))
+            getattr(ax, f"set_{axis}lim")(scale.low, scale.high)
+            ax.minorticks_off()
     for place in p.upright:
         ax.axvline(place, color=QUIET, linestyle=(0, (2, 2)), linewidth=1)
     for place in p.flat:

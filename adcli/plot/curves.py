@@ -16,7 +16,7 @@ from adcli.plot.words import Found, fixed_text, place_notes
 MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""
 MOST_MARKS = 60
-REACH = 1.0
+REACH = 1.1
 """How far beyond its middle 80 % a clipped axis goes, in widths of that."""
 
 
@@ -129,7 +129,7 @@ def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[Place]) -> t
 
 
 def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None]:
-    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and as much again on both sides; None for an
+    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and a little more than that on both sides; None for an
     end that no curve goes beyond."""
     finite, seen = y[np.isfinite(y)], sampled[np.isfinite(sampled)]
     if not len(seen):
