@@ -48,7 +48,7 @@ def drawn(picture: Picture, form: str) -> bytes:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise missing(f"a picture as {form.upper()}", "matplotlib") from None
+        raise missing("a picture in a file", "matplotlib") from None
     if form not in FORMS:
         raise AdError(f"no kind of picture '{form}'", help=f"the kinds are {', '.join(FORMS)}")
     out = io.BytesIO()

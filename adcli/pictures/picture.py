@@ -63,7 +63,7 @@ class Contour:
 
 
 @dataclass(frozen=True)
-class Table:
+class PictureTable:
     """The numbers under a picture. Words stand where a column has words."""
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ class Picture:
     contour: Contour | None = None
     y_name: str = ""
     notes: tuple[str, ...] = ()
-    table: Table = field(default_factory=lambda: Table((), ()))
+    table: PictureTable = field(default_factory=lambda: PictureTable((), ()))
     log_x: bool = False
 
 

@@ -42,9 +42,8 @@ def scale_of(values: Iterable[float], low: float | None = None, high: float | No
     finite = [x for x in values if math.isfinite(x) and (x > 0 or not log)]
     least, most = min(finite, default=1.0 if log else 0.0), max(finite, default=1.0)
     if log:
-        least = max(least, most * 10.0 ** -DECADES)
-        return Scale(10.0 ** math.floor(math.log10(least)), 10.0 ** math.ceil(math.log10(most) or 1), True) if least < most else \
-            Scale(least / 10, most * 10, True)
+        first, last = math.floor(math.log10(max(least, most * 10.0 ** -DECADES))), math.ceil(math.log10(most))
+        return Scale(10.0 ** min(first, last - 1), 10.0 ** last, True)
     least, most = least if low is None else low, most if high is None else high
     wide = MARGIN * (most / 2 - least / 2) * 2 or 0.5 * abs(most) or 0.5
     return Scale(max(least - wide, -1.7e308) if low is None else low, min(most + wide, 1.7e308) if high is None else high)

@@ -39,7 +39,7 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
     if width < NARROWEST:
         raise AdError(f"{width} columns are too narrow for a picture", help="write it to a file: -o picture.svg")
     width = min(width, WIDEST)
-    draw = Drawing(plotext, width, colour)
+    draw = TerminalDrawing(plotext, width, colour)
     lines = [f" {picture.title}"] if picture.title else []
     if picture.contour:
         lines += draw.contour(picture, picture.contour, max(height - len(picture.notes) - 4, LOWEST))
@@ -48,7 +48,7 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
     return "\n".join([*lines, *(f" {note}" for note in picture.notes), ""])
 
 
-class Drawing:
+class TerminalDrawing:
     """What all panels of one picture have in common."""
 
     def __init__(self, plotext: Any, width: int, colour: bool) -> None:
@@ -120,6 +120,7 @@ class Drawing:
         """An empty frame with its ticks, the axes from 0 to 1."""
         figure = self.plotext.figure
         figure.clear()
+        self.plotext.terminal.limit(False, False)   # the width is known, and may be that of no terminal
         figure.theme("colorless")
         figure.plot_size(self.width, height)
         flat = across.ticks(max(2, self.width // 12))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from adcli.lang.analyse.special_places import Quantity
+from adcli.lang.analyse.special_places import Telltale
 from adcli.lang.ir import POLE, Var
 from adcli.plot.evaluated import Evaluated, Points
 
@@ -59,21 +59,21 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class BreakPlace:
     """A candidate: the last points on its two sides, the point itself, and the operations that may be to blame."""
 
     low: np.ndarray
     high: np.ndarray
     at: np.ndarray
-    blamed: tuple[Quantity, ...]
+    blamed: tuple[Telltale, ...]
     sides: Sides
 
-    def blame(self, reached: Container[Var]) -> Quantity | None:
+    def blame(self, reached: Container[Var]) -> Telltale | None:
         """The worst operation among those that reach a result."""
         found = [q for q in self.blamed if q.equation.outs[0] in reached]
         return max(found, key=lambda q: min(q.level, POLE), default=None)
 
-    def kind(self, value: int, slopes: Sequence[int], blame: Quantity | None) -> str | None:
+    def kind(self, value: int, slopes: Sequence[int], blame: Telltale | None) -> str | None:
         """What a result is there, from its row and those of its first derivatives; None where it is smooth."""
         s = self.sides
         if blame is None and s.overflow[value].any():
@@ -153,7 +153,7 @@ def touches(e: Evaluated, points: Points, codes: np.ndarray) -> Iterator[tuple[n
 
 # ---------------------------------------------------------------- what they are
 
-def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[Place]:
+def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[BreakPlace]:
     """The candidates among samples of one input in ascending order, one place each. `heights` are those of the results."""
     points = x[None, :]
     codes = signs(e, points)
@@ -175,7 +175,7 @@ def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[Place]:
 
 
 def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Sequence[Sequence[int]],
-           heights: np.ndarray) -> list[Place]:
+           heights: np.ndarray) -> list[BreakPlace]:
     """What all results do at places, seen at distances up to `reach`, which are vectors."""
     at = np.array([[plain(a, b) for a, b in zip(*pair, strict=True)] for pair in zip(low, high, strict=True)])
     sides: list[tuple[np.ndarray, ...]] = []
@@ -184,7 +184,7 @@ def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Seq
         sides.append(tendency(looks, e(edge)[0], heights[:, None]))
     value = e(at)[0]
     known = e.quantities
-    return [Place(low[:, i], high[:, i], at[:, i], tuple(known[k] for k in dict.fromkeys(row) if k < len(known)),
+    return [BreakPlace(low[:, i], high[:, i], at[:, i], tuple(known[k] for k in dict.fromkeys(row) if k < len(known)),
                   Sides(*(np.array([one[:, i], other[:, i]]).T for one, other in zip(*sides, strict=True)), value[:, i], heights))
             for i, row in enumerate(rows)]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from adcli.lang.ir import LEVELS, Program
 from adcli.lang.ir.errors import AdError
-from adcli.pictures.picture import SYMBOLS, Contour, Mark, Picture, Table
+from adcli.pictures.picture import SYMBOLS, Contour, Mark, Picture, PictureTable
 from adcli.pictures.scales import round_numbers
 from adcli.plot.breaks import crossings, judged, signs
 from adcli.plot.curves import height
@@ -45,7 +45,7 @@ def contours(program: Program, setting: Setting, of: Sequence[str] | None, order
                       tuple(lines), arrows, tuple(marks))
     names = across.name, up.name, *(r.name for r in e.results)
     columns = [*grid.tolist(), z.tolist(), *(s.tolist() for s in slopes)]
-    table = Table((*names[:3 + (len(slopes) if order else 0)], "status"),
+    table = PictureTable((*names[:3 + (len(slopes) if order else 0)], "status"),
                   tuple((*row[:3 + (len(slopes) if order else 0)], LEVELS[level])
                         for *row, level in zip(*columns, levels.tolist(), strict=True)))
     return Picture(fixed_text(setting), across.name, contour=contour, y_name=up.name,

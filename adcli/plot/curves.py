@@ -7,14 +7,16 @@ import numpy as np
 
 from adcli.lang.ir import LEVELS, Program, Result
 from adcli.lang.ir.errors import AdError, plural
-from adcli.pictures.picture import Curve, Mark, Panel, Picture, Table
-from adcli.plot.breaks import Place, on_line
+from adcli.pictures.picture import Curve, Mark, Panel, Picture, PictureTable
+from adcli.plot.breaks import BreakPlace, on_line
 from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting
 from adcli.plot.words import Found, fixed_text, place_notes
 
 MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""
+SEARCHED = 2001
+"""Points between which places are looked for, at least: more than are drawn, so that seldom two lie between neighbours."""
 MOST_MARKS = 60
 REACH = 1.1
 """How far beyond its middle 80 % a clipped axis goes, in widths of that."""
@@ -29,22 +31,22 @@ def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: 
                       help=f"choose up to {MOST_CURVES}: --of {','.join(e.outputs[:3])}")
     x = span.values(np.arange(len(span)))
     values, levels = e(x[None, :])
-    heights = np.array([height(row) for row in values])
-    places = on_line(e, x, heights)
+    finer = np.unique(np.concatenate([x, span.upwards(SEARCHED).values(np.arange(SEARCHED))]))
+    places = on_line(e, finer, np.array([height(row) for row in e(finer[None, :])[0]]))
     kinds = {r.name: list(found_places(e, places, i)) for i, r in enumerate(e.results) if not r.wrt}
     panels = []
     for k in range(order + 1):
         rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
         panels.append(panel(e, x, values, rows, places, kinds, k))
     notes = [*place_notes(span.name, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels)]
-    table = Table((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
+    table = PictureTable((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
                   tuple((*row, LEVELS[level]) for *row, level in zip(
                       x.tolist(), *(values[i].tolist() for i, r in enumerate(e.results) if len(r.wrt) <= order), levels.tolist(),
                       strict=True)))
     return Picture(fixed_text(setting), span.name, tuple(panels), notes=tuple(notes), table=table)
 
 
-def found_places(e: Evaluated, places: Sequence[Place], row: int) -> Iterator[Found]:
+def found_places(e: Evaluated, places: Sequence[BreakPlace], row: int) -> Iterator[Found]:
     """The places where an output is not smooth."""
     name = e.results[row].name
     for p in places:
@@ -70,7 +72,7 @@ def height(y: np.ndarray) -> float:
     return min(found, 1e300) or float(np.abs(finite).max()) or 1.0
 
 
-def panel(e: Evaluated, x: np.ndarray, values: np.ndarray, rows: Sequence[int], places: Sequence[Place],
+def panel(e: Evaluated, x: np.ndarray, values: np.ndarray, rows: Sequence[int], places: Sequence[BreakPlace],
           kinds: Mapping[str, Sequence[Found]], order: int) -> Panel:
     """The axes of all outputs, or of their derivatives of one order."""
     made, marks, upright = [], list[Mark](), set[float]()
@@ -112,7 +114,7 @@ def derivative_name(r: Result) -> str:
     return f"d{power}{r.of}/d{r.wrt[0]}{power}"
 
 
-def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[Place]) -> tuple[np.ndarray, np.ndarray]:
+def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[BreakPlace]) -> tuple[np.ndarray, np.ndarray]:
     """A curve with what it tends to on both sides of every place, and a gap between them where it is not continuous."""
     keep = np.ones(len(x), bool)
     more_x, more_y = list[float](), list[float]()
@@ -129,8 +131,8 @@ def broken(x: np.ndarray, y: np.ndarray, row: int, places: Sequence[Place]) -> t
 
 
 def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None]:
-    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and a little more than that on both sides; None for an
-    end that no curve goes beyond."""
+    """The ends of an axis of curves that go to infinity: the middle 80 % of them, and a little more than that on both sides;
+    None for an end that no curve goes beyond."""
     finite, seen = y[np.isfinite(y)], sampled[np.isfinite(sampled)]
     if not len(seen):
         return None, None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcli.codegen.machine.arrays import run_arrays
-from adcli.lang.analyse.special_places import Quantity, quantities
+from adcli.lang.analyse.special_places import Telltale, quantities
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.activity import outputs_to_differentiate, with_outputs
@@ -38,12 +38,12 @@ class Evaluated:
         return np.array(rows), levels.astype(np.int64)
 
     @cached_property
-    def _told(self) -> tuple[Any, list[Quantity]]:
+    def _told(self) -> tuple[Any, list[Telltale]]:
         program, known = quantities(self.primal, self.moving)
         return compiled(program) if known else None, known
 
     @property
-    def quantities(self) -> list[Quantity]:
+    def quantities(self) -> list[Telltale]:
         """What tells of special places."""
         return self._told[1]
 

@@ -8,8 +8,8 @@ from adcli.lang.ir.errors import Source, plural
 from adcli.pictures.picture import SYMBOLS
 
 if TYPE_CHECKING:
-    from adcli.lang.analyse.special_places import Quantity
-    from adcli.plot.breaks import Place
+    from adcli.lang.analyse.special_places import Telltale
+    from adcli.plot.breaks import BreakPlace
     from adcli.plot.ranges import Setting
 
 LONGEST = 40
@@ -31,9 +31,9 @@ def fixed_text(setting: Setting) -> str:
 class Found(NamedTuple):
     """A place where an output is not smooth, what it is there, and the operation to blame."""
 
-    place: Place
+    place: BreakPlace
     kind: str
-    blame: Quantity | None
+    blame: Telltale | None
 
 
 def place_notes(x: str, found: Iterable[Sequence[Found]], source: Source | None) -> Iterator[str]:
@@ -57,7 +57,7 @@ def where(x: str, at: Sequence[float]) -> str:
     return f"at {x} = {', '.join(f'{value:.6g}' for value in at)}"
 
 
-def operation(blame: Quantity | None, source: Source | None) -> str:
+def operation(blame: Telltale | None, source: Source | None) -> str:
     """The operation to blame as it was written."""
     if blame is None or source is None or blame.equation.span is None:
         return ""

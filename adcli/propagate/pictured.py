@@ -10,7 +10,7 @@ import numpy as np
 from adcli.answers.evaluation import evaluate
 from adcli.input.points import located
 from adcli.lang.ir.errors import AdError
-from adcli.pictures.picture import Curve, Panel, Picture, Table
+from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.propagate.draws import draws
 from adcli.propagate.given import GivenPoint
 from adcli.propagate.monte_carlo import Experiment, drawn
@@ -79,7 +79,7 @@ def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Pict
     model = normal(middles, value, u) if len(curve_x) else np.full(len(middles), np.nan)
     rows = zip(edges[:-1].tolist(), edges[1:].tolist(), density.tolist(), model.tolist(), strict=True)
     return Picture("", name, (Panel("density", tuple(curves), low=0.0),), notes=tuple(notes),
-                   table=Table((f"{name}_low", f"{name}_high", "density", "linear_density"), tuple(rows)))
+                   table=PictureTable((f"{name}_low", f"{name}_high", "density", "linear_density"), tuple(rows)))
 
 
 def normal(x: np.ndarray, mean: float, u: float) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from adcli.input.points import GridRange
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
-from adcli.pictures.picture import Curve, Panel, Picture, Table
+from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 from adcli.plot.pictured import pictured
 from adcli.plot.ranges import POINTS, Setting
 
@@ -57,7 +57,7 @@ def picture(fit: Fit, program: Program, found: Fitted, o: Observations) -> Pictu
     names = (name, *(f"{v}{suffix}" for v in outputs for suffix in ("", "_fit", "_residual")))
     columns_of = [x, *(c for k in range(len(outputs)) for c in (
         np.broadcast_to(o.observed[k], rows), values[k], np.broadcast_to(o.observed[k], rows) - values[k]))]
-    table = Table(names, tuple(tuple(float(c[i]) for c in columns_of) for i in range(rows)))
+    table = PictureTable(names, tuple(tuple(float(c[i]) for c in columns_of) for i in range(rows)))
     title = ", ".join(f"{n} = {v:.6g}" for n, v in list(zip(found.names, found.values.tolist(), strict=True))[:6])
     if len(varying) > 1:
         notes.append(f"against {name}; {', '.join(varying[1:4])} {'vary' if len(varying) > 2 else 'varies'} too")

@@ -23,7 +23,7 @@ from adcli.lang.passes.simplify import simplify
 ROUND, COS, TAN, SUB = (TABLE[name] for name in ("round", "cos", "tan", "sub"))
 
 
-class Quantity(NamedTuple):
+class Telltale(NamedTuple):
     """A number that tells of the places of one operation: their `level`, and whether its value is a `step` or its sign counts."""
 
     equation: Equation
@@ -31,15 +31,15 @@ class Quantity(NamedTuple):
     step: bool
 
 
-def quantities(program: Program, wrt: Collection[str]) -> tuple[Program, list[Quantity]]:
+def quantities(program: Program, wrt: Collection[str]) -> tuple[Program, list[Telltale]]:
     """A program of scalars whose results are the quantities of the operations that depend on the inputs `wrt`, and what each
     is."""
-    b, active, found = Builder(), active_values(program, wrt), list[Quantity]()
+    b, active, found = Builder(), active_values(program, wrt), list[Telltale]()
     results: list[Result] = []
 
     def tell(e: Equation, level: int, atom: object, step: bool) -> None:
         results.append(Result(f"q{len(results)}", atom))  # type: ignore[arg-type]  # an atom
-        found.append(Quantity(e, level, step))
+        found.append(Telltale(e, level, step))
 
     for e in program.equations:
         b.equations.append(e)

@@ -1,0 +1,186 @@
+"""Pictures: what is drawn fits its frame, axes have round numbers, level lines lie on their level, files repeat."""
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+
+import pytest
+from adcli.lang.ir.errors import AdError
+from command import adcli
+from session_seed import drawn
+
+from adcli.pictures.picture import Contour, Curve, Mark, Panel, Picture, PictureTable
+from adcli.pictures.rows import table_text
+from adcli.pictures.scales import Scale, labels, round_numbers, scale_of
+from adcli.pictures.segments import level_lines
+
+X = tuple(k / 50 for k in range(-100, 101))
+PICTURE = Picture("y = 2", "x", (
+    Panel("v", (Curve("v", X, tuple(x * x for x in X)), Curve("w", X, tuple(math.nan if x == 0 else 1 / x for x in X), number=1)),
+          (Mark("kink", 0.0, 0.0),), upright=(0.0,), low=-5.0, high=5.0),
+    Panel("points", (Curve("p", X[::20], X[::20], "points"),), flat=(0.0,)),
+    Panel("steps", (Curve("s", (0.0, 1.0, 2.0), (0.25, 0.75), "steps"),))), notes=("◆ kink at x = 0",))
+
+
+def grid(f, n=41):
+    xs = tuple(-2 + 4 * k / (n - 1) for k in range(n))
+    return Contour("v", xs, xs, tuple(tuple(f(x, y) for x in xs) for y in xs), (1.0,))
+
+
+def test_round_numbers_are_few_and_on_the_axis():
+    r = drawn("ticks")
+    for _ in range(300):
+        size = 10.0 ** r.uniform(-300, 300)
+        low = r.uniform(-1, 1) * size
+        high, most = low + r.random() * size * 10.0 ** r.uniform(-6, 0), r.randint(2, 12)
+        found = round_numbers(low, high, most)
+        assert len(found) <= most + 1 and all(low - 1e-6 * (high - low) <= t <= high + 1e-6 * (high - low) for t in found)
+        words = labels(found)
+        assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize("low, high, ticks", [(-3, 3, [-2, 0, 2]), (0, 100, [0, 50, 100]), (0.1, 0.25, [0.1, 0.15, 0.2, 0.25])])
+def test_ticks_by_hand(low, high, ticks):
+    assert round_numbers(low, high, 4) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize("ticks, words", [
+    ([0.0, 50.0], ["0", "50"]), ([0.0001, 1e-8], ["0.0001", "1e-8"]), ([-0.0, 1e20], ["0", "1e20"]),
+    ([1000000.0, 1000001.0], ["1000000", "1000001"])])
+def test_labels(ticks, words):
+    assert labels(ticks) == words
+
+
+@pytest.mark.parametrize("values", [[], [math.nan], [1.0], [0.0], [-1e308, 1e308], [5e-324, 0.0], [math.inf, 1.0]])
+def test_every_set_of_numbers_has_an_axis(values):
+    scale = scale_of(values)
+    assert scale.low < scale.high and all(0 <= scale.place(x) <= 1 for x in values if math.isfinite(x))
+
+
+def test_a_logarithmic_axis():
+    scale = scale_of([1e-8, 1.0], log=True)
+    assert scale == Scale(1e-8, 1.0, True) and scale.place(1e-4) == pytest.approx(0.5) and scale.place(-1.0) != scale.place(-1.0)
+
+
+# ---------------------------------------------------------------- level lines
+
+def test_level_lines_of_a_circle_lie_on_it_and_close():
+    (line,) = level_lines(grid(lambda x, y: x * x + y * y), 1.0)
+    assert line[0] == line[-1] and all(abs(math.hypot(*p) - 1) < 0.003 for p in line)
+    turned = sum(math.remainder(math.atan2(b[1], b[0]) - math.atan2(a[1], a[0]), math.tau) for a, b in pairwise(line))
+    assert abs(turned) == pytest.approx(math.tau)
+
+
+def test_level_lines_of_a_saddle_do_not_cross():
+    lines = level_lines(grid(lambda x, y: x * y), 0.5)
+    assert len(lines) == 2 and all(abs(x * y - 0.5) < 0.01 for line in lines for x, y in line)
+    assert {line[0][0] > 0 for line in lines} == {True, False}
+
+
+def test_level_lines_end_where_there_is_no_value():
+    lines = level_lines(grid(lambda x, y: math.nan if abs(y) < 0.3 else x), 0.5)
+    assert len(lines) == 2 and all(abs(y) >= 0.3 - 1e-9 and x == pytest.approx(0.5) for line in lines for x, y in line)
+
+
+# ---------------------------------------------------------------- characters
+
+def test_a_picture_is_as_wide_as_it_is_told_and_has_no_colour_unless_asked():
+    from adcli.pictures.terminal import text
+    for width in (30, 47, 80, 160, 500):
+        lines = text(PICTURE, width).splitlines()
+        assert max(len(line) for line in lines if "│" in line) == min(width, 160)
+        assert "\x1b" not in "".join(lines) and lines[-1] == " ◆ kink at x = 0"
+    plain, coloured = text(PICTURE), text(PICTURE, colour=True)
+    assert "\x1b[38;5;" in coloured and coloured.count("│") == plain.count("│")
+    with pytest.raises(AdError, match="too narrow"):
+        text(PICTURE, 20)
+
+
+def test_no_character_of_a_curve_lies_in_the_column_of_its_pole():
+    from adcli.pictures.terminal import text
+    one = Picture("", "x", (Panel("w", (PICTURE.panels[0].curves[1],), upright=(0.0,), low=-5.0, high=5.0),))
+    rows = [line for line in text(one).splitlines() if "│" in line or "┤" in line]
+    column = rows[5].index("┊")
+    assert all(row[column] == "┊" for row in rows)
+
+
+def test_the_table():
+    table = PictureTable(("x", "v", "status"), ((0.1, math.nan, "kink"), (1.0, 2.0, "a,b")))
+    assert table_text(Picture("", "x", table=table)) == 'x,v,status\n0.1,nan,kink\n1.0,2.0,"a,b"\n'
+
+
+@pytest.mark.parametrize("verb, args", [
+    ("propagate", ["-e", "v = x**2", "--at", "x=1±0.5"]), ("check", ["-e", "v = x**2", "--at", "x=1"]),
+])
+def test_a_picture_beside_results(verb, args, tmp_path):
+    alone, both = (adcli(verb, *args, *more) for more in ([], ["--plot"]))
+    assert both.code == 0 and both.out.startswith(alone.out) and "┌──" in both.out[len(alone.out):]
+    there = tmp_path / "numbers.csv"
+    assert adcli(verb, *args, "--plot", there).out == alone.out and there.read_text().count("\n") > 10
+    for wrong in (["--plot", "model.ad"], ["--plot", "--format", "json"]):
+        ended = adcli(verb, *args, *wrong)
+        assert ended.code == 2 and not ended.out and "--plot" in ended.err
+
+
+def test_the_sampled_density_adds_up_and_the_linear_one_is_normal(tmp_path):
+    there = tmp_path / "numbers.csv"
+    adcli("propagate", "-e", "v = 2*x + 1", "--at", "x=3±0.5", "--plot", there)
+    rows = [[float(x) for x in line.split(",")] for line in there.read_text().splitlines()[1:]]
+    assert sum((high - low) * density for low, high, density, _ in rows) == pytest.approx(1, abs=2e-3)
+    for low, high, density, linear in rows:
+        middle = (low + high) / 2
+        assert linear == pytest.approx(math.exp(-0.5 * (middle - 7) ** 2) / math.sqrt(math.tau), rel=1e-12)
+        assert density == pytest.approx(linear, abs=0.03)
+
+
+def test_remainders_fall_with_their_orders(tmp_path):
+    there = tmp_path / "numbers.csv"
+    adcli("check", "-e", "v = sin(x)", "--at", "x=0.5", "--plot", there)
+    rows = [[float(x) for x in line.split(",")] for line in there.read_text().splitlines()[1:7]]
+    for order in range(3):
+        slope = math.log10(rows[-1][order + 1] / rows[0][order + 1]) / math.log10(rows[-1][0] / rows[0][0])
+        assert slope == pytest.approx(order + 1, abs=1e-3)
+
+
+def test_the_picture_of_a_fit_has_the_data_the_curve_and_the_residuals(tmp_path):
+    data, there = tmp_path / "d.csv", tmp_path / "fit.csv"
+    data.write_text("x,y\n" + "".join(f"{k},{2 * k + 1 + (-1) ** k}\n" for k in range(8)))
+    args = ["fit", "-e", "v = a*x + b", "--params", "a=1,b=1", "--data", data, "--y", "y"]
+    assert "┌──" in adcli(*args, "--plot").out
+    adcli(*args, "--plot", there)
+    header, *rows = there.read_text().splitlines()
+    assert header == "x,v,v_fit,v_residual"
+    found = [[float(x) for x in row.split(",")] for row in rows]
+    assert all(r == pytest.approx(v - fit) for _, v, fit, r in found) and abs(sum(r for *_, r in found)) < 1e-9
+
+
+# ---------------------------------------------------------------- files
+
+@pytest.mark.engine
+@pytest.mark.parametrize("args", [["-e", "v = abs(sin(x))/x", "--at", "x=-3:3"], ["-e", "v = x*y", "--at", "x=-3:3,y=-2:2"]],
+                         ids=["curves", "contours"])
+def test_files_are_the_same_each_time_and_well_formed(args, tmp_path):
+    pytest.importorskip("matplotlib")
+    for form, begins in (("svg", b"<?xml"), ("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-")):
+        first, second = tmp_path / f"a.{form}", tmp_path / f"b.{form}"
+        for path in (first, second):
+            assert adcli("plot", *args, "-o", path).code == 0
+        data = first.read_bytes()
+        assert data == second.read_bytes() and data.startswith(begins)
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    tree = ElementTree.fromstring(text)
+    links = [v for e in tree.iter() for k, v in e.attrib.items() if k.rpartition("}")[2] in ("href", "src")]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    words = " ".join(e.text or "" for e in tree.iter() if e.tag.endswith("text"))
+    assert re.search(r"\bv\b", words) and re.search(r"\bx\b", words)
+
+
+@pytest.mark.engine
+def test_names_are_text_whatever_they_look_like(tmp_path):
+    pytest.importorskip("matplotlib")
+    there = tmp_path / "a.svg"
+    assert adcli("plot", "-e", "αβ_1 = x < 0 ? 1 : 2", "--at", "x=-1:1", "-o", there).code == 0
+    words = [e.text for e in ElementTree.fromstring(there.read_text(encoding="utf-8")).iter() if e.text]
+    assert "αβ_1" in words and "○ jump at x = 0: x < 0" in words

@@ -1,0 +1,179 @@
+"""plot: places found to the last digits and told for what they are, lines broken there, axes, contours, the command."""
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from command import adcli, succeeds
+from session_seed import drawn, half
+
+from adcli.plot.pictured import picture
+
+ROOT2 = math.sqrt(2)
+PLACES = [
+    # program, range, where which kind of place is; by hand
+    ("abs(x)", (-3, 3), {"kink": [0]}), ("abs(x)", (-3.1, 3), {"kink": [0]}), ("abs(x - 0.1)", (-1e6, 1e6), {"kink": [0.1]}),
+    ("max(x, 0.3, x*x)", (-2, 2), {"kink": [-math.sqrt(0.3), 0.3, 1]}), ("hypot(x, 0)", (-1.1, 1), {"kink": [0]}),
+    ("relu(x) + clamp(x, -1, 2)", (-3, 3), {"kink": [-1, 0, 2]}), ("1e-300*abs(x)", (-1, 1), {"kink": [0]}),
+    ("x**2 + 1e-4*abs(x - 1)", (-3, 3), {"kink": [1]}),
+    ("floor(x)", (-2.5, 2.5), {"jump": [-2, -1, 0, 1, 2]}), ("fmod(x, 0.7)", (-2, 2), {"jump": [-1.4, -0.7, 0.7, 1.4]}),
+    ("round(x)", (-1, 2), {"jump": [-0.5, 0.5, 1.5]}), ("x > 0 ? 1 : (x < 0 ? -1 : 5)", (-1, 1), {"jump": [0]}),
+    ("x/abs(x)", (-1, 1), {"jump": [0]}), ("copysign(1, x)", (-1, 2), {"jump": [0]}), ("atan2(x, -y)", (-1, 1), {"jump": [0]}),
+    ("1/x", (-3.1, 3), {"pole": [0]}), ("1/x**2", (-3.1, 3), {"pole": [0]}), ("1/(x**2 - 2)", (-3, 3), {"pole": [-ROOT2, ROOT2]}),
+    ("tan(x)", (-3, 3), {"pole": [-math.pi / 2, math.pi / 2]}), ("gamma(x)", (-3.5, 3), {"pole": [-3, -2, -1, 0]}),
+    ("x + 1e-9/x", (-2, 2.1), {"pole": [0]}), ("1/sqrt(abs(x))", (-1, 1), {"pole": [0]}),
+    ("log(abs(x))", (-2, 2), {"singular": [0]}), ("cbrt(x)", (-1.01, 1), {"singular": [0]}),
+    ("x > 0 ? x*log(x) : 0", (-1, 2), {"singular": [0]}), ("log(x)", (-1, 3), {"singular": [0]}),
+    ("sqrt(x)", (-1, 3), {"domain": [0]}), ("acos(x)", (-2, 2), {"domain": [-1, 1]}), ("sqrt(x - 1) + sqrt(2 - x)", (0, 3),
+                                                                                      {"domain": [1, 2]}),
+    ("sin(x)/x", (-3, 3), {"hole": [0]}), ("(1 - cos(x))/x**2", (-3.1, 3), {"hole": [0]}), ("sin(1/x)", (-1, 1), {"hole": [0]}),
+    ("exp(1000*x)", (-1, 1), {"overflow": [math.log(1.7976931348623157e308) / 1000]}),
+    ("x > 0 ? x**2 : 0", (-1, 1.01), {}), ("exp(-x**2)", (-3, 3), {}), ("tanh(1e9*x)", (-1, 1), {}), ("0*x", (-1, 1), {}),
+    ("max(x, x)", (-1, 1), {}), ("abs(x)*abs(x)", (-1, 1), {}), ("floor(y)*x", (-1, 1), {}), ("nan*x", (-1, 1), {}),
+]
+WORDS = {"kink": "kink", "jump": "jump", "pole": "pole", "singular": "singular", "domain": "edge of the domain",
+         "hole": "no value", "overflow": "too large"}
+
+
+def places(drawn_picture):
+    """The places of each kind, from the notes of a picture with few of them."""
+    found = {}
+    for note in drawn_picture.notes:
+        for kind, word in WORDS.items():
+            if note[2:].startswith(word) and " at x = " in note:
+                numbers = note.partition(" at x = ")[2].partition(":")[0]
+                found.setdefault(kind, []).extend(float(x) for x in numbers.split(", "))
+    return {kind: sorted(x) for kind, x in found.items()}
+
+
+@pytest.mark.parametrize("text, ends, wanted", half(PLACES), ids=lambda x: x if isinstance(x, str) else "")
+def test_places_are_found_and_told_for_what_they_are(text, ends, wanted):
+    program = parse(f"v = {text}")
+    found = places(got := picture(program, {p.name: tuple(map(float, ends)) if p.name == "x" else 0.4 for p in program.params}))
+    assert set(found) == set(wanted), got.notes
+    for kind, at in wanted.items():
+        assert found[kind] == pytest.approx(sorted(at), rel=1e-5, abs=1e-12)   # notes have six digits
+
+
+@pytest.mark.parametrize("text, at", [("1/(x - {})", "pole"), ("abs(x - {})", "kink"), ("x > {} ? 1 : 0", "jump")])
+def test_a_place_that_is_drawn_is_found_to_the_last_digit_but_a_few(text, at):
+    r = drawn("plot", text)
+    for _ in range(3):
+        c = r.uniform(-2, 2)
+        got = picture(parse(f"v = {text.format(repr(c))}"), {"x": (-3.0, 3.0 + r.random())}, points=r.randint(50, 500))
+        marks = [m.x for m in got.panels[0].marks] or list(got.panels[0].upright)
+        assert marks and all(abs(x - c) <= 1e-14 for x in marks)
+
+
+@pytest.mark.parametrize("text, at", [("1/x", 0.0), ("tan(x)", math.pi / 2), ("floor(x)", 1.0), ("log(abs(x - 0.7))", 0.7),
+                                      ("x < 0.3 ? x : 9 - x", 0.3)])
+def test_no_line_is_drawn_across(text, at):
+    for got in (picture(parse(f"v = {text}"), {"x": (-2.0, 2.1)}, points=n) for n in (2, 7, 401)):
+        (curve, *_) = got.panels[0].curves
+        pairs = pairwise(zip(curve.x, curve.y, strict=True))
+        across = [(a, b) for a, b in pairs if a[0] < at - 1e-12 and b[0] > at + 1e-12 and a[1] == a[1] and b[1] == b[1]]
+        assert not across and list(curve.x) == sorted(curve.x)
+
+
+def test_both_limits_and_the_value_between_them_are_marked():
+    (value, slope) = picture(parse("v = abs(x)"), {"x": (-1.0, 1.0)}).panels
+    assert [(m.kind, m.x) for m in value.marks] == [("kink", 0.0)]
+    assert sorted((m.kind, round(m.y, 9)) for m in slope.marks) == [("jump", -1.0), ("jump", 1.0), ("value", 0.0)]
+
+
+def test_an_axis_is_clipped_only_where_a_curve_goes_to_infinity():
+    pole, steep = (picture(parse(f"v = {t}"), {"x": (-3.0, 3.0)}).panels[0] for t in ("1/x", "exp(5*x)"))
+    assert pole.low is not None and pole.high is not None and -60 < pole.low < -1 < 1 < pole.high < 60
+    assert steep.low is None and steep.high is None
+
+
+def test_blame_is_with_what_reaches_the_output():
+    got = picture(parse("a = abs(x)\nb = floor(x)"), {"x": (-1.5, 1.5)})
+    assert got.notes == ("◆ kink at x = 0: abs(x)", "○ jump at x = -1, 0, 1: floor(x)")
+
+
+def test_the_table_is_what_grad_says():
+    args = ["-e", "v = x**3*y", "--at", "x=-1:0.3,y=2", "--points", 14, "--format", "csv", "--derivatives", 2]
+    plotted = succeeds("plot", *args).out
+    computed = succeeds("grad", "-e", "v = x**3*y", "--at", "x=-1:0.3:14,y=2", "--wrt", "x", "--order", 2, "--format", "csv",
+                        "--status").out
+    columns = [[row.split(",")[k] for row in computed.splitlines()] for k in (0, 2, 3, 4, 5)]
+    assert plotted.splitlines() == [",".join(row) for row in zip(*columns, strict=True)]
+
+
+# ---------------------------------------------------------------- contours
+
+def test_contours_of_a_product():
+    got = picture(parse("v = x*y"), {"x": (-3.0, 3.0), "y": (-2.0, 2.0)}, points=31)
+    c = got.contour
+    assert c is not None and got.panels == ()
+    assert all(c.z[j][i] == x * y for j, y in enumerate(c.y) for i, x in enumerate(c.x))
+    assert {0.0, 2.0, -2.0} <= set(c.levels) and len(c.levels) <= 15
+    for x, y, dx, dy in c.arrows:   # along the gradient (y, x), measured in the two ranges
+        assert dx * (x * 16) == pytest.approx(dy * (y * 36), abs=1e-9) and dx * y + dy * x > 0
+
+
+def test_contours_have_gaps_and_marks_where_the_value_jumps_or_has_a_pole():
+    jump, pole, kink = (picture(parse(f"v = {t}"), {"x": (-1.0, 1.0), "y": (-1.0, 1.05)}, points=21).contour
+                        for t in ("x + y > 0.1 ? 1 + x : y", "1/(x - y/3)", "abs(x*y - 0.5)"))
+    assert {m.kind for m in jump.marks} == {"jump"} and all(abs(m.x + m.y - 0.1) < 1e-12 for m in jump.marks)
+    assert {m.kind for m in pole.marks} == {"pole"} and all(abs(m.x - m.y / 3) < 1e-12 for m in pole.marks)
+    assert {m.kind for m in kink.marks} == {"kink"} and all(abs(m.x * m.y - 0.5) < 1e-12 for m in kink.marks)
+    gaps = [sum(z != z for row in c.z for z in row) for c in (jump, pole, kink)]
+    assert gaps[0] and gaps[1] and not gaps[2]
+
+
+# ---------------------------------------------------------------- the command
+
+FAULTS = [
+    (["-e", "x*y"], "no value for x, y\nhelp: give a range or a value: --at x=-3:3,y=1"),
+    (["-e", "x*y", "--at", "x=1,y=2"], "nothing varies in this plot\nhelp: give one input a range: --at x=-3:3,y=1"),
+    (["-e", "x*y*z", "--at", "x=1:2,y=1:2,z=1:2"], "x, y, z vary, and a picture has two axes\nhelp: give all but two a value"),
+    (["-e", "x", "--at", "x=1:1"], "x varies from 1.0 to itself"), (["-e", "x", "--at", "x=1:"], "a range is first:last or"),
+    (["-e", "x", "--at", "x=-1:inf"], "the ends of a range must be finite"),
+    (["-e", "x", "--at", "y=1:2"], "no value for x"),
+    (["-e", "x", "--at", "x=0:1", "--at", "x=1:2"], "--at gives several points"),
+    (["-e", "x", "--at", "x=0:1", "--points", "1"], "--points needs a whole number from 2"),
+    (["-e", "x", "--at", "x=0:1:1000000"], "1,000,000 points are more than a picture shows\nhelp: write --points 401"),
+    (["-e", "x", "--at", "x=0:1", "-o", "f.xlsx"], "plot does not write .xlsx files\nhelp: use .csv, .svg, .png or .pdf"),
+    (["-e", "x", "--at", "x=0:1", "--format", "gif"], "no format 'gif'"),
+    (["-e", "x", "--at", "x=0:1", "--of", "w"], "no output 'w'"),
+    (["-e", "x", "--at", "x=0:1", "--fmt", "%.3g"], "--fmt needs --format csv"),
+    (["-e", "a = x*y", "-e", "b = x", "--at", "x=0:1,y=0:1"], "a contour map is of one output\nhelp: choose one: --of a"),
+    (["-e", "x*y", "--at", "x=0:1,y=0:1", "--derivatives", "2"], "a contour map shows first derivatives at most"),
+    ([a for i in range(8) for a in ("-e", f"v{i} = x")] + ["--at", "x=0:1"], "8 outputs are too many for one picture\nhelp: "),
+    (["-e", "input A(N)", "-e", "s +=! A(i)", "--at", "A=0:1"], "plot needs a program of scalars; this one has tensors"),
+]
+
+
+@pytest.mark.parametrize("args, said", FAULTS, ids=lambda x: x if isinstance(x, str) else "")
+def test_faults(args, said):
+    ended = adcli("plot", *args)
+    assert ended.code == 2 and said in ended.err and not ended.out
+
+
+def test_inputs_without_a_value_vary_over_their_declared_range():
+    out = succeeds("plot", "-e", "input x in [1, 3], y = 2", "-e", "v = x*y", "--points", 3, "--format", "csv").out.splitlines()
+    assert out == ["x,v,dv_dx,status", "1.0,2.0,2.0,smooth", "2.0,4.0,2.0,smooth", "3.0,6.0,2.0,smooth"]
+
+
+def test_the_steps_of_a_range_are_those_of_decimals():
+    args = ["-e", "v = x", "--at", "x=0.3:0", "--points", 4, "--format", "csv", "--derivatives", 0]
+    out = succeeds("plot", *args).out.splitlines()
+    assert [row.split(",")[0] for row in out[1:]] == [repr(float(Fraction(k, 10))) for k in range(4)]
+
+
+def test_a_range_that_leaves_what_is_declared_is_remarked_on_once():
+    ended = adcli("plot", "-e", "input x in [0, 1]", "-e", "v = x", "--at", "x=-1:0.5", "--points", 2, "--format", "csv")
+    assert ended.code == 0 and ended.err.count("outside its range") == 1
+
+
+def test_python_has_the_same_faults():
+    with pytest.raises(AdError, match="no input 'z'"):
+        picture(parse("v = x"), {"z": 1.0})
+    with pytest.raises(AdError, match="nothing varies"):
+        picture(parse("v = x"), {"x": 1.0})
