@@ -43,7 +43,8 @@ def picture(check: Check, points: Sequence[Point]) -> Picture:
     names = ("h", *(f"{name}_{order}" for name, rows in found.items() for order in range(len(rows[0]))))
     rows = tuple((h, *(x for each in found.values() for x in each[k])) for k, h in enumerate(STEPS))
     notes = tuple(note for p, rests in zip(panels, found.values(), strict=True) for note in slopes(p.name, rests))
-    return Picture(f"at {at}" + ", …" * (len(seen.at) > 6), "step h", panels, notes=notes, table=PictureTable(names, rows), log_x=True)
+    title = f"at {at}" + ", …" * (len(seen.at) > 6)
+    return Picture(title, "step h", panels, notes=notes, table=PictureTable(names, rows), log_x=True)
 
 
 def panel(name: str, rests: Sequence[Sequence[float]]) -> Panel:

@@ -55,7 +55,7 @@ class GridRange(Sequence[Point]):
 
     def upwards(self, count: int) -> GridRange:
         """The same from its lower end on, with so many values."""
-        return GridRange(self.name, *sorted((self.first, self.last)), count)
+        return GridRange(self.name, min(self.first, self.last), max(self.first, self.last), count)
 
     def __getitem__(self, i: int) -> Point:  # type: ignore[override]  # no slices are taken
         n = self.length - 1

@@ -30,9 +30,7 @@ def form_of_file(path: str) -> str:
 
 def require_place(plot: str | None, form: str, output: str | None) -> None:
     """AdError where --plot names no picture, or the results and the picture cannot both go to standard output."""
-    if plot is None:
-        return
-    if form_of_file(plot) == "text" and plot == "-" and form != "text" and descriptor(output) == STDOUT:
+    if plot == "-" and form != "text" and descriptor(output) == STDOUT:
         raise AdError(f"--plot and --format {form} would both write to standard output", help="write --plot picture.svg")
 
 

@@ -52,7 +52,8 @@ def drawn(picture: Picture, form: str) -> bytes:
     if form not in FORMS:
         raise AdError(f"no kind of picture '{form}'", help=f"the kinds are {', '.join(FORMS)}")
     out = io.BytesIO()
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}):
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}   # whatever a user's file says
+    with matplotlib.rc_context(settings):
         height = MAP if picture.contour else max(LEAST, sum(PANEL * p.share for p in picture.panels))
         below = LINE * len(picture.notes)
         figure = Figure(figsize=(WIDTH, height + below + MARGINS))

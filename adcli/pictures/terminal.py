@@ -100,8 +100,8 @@ class TerminalDrawing:
             figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
         for c, character in zip(p.curves, self.characters(p), strict=True):
             colour = COLOURS[c.number % len(COLOURS)]
-            for x, y in runs(c, across, up):
-                self.signal(figure, x, y, character, colour, c.style != "points")
+            for xs, ys in runs(c, across, up):
+                self.signal(figure, xs, ys, character, colour, c.style != "points")
         for mark in p.marks:
             self.mark(figure, mark, across, up)
         return self.built(figure)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from adcli.lang.analyse.special_places import Telltale
-from adcli.lang.ir import POLE, Var
+from adcli.lang.ir import POLE, Atom
 from adcli.plot.evaluated import Evaluated, Points
 
 NEAR = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -68,7 +68,7 @@ class BreakPlace:
     blamed: tuple[Telltale, ...]
     sides: Sides
 
-    def blame(self, reached: Container[Var]) -> Telltale | None:
+    def blame(self, reached: Container[Atom]) -> Telltale | None:
         """The worst operation among those that reach a result."""
         found = [q for q in self.blamed if q.equation.outs[0] in reached]
         return max(found, key=lambda q: min(q.level, POLE), default=None)
@@ -185,8 +185,14 @@ def judged(e: Evaluated, low: Points, high: Points, reach: np.ndarray, rows: Seq
     value = e(at)[0]
     known = e.quantities
     return [BreakPlace(low[:, i], high[:, i], at[:, i], tuple(known[k] for k in dict.fromkeys(row) if k < len(known)),
-                  Sides(*(np.array([one[:, i], other[:, i]]).T for one, other in zip(*sides, strict=True)), value[:, i], heights))
+                       at_both([c[:, i] for c in sides[0]], [c[:, i] for c in sides[1]], value[:, i], heights))
             for i, row in enumerate(rows)]
+
+
+def at_both(below: Sequence[np.ndarray], above: Sequence[np.ndarray], value: np.ndarray, heights: np.ndarray) -> Sides:
+    """What is known of both sides of one place, together."""
+    limits, diverges, restless, undefined, overflow, steps = (np.array(pair).T for pair in zip(below, above, strict=True))
+    return Sides(limits, diverges, restless, undefined, overflow, steps, value, heights)
 
 
 def tendency(looks: Sequence[np.ndarray], beside: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, ...]:

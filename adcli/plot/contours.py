@@ -40,7 +40,7 @@ def contours(program: Program, setting: Setting, of: Sequence[str] | None, order
     values = np.where(np.isfinite(z), z, np.nan).reshape(shape)
     shown = np.where(bad, np.nan, values)
     lines = chosen(shown)
-    arrows = tuple(gradient_arrows(x, y, *(s.reshape(shape) for s in slopes), shown)) if order and len(slopes) == 2 else ()
+    arrows = tuple(gradient_arrows(x, y, slopes[0].reshape(shape), slopes[1].reshape(shape), shown)) if order else ()
     contour = Contour(e.outputs[0], tuple(x.tolist()), tuple(y.tolist()), tuple(tuple(row) for row in shown.tolist()),
                       tuple(lines), arrows, tuple(marks))
     names = across.name, up.name, *(r.name for r in e.results)

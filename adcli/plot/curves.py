@@ -17,6 +17,8 @@ MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""
 SEARCHED = 2001
 """Points between which places are looked for, at least: more than are drawn, so that seldom two lie between neighbours."""
+POINTS_PER_TURN = 6
+"""Points that show one rise or fall of a curve."""
 MOST_MARKS = 60
 REACH = 1.1
 """How far beyond its middle 80 % a clipped axis goes, in widths of that."""
@@ -32,13 +34,15 @@ def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: 
     x = span.values(np.arange(len(span)))
     values, levels = e(x[None, :])
     finer = np.unique(np.concatenate([x, span.upwards(SEARCHED).values(np.arange(SEARCHED))]))
-    places = on_line(e, finer, np.array([height(row) for row in e(finer[None, :])[0]]))
+    seen = e(finer[None, :])[0]
+    places = on_line(e, finer, np.array([height(row) for row in seen]))
     kinds = {r.name: list(found_places(e, places, i)) for i, r in enumerate(e.results) if not r.wrt}
     panels = []
     for k in range(order + 1):
         rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
         panels.append(panel(e, x, values, rows, places, kinds, k))
-    notes = [*place_notes(span.name, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels)]
+    notes = [*place_notes(span.name, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels),
+             *crowded_notes(e.outputs, seen, len(x))]
     table = PictureTable((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
                   tuple((*row, LEVELS[level]) for *row, level in zip(
                       x.tolist(), *(values[i].tolist() for i, r in enumerate(e.results) if len(r.wrt) <= order), levels.tolist(),
@@ -140,6 +144,16 @@ def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None
     wide = (high - low) * REACH or 1.0
     beyond = finite.min() < low - wide, finite.max() > high + wide
     return float(low - wide) if beyond[0] else None, float(high + wide) if beyond[1] else None
+
+
+def crowded_notes(names: Sequence[str], seen: np.ndarray, points: int) -> Iterator[str]:
+    """A warning where a curve turns more often than points show."""
+    for name, y in zip(names, seen, strict=False):
+        with np.errstate(invalid="ignore"):
+            slopes = np.sign(np.diff(y[np.isfinite(y)]))
+        turns = int(np.count_nonzero(np.diff(slopes[slopes != 0])))
+        if turns * POINTS_PER_TURN > points:
+            yield f"{name} turns {turns} times or more, too often for {points} points: choose a shorter range"
 
 
 def empty_notes(panels: Sequence[Panel]) -> Iterator[str]:

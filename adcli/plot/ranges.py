@@ -61,7 +61,7 @@ def repr_of(x: float) -> str:
 def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
     """Ranges for the inputs that have neither a value nor a default, where all of them are declared with one."""
     named = {part.partition("=")[0].strip() for spec in specs for part in spec.split(",")}
-    if any(spec.lstrip().startswith("@") for spec in specs):
+    if any(name.startswith("@") for name in named):   # of a file, whose names are not known yet
         return []
     open_ = [p for p in params if p.default is None and p.name not in named]
     ranges = [f"{p.name}={shortest(p.low)}:{shortest(p.high)}" for p in open_ if p.low is not None and p.high is not None]

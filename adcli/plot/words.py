@@ -16,6 +16,8 @@ LONGEST = 40
 """Characters of the text of an operation."""
 MOST_NAMED = 6
 """Places that are named one by one."""
+CROWDED = 100
+"""Places from which on two of them may have lain between neighbours of the search, and only one was seen."""
 WORDS = {"kink": "kink", "jump": "jump", "pole": "pole", "singular": "singular", "domain": "edge of the domain",
          "hole": "no value", "overflow": "too large for a double"}
 
@@ -53,7 +55,8 @@ def place_notes(x: str, found: Iterable[Sequence[Found]], source: Source | None)
 def where(x: str, at: Sequence[float]) -> str:
     """At x = 1, 2; of many, how many there are and how far they reach."""
     if len(at) > MOST_NAMED:
-        return f"at {plural(len(at), 'place')} from {x} = {at[0]:.6g} to {at[-1]:.6g}"
+        more = " or more" if len(at) > CROWDED else ""
+        return f"at {plural(len(at), 'place')}{more} from {x} = {at[0]:.6g} to {at[-1]:.6g}"
     return f"at {x} = {', '.join(f'{value:.6g}' for value in at)}"
 
 

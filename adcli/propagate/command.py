@@ -214,7 +214,7 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     picture = None
     if options.plot:
         from adcli.propagate.pictured import picture_at
-        picture = picture_at(task, points, options)
+        picture = picture_at(task, points, sampling.samples if sampling else None, options.seed, options)
     writer = Budgets(task, points, sampling, options, watch)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded

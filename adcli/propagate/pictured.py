@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adcli.answers.evaluation import evaluate
+from adcli.command.options import ResultOptions
 from adcli.input.points import located
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
@@ -15,9 +15,6 @@ from adcli.propagate.draws import draws
 from adcli.propagate.given import GivenPoint
 from adcli.propagate.monte_carlo import Experiment, drawn
 from adcli.task.tasks import Task, prepared
-
-if TYPE_CHECKING:
-    from adcli.propagate.command import PropagateOptions
 
 SAMPLES = 1 << 17
 """Samples of a picture, where --monte-carlo does not ask for fewer: more would not be seen."""
@@ -28,8 +25,8 @@ REACH = 4.0
 """How many standard uncertainties the curve of the linear model reaches."""
 
 
-def picture_at(task: Task, points: Sequence[GivenPoint], options: PropagateOptions) -> Picture:
-    """The picture of one output at one point. AdError where there are several."""
+def picture_at(task: Task, points: Sequence[GivenPoint], samples: int | None, seed: int, options: ResultOptions) -> Picture:
+    """The picture of one output at one point, by so many samples at most. AdError where there are several outputs or points."""
     if len(task.signature.outputs) > 1:
         raise AdError("--plot draws one output", help=f"choose one: --of {task.signature.outputs[0]}")
     (name,) = task.signature.outputs
@@ -37,18 +34,18 @@ def picture_at(task: Task, points: Sequence[GivenPoint], options: PropagateOptio
     at = list(located(task.signature.own, [given.plain], lambda note: None, task.signature.source))
     if len(points) > 1 or len(at) > 1:
         raise AdError("--plot draws one point", help="give one --at, without ranges")
-    seeds = {p.name: given.spreads[p.seed].u if p.seed in given.spreads else 0.0 for p in task.signature.seeds}
+    seeds = {p.name: given.spreads[x].u if (x := p.seed or "") in given.spreads else 0.0 for p in task.signature.seeds}
     (row,) = evaluate(task, [{**at[0], **seeds}])
     results = dict(zip([c.name for c in task.signature.results], row.results, strict=True))
     u = next(x for c, x in results.items() if c != name)
     sampler = prepared(task.request._replace(verb="eval", wrt=None, order=1, correlations=(), moments=()), options)
     experiment = Experiment(sampler.kernel, {p.name: at[0][p.name] for p in sampler.signature.inputs},
                             draws(given.spreads, task.request.correlations))
-    count = min(SAMPLES, options.monte_carlo) if isinstance(options.monte_carlo, int) else SAMPLES
+    count = min(SAMPLES, samples or SAMPLES)
     size = experiment.rows
     blocks = [(i, min(size, count - first)) for i, first in enumerate(range(0, count, size))]
-    samples = np.concatenate([drawn(experiment, options.seed, block)[0] for block in blocks])
-    return distribution(name, samples, float(results[name]), float(u))
+    found = np.concatenate([drawn(experiment, seed, block)[0] for block in blocks])
+    return distribution(name, found, float(results[name]), float(u))
 
 
 def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Picture:
