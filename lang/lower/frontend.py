@@ -44,12 +44,21 @@ def by_lines(source: Source, least: int | None = None) -> Program | None:
 
 def tree_and_program(source: Source) -> tuple[Tree, Program]:
     """The same, with the source tree, for callers that write the text anew."""
+    tree, program, error = read_through(source)
+    if program is None:
+        assert error is not None
+        raise error
+    return tree, program
+
+
+def read_through(source: Source) -> tuple[Tree, Program | None, AdError | None]:
+    """The tree of a text whatever is wrong with it, and its program or its faults."""
     tree, faults = read(source)
     try:
-        return tree, lower(tree, prelude, faults)
+        return tree, lower(tree, prelude, faults), None
     except AdError as error:
         from adcli.lang.lower.fixes import tried  # only after a fault
-        raise tried(error, tree, lowered) from None
+        return tree, None, tried(error, tree, lowered)
 
 
 def lowered(source: Source) -> Program:

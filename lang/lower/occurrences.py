@@ -1,0 +1,352 @@
+"""Where the names of a text are defined and used, by the rules of scope that lowering has.
+
+A name means a value of the program or of a function, an input, a size, an index, a function, or a constant; values and functions
+are two name spaces, a function sees nothing of the program's values, and indices, with the names that `where` gives, end with
+their statement. A name may be assigned again, so a use remembers which assignment it reads. The tree of a text with faults will
+do: of a statement that cannot be read, names and what stands before a parenthesis are told apart.
+"""
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from adcli.lang.ir.names import RESERVED
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.scan import scan
+from adcli.lang.syntax.tree import (
+    ELEMENTS,
+    INTEGERS,
+    Assign,
+    Broken,
+    Call,
+    Declare,
+    DeclareOutputs,
+    Def,
+    Node,
+    Statement,
+    TensorAssign,
+    Token,
+    Tree,
+    Typed,
+    bare,
+    postorder,
+)
+
+INPUT, VALUE, PARAMETER, SIZE, INDEX, GIVEN, FUNCTION, KNOWN, CONSTANT = (
+    "input", "value", "parameter", "size", "index", "value of this statement", "function", "function of the language", "constant")
+"""What a name can mean. KNOWN and CONSTANT are defined by the language and not by the text."""
+TYPES = frozenset((*ELEMENTS, *INTEGERS))
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Meaning:
+    """What a name means in a scope, and where it stands; `function` is the definition that it is inside of, or that it names."""
+
+    name: str
+    kind: str
+    function: Def | None = None
+    places: list[Occurrence] = field(default_factory=list)
+
+    @property
+    def definition(self) -> Occurrence | None:
+        """Where it gets its (first) value, or where an input that nothing declares is first read."""
+        own = self.kind not in (KNOWN, CONSTANT)
+        return next((o for o in self.places if o.defines), self.places[0] if self.places and own else None)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Occurrence:
+    """A name at `start`..`end` of the text. `defines`: it gets a value here; `reads` is where the value comes from that it has
+    here, itself where it defines; `statement` is the outermost statement that it stands in."""
+
+    start: int
+    end: int
+    meaning: Meaning
+    statement: int
+    defines: bool = False
+    reads: Occurrence | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Occurrences:
+    """All occurrences in a text, in order of their places."""
+
+    places: list[Occurrence]
+    _starts: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.places.sort(key=lambda o: o.start)
+        self._starts = [o.start for o in self.places]
+        for meaning in self.meanings():
+            meaning.places.sort(key=lambda o: o.start)
+
+    def at(self, offset: int) -> Occurrence | None:
+        """The name that a place is in, or directly behind."""
+        found = bisect_right(self._starts, offset) - 1
+        o = self.places[found] if found >= 0 else None
+        return o if o is not None and offset <= o.end else None
+
+    def meanings(self) -> list[Meaning]:
+        """What the names mean, in the order in which they first occur."""
+        return list({id(o.meaning): o.meaning for o in self.places}.values())
+
+
+def occurrences(tree: Tree) -> Occurrences:
+    """Every name in a text with its meaning."""
+    return Occurrences(Reader(tree).read())
+
+
+class Scope:
+    """The values of the program, or of one function, as far as the text was read."""
+
+    def __init__(self, function: Def | None = None) -> None:
+        self.function = function
+        self.values: dict[str, Meaning] = {}
+        self.latest: dict[str, Occurrence] = {}
+        self.sizes: dict[str, Meaning] = {}
+        self.tensors: set[str] = set()
+
+
+Locals = dict[str, Meaning]
+"""Indices, and names that `where` gives, of one statement."""
+
+
+class Reader:
+    """Goes through the statements in order, as lowering does."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree, self.found = tree, list[Occurrence]()
+        self.main = Scope()
+        self.known: dict[str, Meaning] = {}   # functions and constants of the language
+        self.functions = {s.name.text: Meaning(s.name.text, FUNCTION, s) for s in reversed(tree.statements) if isinstance(s, Def)}
+        self.statement = 0
+
+    def read(self) -> list[Occurrence]:
+        outputs: list[Token] = []
+        for self.statement, s in enumerate(self.tree.statements):
+            if isinstance(s, DeclareOutputs):
+                outputs += s.names
+            else:
+                self.one(self.main, s)
+        for self.statement, s in enumerate(self.tree.statements):   # an output is its name's last value, wherever it is declared
+            for token in s.names if isinstance(s, DeclareOutputs) else ():
+                self.use(token, self.value(self.main, token.text), self.main.latest.get(token.text))
+        return self.found
+
+    def one(self, scope: Scope, s: Statement) -> None:
+        if isinstance(s, Assign):
+            self.assign(scope, s)
+        elif isinstance(s, TensorAssign):
+            self.compute(scope, s)
+        elif isinstance(s, Declare):
+            for item in s.items:
+                for node in (item.default, item.low, item.high):
+                    self.expression(scope, node)
+                self.declare(scope, item.name, INPUT)
+        elif isinstance(s, Def):
+            self.define(s)
+        elif isinstance(s, Broken):
+            self.broken(scope, s)
+
+    # Occurrences.
+
+    def use(self, token: Token, meaning: Meaning, reads: Occurrence | None = None) -> Occurrence:
+        """A name at its place; one of no length was never written."""
+        o = Occurrence(token.start, token.end, meaning, self.statement, reads=reads)
+        if token.end > token.start:
+            self.found.append(o)
+            meaning.places.append(o)
+        return o
+
+    def defined(self, token: Token, meaning: Meaning) -> Occurrence:
+        o = self.use(token, meaning)
+        o.defines, o.reads = True, o
+        return o
+
+    def value(self, scope: Scope, name: str, kind: str = VALUE) -> Meaning:
+        """The meaning of a value of a scope, new where it has none yet."""
+        if name not in scope.values:
+            scope.values[name] = Meaning(name, kind, scope.function)
+        return scope.values[name]
+
+    def write(self, scope: Scope, token: Token, tensor: bool, kind: str = VALUE) -> None:
+        """A value is given to a name; what kind of thing it is was decided by its first occurrence."""
+        scope.latest[token.text] = self.defined(token, self.value(scope, token.text, kind))
+        (scope.tensors.add if tensor else scope.tensors.discard)(token.text)
+
+    def read_value(self, scope: Scope, token: Token, local: Locals) -> None:
+        name = token.text
+        if name in local:
+            self.use(token, local[name], local[name].definition)
+        elif name in scope.values:
+            self.use(token, scope.values[name], scope.latest.get(name))
+        elif name in scope.sizes:
+            self.use(token, scope.sizes[name], scope.sizes[name].definition)
+        elif name in NAMED_CONSTANTS:
+            self.use(token, self.known.setdefault(name, Meaning(name, CONSTANT)))
+        else:   # an input that nothing declares; in a function, a fault
+            scope.latest[name] = self.use(token, self.value(scope, name, VALUE if scope.function else INPUT))
+
+    def call(self, scope: Scope, node: Call) -> None:
+        """The name before the parentheses: a tensor that is there already, else a function."""
+        token = Token("NAME", node.name, node.start, node.start + len(node.name))
+        if node.name in scope.tensors:
+            self.read_value(scope, token, {})
+        elif (function := self.functions.get(node.name)) is not None:
+            self.use(token, function, function.definition)
+        elif node.name not in TYPES:
+            self.use(token, self.known.setdefault(f"{node.name}()", Meaning(node.name, KNOWN)))
+
+    def expression(self, scope: Scope, root: Node | None, local: Locals | None = None) -> None:
+        for node in postorder(root) if root is not None else ():
+            if type(node) is Call:
+                self.call(scope, node)
+            elif type(node) is Token and node.type == "NAME":
+                self.read_value(scope, node, local or {})
+
+    # Statements.
+
+    def assign(self, scope: Scope, s: Assign) -> None:
+        for node in s.values:
+            self.expression(scope, node)
+        tensors = self.tensor_results(scope, s)
+        for token, tensor in zip(s.targets, tensors, strict=True):
+            self.write(scope, token, tensor)
+
+    def tensor_results(self, scope: Scope, s: Assign) -> list[bool]:
+        """Which targets become tensors: those of a duplicate of one, and of a function that gives them."""
+        node, none = bare(s.values[0]), [False] * len(s.targets)
+        if len(s.values) != 1 or type(node) is not Call:
+            return none
+        function = self.functions.get(node.name)
+        if function is not None and function.function is not None:
+            given = tensor_outputs(function.function)
+            return given if len(given) == len(s.targets) else none
+        copied = node.name == "dup" and any(type(a := bare(n)) is Token and a.text in scope.tensors for n in node.args)
+        return [copied] * len(s.targets)
+
+    def declare(self, scope: Scope, token: Token, kind: str) -> None:
+        """An input or a parameter; names in its extents are sizes."""
+        self.extents(scope, token)
+        self.write(scope, token, type(token) is Typed and bool(token.extents), kind)
+
+    def extents(self, scope: Scope, token: Token) -> None:
+        for node in (token.extents or ()) if type(token) is Typed else ():
+            for inner in postorder(node):
+                if type(inner) is Token and inner.type == "NAME" and inner.text not in {**scope.values, **scope.sizes}:
+                    scope.sizes[inner.text] = Meaning(inner.text, SIZE, scope.function)
+                    self.defined(inner, scope.sizes[inner.text])
+                elif type(inner) is Token and inner.type == "NAME":
+                    self.read_value(scope, inner, {})
+
+    def define(self, s: Def) -> None:
+        self.defined(s.name, self.functions[s.name.text])
+        scope = Scope(s)
+        for token in s.params:
+            self.declare(scope, token, PARAMETER)
+        self.expression(scope, s.value)
+        for inner in s.body:
+            self.one(scope, inner)
+        for token in s.results:
+            self.extents(scope, token)
+            self.use(token, self.value(scope, token.text), scope.latest.get(token.text))
+
+    def compute(self, scope: Scope, s: TensorAssign) -> None:
+        """A comprehension: what its subscripts and conditions name is an index, unless it is a size or has a value."""
+        local = self.locals(scope, s)
+        for node in (s.value, s.same, *(n for c in s.clauses if c.kind != "range" for n in c.nodes)):
+            self.expression(scope, node, local)
+        for node in (*(s.subscripts or ()), *(n for c in s.clauses if c.kind == "range" for n in c.nodes)):
+            self.expression(scope, node, local)
+        for c in s.clauses:
+            if c.name is None:
+                continue
+            if c.kind == "shape":
+                self.extents(scope, c.name)
+            if c.name.text in local:
+                self.defined(c.name, local[c.name.text])
+        onto = [c.name for c in s.clauses if c.name is not None and c.name.text == s.target.text]
+        if not s.symbol.endswith("!") and s.symbol != "=" and s.target.text not in scope.values:
+            self.value(scope, s.target.text)
+        self.write(scope, s.target, bool(s.subscripts))
+        for token in onto:   # the tensor that the statement makes, or starts from
+            self.use(token, scope.values[token.text], scope.latest[token.text])
+        for meaning in local.values():
+            meaning.places.sort(key=lambda o: o.start)
+            self.trace(meaning)
+
+    def trace(self, meaning: Meaning) -> None:
+        """Every place of an index or a given name leads to the one where its range or value is stated, else to the first."""
+        first = meaning.definition
+        for o in meaning.places:
+            o.reads = first
+        if first is not None:
+            first.defines = True
+
+    def locals(self, scope: Scope, s: TensorAssign) -> Locals:
+        given = {c.name.text for c in s.clauses if c.kind == "let" and c.name is not None and c.name.text != s.target.text}
+        local = {name: Meaning(name, GIVEN, scope.function) for name in given}
+        named = {c.name.text for c in s.clauses if c.kind == "range" and c.name is not None}
+        for token in self.subscript_names(scope, s):
+            named.add(token.text)
+        for name in named - given:
+            if name not in scope.values and name not in scope.sizes and name not in NAMED_CONSTANTS:
+                local[name] = Meaning(name, INDEX, scope.function)
+        return local
+
+    def subscript_names(self, scope: Scope, s: TensorAssign) -> Iterator[Token]:
+        """The names in subscripts, in ranges and in conditions."""
+        roots = [*(s.subscripts or ())]
+        for c in s.clauses:
+            roots += c.nodes if c.kind in ("range", "guard") else []
+        values = [s.value, *([s.same] if s.same is not None else []), *(n for c in s.clauses for n in c.nodes)]
+        for value in values:
+            for node in postorder(value):
+                if type(node) is Call and node.name in scope.tensors:
+                    roots += node.args
+        return (t for root in roots for t in postorder(root) if type(t) is Token and t.type == "NAME")
+
+    # What cannot be read.
+
+    def broken(self, scope: Scope, s: Broken) -> None:
+        """Names of a statement with a fault: those that it would define, functions, and values."""
+        tokens, _, _ = scan(self.tree.source.text[:s.end], start=s.start)
+        if tokens[0].type == "DEF":
+            scope = Scope(Def(tokens[0], [], [], [], None, 0, s.start, s.end))
+        written: list[Token] = []
+        assigned = next((i for i, t in enumerate(tokens) if t.type in ("EQUAL", "AUGMENT", "REDUCE")), 1)
+        for i, token in enumerate(tokens):
+            if token.type != "NAME" or token.text in TYPES:
+                continue
+            called = i + 1 < len(tokens) and tokens[i + 1].type == "LPAR" and i > assigned
+            if called:
+                self.call(scope, Call(token.text, [], token.start, token.end))
+            elif token.text in s.names and i < assigned and tokens[0].type != "DEF":
+                written.append(token)
+            else:
+                self.read_value(scope, token, {})
+        for token in written:
+            self.write(scope, token, token.text in scope.tensors)
+
+
+def tensor_outputs(function: Def) -> list[bool]:
+    """Which results of a function are tensors."""
+    elements = {s.target.text for s in function.body if isinstance(s, TensorAssign) and s.subscripts}
+    return [type(t) is Typed and bool(t.extents) or t.text in elements for t in function.results]
+
+
+def seen_from(found: Occurrences, tree: Tree, offset: int) -> Iterable[Meaning]:
+    """The names that have a meaning at a place, those that are defined above it: of the function that it is in, or of the program;
+    of the statement that it is in; functions everywhere below their definition."""
+    inside = next((s for s in tree.statements if isinstance(s, Def) and s.brace <= offset <= s.end and s.start < offset), None)
+    here = next((i for i, s in enumerate(tree.statements) if s.start <= offset <= s.end), None)
+    for m in found.meanings():
+        first = m.definition
+        if first is None or (first.start > offset and m.kind != INPUT) or m.name in RESERVED:
+            continue
+        if m.kind == FUNCTION:
+            if m.function is not inside:
+                yield m
+        elif m.function is inside and (m.kind not in (INDEX, GIVEN) or first.statement == here):
+            yield m
