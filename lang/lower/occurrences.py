@@ -123,13 +123,12 @@ class Reader:
         self.statement = 0
 
     def read(self) -> list[Occurrence]:
-        outputs: list[Token] = []
-        for self.statement, s in enumerate(self.tree.statements):
-            if isinstance(s, DeclareOutputs):
-                outputs += s.names
-            else:
-                self.one(self.main, s)
-        for self.statement, s in enumerate(self.tree.statements):   # an output is its name's last value, wherever it is declared
+        numbered = list(enumerate(self.tree.statements))
+        for number, s in numbered:
+            self.statement = number
+            self.one(self.main, s)
+        for number, s in numbered:   # an output is the last value of its name, wherever it is declared
+            self.statement = number
             for token in s.names if isinstance(s, DeclareOutputs) else ():
                 self.use(token, self.value(self.main, token.text), self.main.latest.get(token.text))
         return self.found
@@ -333,12 +332,12 @@ class Reader:
 def tensor_outputs(function: Def) -> list[bool]:
     """Which results of a function are tensors."""
     elements = {s.target.text for s in function.body if isinstance(s, TensorAssign) and s.subscripts}
-    return [type(t) is Typed and bool(t.extents) or t.text in elements for t in function.results]
+    return [(type(t) is Typed and bool(t.extents)) or t.text in elements for t in function.results]
 
 
 def seen_from(found: Occurrences, tree: Tree, offset: int) -> Iterable[Meaning]:
-    """The names that have a meaning at a place, those that are defined above it: of the function that it is in, or of the program;
-    of the statement that it is in; functions everywhere below their definition."""
+    """The names that have a meaning at a place, those that are defined above it: of the function that it is in, or of the
+    program; of the statement that it is in; functions everywhere below their definition."""
     inside = next((s for s in tree.statements if isinstance(s, Def) and s.brace <= offset <= s.end and s.start < offset), None)
     here = next((i for i, s in enumerate(tree.statements) if s.start <= offset <= s.end), None)
     for m in found.meanings():

@@ -40,7 +40,8 @@ def renamed(tree: Tree, at: Occurrence, name: str) -> list[Fix]:
 def renamable(tree: Tree, meaning: Meaning) -> None:
     """AdError where something has no name to be changed, or where a part of the text cannot be read."""
     if meaning.kind in (KNOWN, CONSTANT):
-        raise AdError(f"'{meaning.name}' is a {meaning.kind.removesuffix(' of the language')} of the language and cannot be renamed")
+        what = meaning.kind.removesuffix(" of the language")
+        raise AdError(f"'{meaning.name}' is a {what} of the language and cannot be renamed")
     if (broken := next((s for s in tree.statements if isinstance(s, Broken)), None)) is not None:
         line = tree.source.place(broken.start)[0]
         raise AdError(f"line {line} cannot be read, so it is not known which names are in it", help="mend it first")

@@ -1,0 +1,270 @@
+"""What one name of a text is: its value as a program, its shape, its bounds, and the derivatives by it as text.
+
+The value that a name has at a place is the output of the text cut behind the assignment that gave it. In the derivatives by it
+the name is an input: behind that assignment stands another one, from an input of its own. Both are ordinary programs, so what
+holds of values and derivatives elsewhere holds here.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from adcli.lang.analyse.enclosure import FloatBounds, enclose
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.ir import Equation, Param, Program, Var
+from adcli.lang.ir.activity import active_values, with_outputs
+from adcli.lang.ir.affine import text
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.sizes import shape_text
+from adcli.lang.lower.frontend import prelude
+from adcli.lang.lower.occurrences import Occurrence
+from adcli.lang.lower.program import MainScope, is_function, lower
+from adcli.lang.lower.scope import Context
+from adcli.lang.lower.tensor_scope import TensorFunction
+from adcli.lang.passes.pipeline import adjoint_program
+from adcli.lang.passes.simplify import prune
+from adcli.lang.syntax.parse import parse_tree
+from adcli.lang.syntax.printer import print_program
+from adcli.lang.syntax.source import normal
+from adcli.lang.syntax.tree import (
+    Assign,
+    Broken,
+    Call,
+    Declare,
+    DeclareOutputs,
+    Def,
+    Item,
+    Statement,
+    TensorAssign,
+    Token,
+    Tree,
+    Typed,
+)
+
+MOST_EQUATIONS = 1000
+"""Equations of a program whose derivatives are written as text."""
+MOST_BOUNDED = 100
+"""Equations of a program whose bounds are looked for."""
+MOST_OUTPUTS = 4
+"""Outputs whose derivatives are written."""
+
+
+class IndexRanges(NamedTuple):
+    """What a tensor statement makes: the shape of its target, and the text of the half-open range of each index."""
+
+    shape: str
+    ranges: dict[str, tuple[str, str]]
+
+
+class NamedBounds(NamedTuple):
+    """Ends of all values that a name can have where its inputs are in their ranges, whether it has a value everywhere there, and
+    what the inputs were."""
+
+    ends: FloatBounds
+    everywhere: bool
+    inputs: tuple[Param, ...]
+
+
+# ---------------------------------------------------------------- programs about a name
+
+class Cut:
+    """The statements among which a name gets its value, cut behind the one that gave it: those of the text, or of the one
+    function that it is."""
+
+    def __init__(self, tree: Tree, at: Occurrence) -> None:
+        self.tree, self.made = tree, at.reads
+        self.whole = tree.statements[0] if is_function(tree) else None
+        assert self.whole is None or isinstance(self.whole, Def)
+        self.known = at.reads is not None and not any(isinstance(s, Broken) for s in tree.statements) \
+            and at.meaning.function is self.whole
+        self.statements = self.whole.body if isinstance(self.whole, Def) else tree.statements
+        start = at.reads.start if at.reads else -1
+        self.behind = next((i + 1 for i, s in enumerate(self.statements) if s.start <= start < s.end), 0)
+
+    @property
+    def gives(self) -> Assign | TensorAssign | None:
+        """The assignment that the name has its value from; None for an input."""
+        s = self.statements[self.behind - 1] if self.behind and self.known else None
+        return s if isinstance(s, Assign | TensorAssign) else None
+
+    def tree_of(self, statements: Sequence[Statement], params: Sequence[Token] = (), result: Token | None = None) -> Tree:
+        """The text with other statements, further parameters, and one result if given."""
+        if not isinstance(self.whole, Def):
+            kept = [s for s in statements if result is None or not isinstance(s, DeclareOutputs)]
+            end = [DeclareOutputs([result], result.start, result.end)] if result is not None else []
+            return replace(self.tree, statements=[*kept, *end])
+        d = self.whole
+        declared = next((t for t in d.results if result is not None and t.text == result.text), result)
+        results = d.results if declared is None else [declared]
+        return replace(self.tree, statements=[Def(d.name, [*d.params, *params], results, list(statements), None, d.brace,  # type: ignore[arg-type]
+                                                  d.start, d.end)])
+
+
+def lowered(tree: Tree) -> Program | None:
+    """The program of a tree that was put together; None where it is wrong, as the text is then."""
+    try:
+        return lower(tree, prelude)
+    except AdError:
+        return None
+
+
+def value_program(tree: Tree, at: Occurrence) -> Program | None:
+    """The program whose one output is the value that a name has at a place. None for an input, where the text is wrong, and
+    inside of a function that is not the whole text."""
+    cut = Cut(tree, at)
+    if cut.gives is None or cut.made is None:
+        return None
+    name = Token("NAME", at.meaning.name, cut.made.start, cut.made.end)
+    program = lowered(cut.tree_of(cut.statements[:cut.behind], result=name))
+    return None if program is None else prune(program)
+
+
+def program_by(tree: Tree, program: Program, at: Occurrence, value: Program | None) -> tuple[Program, str] | None:
+    """The program with the value that a name has at a place for an input, and that input; `value` is `value_program`."""
+    name, cut = at.meaning.name, Cut(tree, at)
+    if any(p.name == name for p in program.params) and value is None:
+        return program, name
+    if cut.gives is None or value is None:
+        return None
+    made = cut.gives
+    own = Names(tree.names).fresh(name, 1)
+    shape = shape_of(value.results[0].atom)
+    input_token = typed(own, shape)
+    at_start = made.start, made.start
+    copy = Assign([Token("NAME", name, *at_start)], [Token("NAME", own, *at_start)], *at_start)
+    declaration = [Declare("input", [Item(input_token)], *at_start)] if shape and cut.whole is None else []
+    statements = [*cut.statements[:cut.behind], *declaration, copy, *cut.statements[cut.behind:]]
+    found = lowered(cut.tree_of(statements, params=[input_token]))
+    if found is None:
+        return None
+    taken = {*(p.name for p in found.params), *(r.name for r in found.results)}
+    if name in taken or not any(p.name == own for p in found.params):
+        return found, own
+    params = tuple(replace(p, name=name) if p.name == own else p for p in found.params)
+    return replace(found, params=params), name
+
+
+def typed(name: str, shape: Sequence[object]) -> Token:
+    """A name, declared with a shape where it has one."""
+    if not shape:
+        return Token("NAME", name, 0, 0)
+    declaration = parse_tree(normal(f"input {name}{shape_text(shape)}", "")).statements[0]  # type: ignore[arg-type]
+    assert isinstance(declaration, Declare) and isinstance(declaration.items[0].name, Typed)
+    return declaration.items[0].name
+
+
+# ---------------------------------------------------------------- what is told of it
+
+def partials(program: Program, names: Sequence[str]) -> str:
+    """The derivatives of the outputs by inputs, in the language, without declarations: first of all numbers together, then for
+    each tensor the adjoints. Nothing of an output that does not depend on them, or that is one of them; empty where that would
+    be too long."""
+    inputs = {program.param(name).var for name in names}
+    active = active_values(program, names)
+    outputs = [r for r in program.results if r.atom in active and r.atom not in inputs][:MOST_OUTPUTS]
+    numbers = [r.name for r in outputs if not shape_of(r.atom)]
+    one = prune(with_outputs(program, [r.name for r in outputs]))
+    if len(one.equations) > MOST_EQUATIONS:
+        return ""
+    made = [gradient(one, names, numbers)] if numbers else []
+    kept = [replace(made[0], results=tuple(r for r in made[0].results if r.wrt))] if made else []
+    for r in outputs:
+        if shape_of(r.atom):
+            swept = adjoint_program(with_outputs(one, [r.name]), names)
+            kept.append(replace(swept, results=swept.results[1:]))
+    return "\n".join(statements(p) for p in kept)
+
+
+def statements(program: Program) -> str:
+    """The text of a program without what declares its interface."""
+    lines = print_program(prune(program)).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("input ", "param ", "output "))).strip()
+
+
+def function_program(tree: Tree, definition: Def) -> Program | None:
+    """A function of numbers as a program: its parameters are the inputs, its results the outputs. None of one of tensors."""
+    if definition.tensors:
+        return None
+    at = definition.name.end
+    params = [Token("NAME", t.text, at, at) for t in definition.params]
+    results = [Token("NAME", t.text, at, at) for t in definition.results] or [Token("NAME", definition.name.text, at, at)]
+    call = Call(definition.name.text, list(params), at, at)
+    above = [s for s in tree.statements if isinstance(s, Def)]
+    return lowered(replace(tree, statements=[*above, Assign(list(results), [call], at, at)]))
+
+
+def bounds(value: Program) -> NamedBounds | None:
+    """Proved bounds of the one output of a program of scalars over the ranges (else the defaults) of its inputs; None where an
+    input has neither, where that takes long, and without the package that proves them."""
+    used = {a for e in value.equations for a in e.args} | {r.atom for r in value.results}
+    inputs = tuple(p for p in value.params if p.var in used)
+    box: dict[str, FloatBounds] = {}
+    for p in value.params:
+        low, high = (p.low, p.high) if p.low is not None and p.high is not None else (p.default, p.default)
+        if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+            if p in inputs:
+                return None
+            low = high = 0.0
+        box[p.name] = low, high
+    if has_tensors(value) or len(value.equations) > MOST_BOUNDED:
+        return None
+    try:
+        found = enclose(value, box)
+    except AdError:
+        return None
+    if found.undefined[0] == "everywhere" or math.isnan(found.bounds[0][0]):
+        return None
+    return NamedBounds(found.bounds[0], found.decorations[0] != "trv", inputs)
+
+
+def index_ranges(tree: Tree, program: Program | None) -> dict[int, IndexRanges]:
+    """For every tensor statement that could be read, by where it starts, what its indices run over. In a function the extents are
+    those that it is declared with."""
+    found: dict[int, IndexRanges] = {}
+    starts = {s.start for outer in tree.statements for s in (outer, *(outer.body if isinstance(outer, Def) else ()))
+              if isinstance(s, TensorAssign)}
+    programs = [(0, len(tree.source.text), program.equations)] if program is not None else []
+    programs += [(d.start, d.end, e) for d, e in function_equations(tree)]
+    for low, high, equations in programs:
+        here: dict[int, IndexRanges] = {}
+        for e in equations:
+            start = e.span[0] if e.span else -1
+            if start in starts and low <= start < high and isinstance(e.op, Comprehension):
+                ranges = {r.index.name: (text(r.low), text(r.high)) for r in e.op.ranges}
+                before = here[start].ranges if start in here else {}
+                same = {i: r for i, r in ranges.items() if before.get(i, r) == r}
+                here[start] = IndexRanges(shape_text(e.op.shape) if e.op.shape else "",
+                                          {i: r for i, r in {**before, **same}.items() if ranges.get(i, r) == r})
+        found |= here
+    return found
+
+
+def function_equations(tree: Tree) -> list[tuple[Def, list[Equation]]]:
+    """The equations of each function of tensors, lowered by itself behind the functions above it; none of a text of one function,
+    whose program they are."""
+    if is_function(tree) or not any(isinstance(s, Def) and s.tensors for s in tree.statements):
+        return []
+    definitions = [s for s in tree.statements if isinstance(s, Def)]
+    main = MainScope(Context(replace(tree, statements=list(definitions)), prelude))
+    found = []
+    for d in definitions:
+        try:
+            main.statement(d)
+            if d.tensors:
+                function = TensorFunction(main.context, d, [], {})
+                function.program()
+                found.append((d, function.equations))
+        except AdError:
+            continue
+    return found
+
+
+def shape_at(value: Program) -> str:
+    """The shape of the one output of a program, as (M, N); empty for a number."""
+    atom = value.results[0].atom
+    return shape_text(atom.shape) if isinstance(atom, Var) and atom.shape else ""
