@@ -41,6 +41,7 @@ OTHER_VERBS = {
     "solve": ("solvers.solve_command", "Where equations hold, and how that place depends on the other inputs."),
     "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),
     "cache": ("verbs.cache", "The cache of compiled programs: info, clear."),
+    "lsp": ("lsp.command", "The language server for editors."),
     "functions": ("verbs.functions", "Every function with domain, derivative and status."),
     "help": ("verbs.help", "Chapters of the manual; the help of a verb."),
 }

@@ -80,8 +80,8 @@ class Cut:
         self.tree, self.made = tree, at.reads
         self.whole = tree.statements[0] if is_function(tree) else None
         assert self.whole is None or isinstance(self.whole, Def)
-        self.known = at.reads is not None and not any(isinstance(s, Broken) for s in tree.statements) \
-            and at.meaning.function is self.whole
+        readable = not any(isinstance(s, Broken) for s in tree.statements)
+        self.known = at.reads is not None and at.reads.defines and readable and at.meaning.function is self.whole
         self.statements = self.whole.body if isinstance(self.whole, Def) else tree.statements
         start = at.reads.start if at.reads else -1
         self.behind = next((i + 1 for i, s in enumerate(self.statements) if s.start <= start < s.end), 0)

@@ -78,6 +78,10 @@ class Source:
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1]:end].rstrip("\r\n")
 
+    def start_of(self, number: int) -> int:
+        """The offset at which line `number` starts (from 1)."""
+        return self._line_starts()[number - 1]
+
     def _line_starts(self) -> list[int]:
         if not self._starts:
             self._starts.append(0)

@@ -7,9 +7,10 @@ do: of a statement that cannot be read, names and what stands before a parenthes
 """
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from adcli.lang.ir.names import RESERVED
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
@@ -36,6 +37,7 @@ from adcli.lang.syntax.tree import (
 INPUT, VALUE, PARAMETER, SIZE, INDEX, GIVEN, FUNCTION, KNOWN, CONSTANT = (
     "input", "value", "parameter", "size", "index", "value of this statement", "function", "function of the language", "constant")
 """What a name can mean. KNOWN and CONSTANT are defined by the language and not by the text."""
+ASSIGNING = frozenset(("EQUAL", "AUGMENT", "REDUCE"))
 TYPES = frozenset((*ELEMENTS, *INTEGERS))
 
 
@@ -58,7 +60,8 @@ class Meaning:
 @dataclass(slots=True, eq=False, repr=False)
 class Occurrence:
     """A name at `start`..`end` of the text. `defines`: it gets a value here; `reads` is where the value comes from that it has
-    here, itself where it defines; `statement` is the outermost statement that it stands in."""
+    here (itself, where it defines, and at the first place of an input that nothing declares); `statement` is the outermost
+    statement that it stands in."""
 
     start: int
     end: int
@@ -86,6 +89,10 @@ class Occurrences:
         found = bisect_right(self._starts, offset) - 1
         o = self.places[found] if found >= 0 else None
         return o if o is not None and offset <= o.end else None
+
+    def between(self, start: int, end: int) -> list[Occurrence]:
+        """The names that start in a part of the text."""
+        return self.places[bisect_left(self._starts, start):bisect_left(self._starts, end)]
 
     def meanings(self) -> list[Meaning]:
         """What the names mean, in the order in which they first occur."""
@@ -131,6 +138,9 @@ class Reader:
             self.statement = number
             for token in s.names if isinstance(s, DeclareOutputs) else ():
                 self.use(token, self.value(self.main, token.text), self.main.latest.get(token.text))
+        for function in self.functions.values():   # which may be called above its definition, though that is a fault
+            for o in function.places:
+                o.reads = function.definition
         return self.found
 
     def one(self, scope: Scope, s: Statement) -> None:
@@ -185,7 +195,8 @@ class Reader:
         elif name in NAMED_CONSTANTS:
             self.use(token, self.known.setdefault(name, Meaning(name, CONSTANT)))
         else:   # an input that nothing declares; in a function, a fault
-            scope.latest[name] = self.use(token, self.value(scope, name, VALUE if scope.function else INPUT))
+            scope.latest[name] = o = self.use(token, self.value(scope, name, VALUE if scope.function else INPUT))
+            o.reads = o
 
     def call(self, scope: Scope, node: Call) -> None:
         """The name before the parentheses: a tensor that is there already, else a function."""
@@ -193,7 +204,7 @@ class Reader:
         if node.name in scope.tensors:
             self.read_value(scope, token, {})
         elif (function := self.functions.get(node.name)) is not None:
-            self.use(token, function, function.definition)
+            self.use(token, function)
         elif node.name not in TYPES:
             self.use(token, self.known.setdefault(f"{node.name}()", Meaning(node.name, KNOWN)))
 
@@ -309,24 +320,37 @@ class Reader:
     # What cannot be read.
 
     def broken(self, scope: Scope, s: Broken) -> None:
-        """Names of a statement with a fault: those that it would define, functions, and values."""
+        """Names of a statement with a fault: what it would define, functions, and values."""
         tokens, _, _ = scan(self.tree.source.text[:s.end], start=s.start)
-        if tokens[0].type == "DEF":
-            scope = Scope(Def(tokens[0], [], [], [], None, 0, s.start, s.end))
+        definition = tokens[0].type == "DEF"
+        if definition:
+            scope = self.broken_function(tokens, s)
         written: list[Token] = []
-        assigned = next((i for i, t in enumerate(tokens) if t.type in ("EQUAL", "AUGMENT", "REDUCE")), 1)
-        for i, token in enumerate(tokens):
-            if token.type != "NAME" or token.text in TYPES:
+        behind = next((i for i, t in enumerate(tokens) if t.type in ASSIGNING), 1)
+        for i, (token, after) in enumerate(pairwise(tokens)):
+            if token.type != "NAME" or token.text in TYPES or (definition and i == 1):
                 continue
-            called = i + 1 < len(tokens) and tokens[i + 1].type == "LPAR" and i > assigned
-            if called:
-                self.call(scope, Call(token.text, [], token.start, token.end))
-            elif token.text in s.names and i < assigned and tokens[0].type != "DEF":
+            if definition and after.type in ASSIGNING:
+                self.write(scope, token, False)
+            elif i < behind and token.text in s.names and not definition:
                 written.append(token)
+            elif after.type == "LPAR" and i > behind:
+                self.call(scope, Call(token.text, [], token.start, token.end))
+            elif definition and i < behind and token.text not in scope.values:
+                self.write(scope, token, False, PARAMETER)
             else:
                 self.read_value(scope, token, {})
         for token in written:
             self.write(scope, token, token.text in scope.tensors)
+
+    def broken_function(self, tokens: list[Token], s: Broken) -> Scope:
+        """The scope of a function that cannot be read, which has a name all the same."""
+        opened = next((t.start for t in tokens if t.type in ("LBRACE", "EQUAL")), s.end)
+        function = Def(tokens[1], [], [], [], None, opened, s.start, s.end)
+        if tokens[1].type == "NAME":
+            name = tokens[1].text
+            self.defined(tokens[1], self.functions.setdefault(name, Meaning(name, FUNCTION, function)))
+        return Scope(function)
 
 
 def tensor_outputs(function: Def) -> list[bool]:
@@ -338,7 +362,8 @@ def tensor_outputs(function: Def) -> list[bool]:
 def seen_from(found: Occurrences, tree: Tree, offset: int) -> Iterable[Meaning]:
     """The names that have a meaning at a place, those that are defined above it: of the function that it is in, or of the
     program; of the statement that it is in; functions everywhere below their definition."""
-    inside = next((s for s in tree.statements if isinstance(s, Def) and s.brace <= offset <= s.end and s.start < offset), None)
+    functions = {id(m.function): m.function for m in found.meanings() if m.function is not None}
+    inside = next((f for f in functions.values() if f.brace <= offset <= f.end and f.start < offset), None)
     here = next((i for i, s in enumerate(tree.statements) if s.start <= offset <= s.end), None)
     for m in found.meanings():
         first = m.definition

@@ -1,0 +1,33 @@
+"""The verb lsp."""
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+import click
+
+from adcli.command.usage import OTHER, Command, Option
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.extras import missing
+
+
+@click.command("lsp", cls=Command, examples=("adcli lsp --capabilities", "adcli lsp --help"))
+@click.option("--stdio", cls=Option, group=OTHER, is_flag=True,
+              help="Talk on standard input and output. There is no other way; some editors say it.")
+@click.option("--capabilities", cls=Option, group=OTHER, is_flag=True,
+              help="List the requests that the server answers, and end.")
+def command(stdio: bool, capabilities: bool) -> int:
+    """The language server for editors: faults with their fixes, derivatives and shapes of what the pointer is on, definitions,
+    renaming, completion.
+
+    An editor starts it; `adcli help editors` has the settings. It needs pygls.
+    """
+    if find_spec("pygls") is None:
+        raise missing("the language server", "pygls")
+    from adcli.lsp import server
+    if capabilities:
+        sys.stdout.write("".join(f"{method}\n" for method in sorted(server.ANSWERS)))
+        return 0
+    if sys.stdin.isatty():
+        raise AdError("the language server talks to an editor, not to a terminal", help="adcli help editors has the settings")
+    return server.serve()

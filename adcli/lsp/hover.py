@@ -1,0 +1,214 @@
+"""What is said of the name under the pointer, and of functions where they are chosen or called."""
+from __future__ import annotations
+
+from functools import lru_cache
+
+from lsprotocol.types import (
+    Hover,
+    HoverParams,
+    MarkupContent,
+    MarkupKind,
+    ParameterInformation,
+    SignatureHelp,
+    SignatureHelpParams,
+    SignatureInformation,
+)
+
+from adcli.lang.analyse.one_name import bounds, function_program, partials, program_by, shape_at, value_program
+from adcli.lang.ir import Param, Program
+from adcli.lang.ir.notation import constant
+from adcli.lang.ir.sizes import shape_text
+from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Occurrence
+from adcli.lang.syntax.constants import NAMED_CONSTANTS
+from adcli.lang.syntax.scan import scan
+from adcli.lang.syntax.tree import Def, TensorAssign, Token, Typed
+from adcli.lsp.open_text import OpenText
+
+MOST_LINES = 16
+"""Lines of a derivative that are shown."""
+MOST_PARTIALS = 3
+"""Parameters of a function whose derivatives are shown together."""
+CALL_WITHIN = 4000
+"""Characters in front of a place in which the call that it stands in begins."""
+
+
+def hover(text: OpenText, params: HoverParams) -> Hover | None:
+    """What is known of the name at a place."""
+    at = text.name_at(text.places.offset(params.position))
+    if at is None:
+        return None
+    return Hover(markdown(about(text, at)), text.places.range(at.start, at.end))
+
+
+def markdown(paragraphs: list[str]) -> MarkupContent:
+    return MarkupContent(MarkupKind.Markdown, "\n\n".join(p for p in paragraphs if p))
+
+
+def code(text: str) -> str:
+    """A piece of the language, cut where it is long."""
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES - 1], f"# … {len(lines) - MOST_LINES + 1} more lines: adcli grad --emit text"]
+    return "```adcli\n" + "\n".join(lines) + "\n```" if lines else ""
+
+
+def about(text: OpenText, at: Occurrence) -> list[str]:
+    """Paragraphs on a name: what it is, what stands beside it as a comment, and what follows from the program."""
+    kind = at.meaning.kind
+    if kind == KNOWN:
+        return known_function(at.meaning.name)
+    if kind == CONSTANT:
+        return [f"**{at.meaning.name}** · constant", code(f"{at.meaning.name} = {constant(NAMED_CONSTANTS[at.meaning.name])[0]}")]
+    first = at.meaning.definition or at
+    comment = text.comment_above((at.reads or first).start) if kind not in (INDEX, GIVEN, SIZE) else ""
+    if kind == FUNCTION:
+        return [*own_function(text, at), comment]
+    if kind in (INDEX, SIZE, GIVEN):
+        return [f"**{at.meaning.name}** · {kind}", index_range(text, at) if kind == INDEX else ""]
+    return [*value(text, at), comment]
+
+
+# ---------------------------------------------------------------- values
+
+def value(text: OpenText, at: Occurrence) -> list[str]:
+    """An input, a parameter or a value: shape, bounds, derivatives by it."""
+    name, program = at.meaning.name, text.program
+    if program is None:
+        return [f"**{name}** · {at.meaning.kind}"]
+    made = value_program(text.tree, at)
+    result = next((r for r in program.results if r.name == name), None) if at.meaning.function is None else None
+    kind = "output" if made is not None and result is not None and at.meaning.kind != INPUT else at.meaning.kind
+    shape = shape_at(made) if made is not None else declared_shape(program, at)
+    said = [f"**{name}** · {kind} · {f'tensor {shape}' if shape else 'number'}"]
+    if made is None and at.meaning.kind == INPUT and (param := next((p for p in program.params if p.name == name), None)):
+        said.append(range_of(param))
+    if made is not None and (known := bounds(made)) is not None:
+        low, high = (constant(x)[0] for x in known.ends)
+        where = ", ".join(box_side(p) for p in known.inputs)
+        between = f"`{low}`" if low == high else f"between `{low}` and `{high}`"
+        said.append(f"{between}{f' for {where}' if where else ''}{'' if known.everywhere else ', where it has a value'} (proved)")
+    by = program_by(text.tree, program, at, made)
+    if by is not None and (shown := partials(by[0], [by[1]])):
+        called = f", `{by[1]}` being the value that `{name}` has here" if by[1] != name else ""
+        said += [f"Derivatives by `{name}`{called}:", code(shown)]
+    return said
+
+
+def declared_shape(program: Program, at: Occurrence) -> str:
+    """The shape of an input, or of a parameter as it is declared."""
+    shape = next((p.var.shape for p in program.params if p.name == at.meaning.name), ())
+    if at.meaning.kind in (INPUT, PARAMETER) and at.meaning.function is None:
+        return shape_text(shape) if shape else ""
+    d = at.meaning.function
+    typed = next((t for t in (*d.params, *d.results) if t.text == at.meaning.name and type(t) is Typed), None) if d else None
+    extents = typed.extents if type(typed) is Typed else None
+    source = program.source.text if program.source else ""
+    return f"({', '.join(source[n.start:n.end] for n in extents)})" if extents else ""
+
+
+def range_of(p: Param) -> str:
+    parts = [f"default `{constant(p.default)[0]}`"] if p.default is not None else []
+    if p.low is not None and p.high is not None:
+        parts.append(f"in `[{constant(p.low)[0]}, {constant(p.high)[0]}]`")
+    return ", ".join(parts)
+
+
+def box_side(p: Param) -> str:
+    if p.low is None or p.high is None:
+        return f"`{p.name} = {constant(p.default or 0.0)[0]}`"
+    return f"`{p.name}` in `[{constant(p.low)[0]}, {constant(p.high)[0]}]`"
+
+
+def index_range(text: OpenText, at: Occurrence) -> str:
+    """What an index runs over, where that is known."""
+    s = statement_at(text, at.start)
+    found = text.indices.get(s.start) if s is not None else None
+    low_high = found.ranges.get(at.meaning.name) if found is not None else None
+    return code(f"{at.meaning.name} in {low_high[0]}:{low_high[1]}") if low_high else ""
+
+
+def statement_at(text: OpenText, offset: int) -> TensorAssign | None:
+    """The tensor statement that a place is in."""
+    for outer in text.tree.statements:
+        if outer.start <= offset <= outer.end:
+            inside = [outer, *(outer.body if isinstance(outer, Def) else ())]
+            return next((s for s in inside if isinstance(s, TensorAssign) and s.start <= offset <= s.end), None)
+    return None
+
+
+# ---------------------------------------------------------------- functions
+
+@lru_cache(maxsize=256)
+def known_function(name: str) -> list[str]:
+    """A function of the language: the rows of the table."""
+    from adcli.manual.functions import functions
+    said = []
+    for f in functions(name):
+        several, example = len(f.derivatives) > 1, f" for {f.example}" if f.example else ""
+        by = [f"# by {x}{example}\n{d}" if several else d for x, d in f.derivatives.items()]
+        said += [f"**{f.form}** · {f.about}{f', for {f.domain}' if f.domain else ''}",
+                 "Derivative:" if by else "", code("\n".join(by))]
+        said += ["\n".join(f"- {s.level}{f' by `{s.wrt}`' if s.wrt else ''} where `{s.where}`" for s in f.status)]
+    return said or [f"**{name}**"]
+
+
+def own_function(text: OpenText, at: Occurrence) -> list[str]:
+    """A function of the text: its head, and its derivatives where it is of numbers."""
+    d = at.meaning.function
+    assert d is not None
+    said = [code(head(text, d))]
+    program = function_program(text.tree, d)
+    if program is not None and 0 < len(program.params) <= MOST_PARTIALS:
+        shown = partials(program, [p.name for p in program.params])
+        said += ["Derivatives:" if shown else "", code(shown)]
+    return said
+
+
+def head(text: OpenText, d: Def) -> str:
+    """The first line of a definition, or all of one that fits a line."""
+    end = d.brace if d.value is None else d.end
+    return " ".join(text.source.text[d.start:end].split())
+
+
+# ---------------------------------------------------------------- calls
+
+def signature(text: OpenText, params: SignatureHelpParams) -> SignatureHelp | None:
+    """The function whose argument is being written."""
+    called = call_around(text, text.places.offset(params.position))
+    if called is None:
+        return None
+    name, argument = called
+    own = next((s for s in text.tree.statements if isinstance(s, Def) and s.name.text == name.text), None)
+    if own is not None:
+        arguments, said = [text.source.text[p.start:p.end] for p in own.params], text.comment_above(own.start)
+        label = f"{name.text}({', '.join(arguments)})"
+    else:
+        from adcli.manual.functions import functions, names
+        known = functions(name.text) if name.text in names() else []
+        if not known or known[0].operator:
+            return None
+        arguments, label, said = list(known[0].arguments), known[0].form, known[0].about
+        argument = min(argument, len(arguments) - 1)
+    information = SignatureInformation(label, said or None, [ParameterInformation(a) for a in arguments])
+    return SignatureHelp([information], 0, argument)
+
+
+def call_around(text: OpenText, offset: int) -> tuple[Token, int] | None:
+    """The name of the call that a place is in the parentheses of, and the number of the argument there."""
+    start = text.source.text.rfind("\n", 0, max(0, offset - CALL_WITHIN)) + 1
+    tokens, _, _ = scan(text.source.text[:offset], newlines=True, start=start)
+    depth, commas = 0, 0
+    for i in range(len(tokens) - 1, 0, -1):
+        kind = tokens[i].type
+        if kind == "RPAR":
+            depth += 1
+        elif kind == "LPAR" and depth:
+            depth -= 1
+        elif kind == "LPAR":
+            head = i > 1 and tokens[i - 2].type == "DEF"
+            return (tokens[i - 1], commas) if tokens[i - 1].type == "NAME" and not head else None
+        elif kind == "COMMA" and not depth:
+            commas += 1
+        elif kind in ("LBRACE", "RBRACE") or (kind == "SEP" and tokens[i].text and not depth):
+            return None
+    return None
