@@ -27,13 +27,14 @@ FUNCTIONS = "function of the language"
 def completion(text: OpenText, params: CompletionParams) -> CompletionList:
     """Everything that has a meaning at a place: its own names first, then functions, constants and words. The editor chooses
     among them by what has been typed."""
+    from adcli.manual.functions import called
     offset = text.places.offset(params.position)
     if any(c.start < offset <= c.end for c in text.tree.comments):
         return CompletionList(False, [])
     here = text.name_at(offset)
     own = {m.name: m for m in seen_from(text.names, text.tree, offset) if here is None or m.places != [here]}
     items = [own_item(text, m) for m in own.values()]
-    items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in known_names() if n not in own]
+    items += [known_item(n, "2", CompletionItemKind.Function, FUNCTIONS) for n in called() if n not in own]
     items += [known_item(n, "3", CompletionItemKind.Constant, "constant") for n in NAMED_CONSTANTS if n not in own]
     items += [known_item(w, "4", CompletionItemKind.Keyword, "word of the language", WORDS[w]) for w in KEYWORDS]
     return CompletionList(False, items)
@@ -48,12 +49,6 @@ def own_item(text: OpenText, m: Meaning) -> CompletionItem:
 
 def known_item(name: str, order: str, kind: CompletionItemKind, detail: str, said: str | None = None) -> CompletionItem:
     return CompletionItem(name, kind=kind, detail=detail, documentation=said, sort_text=order + name)
-
-
-def known_names() -> list[str]:
-    """The functions of the language, without the names of its operators."""
-    from adcli.manual.functions import functions
-    return [f.name for f in functions() if not f.operator]
 
 
 def resolved(item: CompletionItem) -> CompletionItem:

@@ -1,6 +1,8 @@
 """What is said of the name under the pointer, and of functions where they are chosen or called."""
 from __future__ import annotations
 
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import lru_cache
 
 from lsprotocol.types import (
@@ -26,6 +28,7 @@ from adcli.lsp.open_text import OpenText
 
 MOST_LINES = 16
 """Lines of a derivative that are shown."""
+BOUND_DIGITS = 6
 MOST_PARTIALS = 3
 """Parameters of a function whose derivatives are shown together."""
 CALL_WITHIN = 4000
@@ -83,7 +86,7 @@ def value(text: OpenText, at: Occurrence) -> list[str]:
     if made is None and at.meaning.kind == INPUT and (param := next((p for p in program.params if p.name == name), None)):
         said.append(range_of(param))
     if made is not None and (known := bounds(made)) is not None:
-        low, high = (constant(x)[0] for x in known.ends)
+        low, high = (outward(x, up) for up, x in enumerate(known.ends))
         where = ", ".join(box_side(p) for p in known.inputs)
         between = f"`{low}`" if low == high else f"between `{low}` and `{high}`"
         said.append(f"{between}{f' for {where}' if where else ''}{'' if known.everywhere else ', where it has a value'} (proved)")
@@ -92,6 +95,14 @@ def value(text: OpenText, at: Occurrence) -> list[str]:
         called = f", `{by[1]}` being the value that `{name}` has here" if by[1] != name else ""
         said += [f"Derivatives by `{name}`{called}:", code(shown)]
     return said
+
+
+def outward(x: float, up: int) -> str:
+    """A bound with few digits, rounded so that it still is one."""
+    if not math.isfinite(x) or x == int(x):
+        return constant(x)[0]
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return constant(float(Context(BOUND_DIGITS, rounding).create_decimal(x)))[0]
 
 
 def declared_shape(program: Program, at: Occurrence) -> str:

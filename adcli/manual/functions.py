@@ -79,14 +79,17 @@ def names() -> list[str]:
     return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES]))
 
 
+def called() -> list[str]:
+    """The functions among them, without the names of operators."""
+    return [n for n in names() if n in prelude() or (n in TABLE and not is_operator(TABLE[n]))]
+
+
 # ---------------------------------------------------------------- one row
 
 def described(row: Primitive) -> FunctionFacts:
     """The entry of a row of the table."""
     arguments = argument_names(row)
-    name = row.spelled or row.name
-    text = infix(name, [(a, ATOM) for a in arguments])[0]
-    operator = row.name == "dup" or not text.startswith(f"{name}(")
+    name, text = row.spelled or row.name, usage(row)
     static = tuple((i, row.domain[i][0] + 1) for i in row.static)
     maps = {a: map_formula(row, i, static, arguments) for i, a in enumerate(arguments)
             if row.maps and row.kind(i) == "r" and i not in row.static}
@@ -95,8 +98,17 @@ def described(row: Primitive) -> FunctionFacts:
     return FunctionFacts(
         name, f"{text[:-1]}, …)" if row.variadic else text, row.about, arguments, row.defined,
         {a: written(brief(formula, samples)) for a, formula in maps.items()}, tuple(points),
-        {a: written(formula) for a, formula in maps.items()}, latex=row.latex, operator=operator,
+        {a: written(formula) for a, formula in maps.items()}, latex=row.latex, operator=is_operator(row),
         example=", ".join(f"{arguments[i]} = {constant(x)[0]}" for i, x in static))
+
+
+def usage(row: Primitive) -> str:
+    """A row applied to its arguments, as it is written."""
+    return infix(row.spelled or row.name, [(a, ATOM) for a in argument_names(row)])[0]
+
+
+def is_operator(row: Primitive) -> bool:
+    return row.name == "dup" or not usage(row).startswith(f"{row.spelled or row.name}(")
 
 
 def argument_names(row: Primitive) -> tuple[str, ...]:

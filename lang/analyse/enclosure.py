@@ -82,10 +82,11 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
-def enclose(program: Program, box: InputBox) -> Enclosure:
-    """Bounds of all results over a box, which gives every input an interval of finite ends; a point where all are thin."""
+def enclose(program: Program, box: InputBox, most: int = MOST_OPERATIONS) -> Enclosure:
+    """Bounds of all results over a box, which gives every input an interval of finite ends; a point where all are thin. The
+    bisection of a box takes so many operations at `most`."""
     available()
-    return enclose_point(program, box) if all(lo == hi for lo, hi in box.values()) else enclose_box(program, box)
+    return enclose_point(program, box) if all(lo == hi for lo, hi in box.values()) else enclose_box(program, box, most)
 
 
 # ---------------------------------------------------------------- at a point
@@ -246,8 +247,8 @@ class SubBox:
 class Bisection:
     """The pieces of a box, and the values found inside it."""
 
-    def __init__(self, program: Program, box: InputBox) -> None:
-        self.program, self.box = program, dict(box)
+    def __init__(self, program: Program, box: InputBox, most: int) -> None:
+        self.program, self.box, self.most = program, dict(box), most
         self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
         self.slopes = self._slopes()
         self.inner: list[FloatBounds | None] = [None] * len(program.results)
@@ -260,14 +261,14 @@ class Bisection:
     def _slopes(self) -> Program | None:
         """All partial derivatives of all results with respect to what moves; None where there are too many."""
         p = self.program
-        if len(p.equations) * len(self.moving) > MOST_OPERATIONS // 10:
+        if len(p.equations) * len(self.moving) > self.most // 10:
             return None
         bare = replace(p, results=tuple(Result(f"r{i}", r.atom) for i, r in enumerate(p.results)))
         try:
             derived = gradient(bare, self.moving)
         except AdError:                                          # a derivative that is not known, of polygamma
             return None
-        return derived if len(derived.equations) <= MOST_OPERATIONS // 10 else None
+        return derived if len(derived.equations) <= self.most // 10 else None
 
     def piece(self, box: dict[str, FloatBounds]) -> SubBox:
         from adcli.lang.evaluate.intervals import CONTINUOUS
@@ -332,7 +333,7 @@ class Bisection:
         for top in (False, True):
             self.sample(corner(self.box, dict.fromkeys(self.moving, True), top))
         cost = max(1, self.work)
-        while self.work + 2 * cost <= MOST_OPERATIONS and len(pieces) < MOST_SUB_BOXES:
+        while self.work + 2 * cost <= self.most and len(pieces) < MOST_SUB_BOXES:
             chosen = self._worst(pieces)
             if chosen is None:
                 break
@@ -392,10 +393,10 @@ class Bisection:
         return max((n for _, n in able), key=share)
 
 
-def enclose_box(program: Program, box: InputBox) -> Enclosure:
+def enclose_box(program: Program, box: InputBox, most: int) -> Enclosure:
     """Bounds over a box."""
     with precision(BOX_PRECISION):
-        return Bisection(program, box).run()
+        return Bisection(program, box, most).run()
 
 
 def _excess(end: float, inner: FloatBounds | None, top: int) -> float:

@@ -50,6 +50,8 @@ MOST_EQUATIONS = 1000
 """Equations of a program whose derivatives are written as text."""
 MOST_BOUNDED = 100
 """Equations of a program whose bounds are looked for."""
+BOUND_OPERATIONS = 5000
+"""Operations that bounds may take, some hundredths of a second."""
 MOST_OUTPUTS = 4
 """Outputs whose derivatives are written."""
 
@@ -214,7 +216,7 @@ def bounds(value: Program) -> NamedBounds | None:
     if has_tensors(value) or len(value.equations) > MOST_BOUNDED:
         return None
     try:
-        found = enclose(value, box)
+        found = enclose(value, box, BOUND_OPERATIONS)
     except AdError:
         return None
     if found.undefined[0] == "everywhere" or math.isnan(found.bounds[0][0]):

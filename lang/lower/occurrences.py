@@ -372,5 +372,7 @@ def seen_from(found: Occurrences, tree: Tree, offset: int) -> Iterable[Meaning]:
         if m.kind == FUNCTION:
             if m.function is not inside:
                 yield m
+        elif m.kind == VALUE and inside is None and first.statement == here:   # what the statement itself makes
+            continue
         elif m.function is inside and (m.kind not in (INDEX, GIVEN) or first.statement == here):
             yield m

@@ -42,6 +42,8 @@ def renamable(tree: Tree, meaning: Meaning) -> None:
     if meaning.kind in (KNOWN, CONSTANT):
         what = meaning.kind.removesuffix(" of the language")
         raise AdError(f"'{meaning.name}' is a {what} of the language and cannot be renamed")
+    if meaning.name == "_":
+        raise AdError("'_' is a value that is not wanted, and has no name", help="assign it to a name instead")
     if (broken := next((s for s in tree.statements if isinstance(s, Broken)), None)) is not None:
         line = tree.source.place(broken.start)[0]
         raise AdError(f"line {line} cannot be read, so it is not known which names are in it", help="mend it first")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.names import RESERVED
 from adcli.lang.lower.frontend import parse, read_through
 from adcli.lang.lower.occurrences import CONSTANT, KNOWN, SIZE, occurrences
 from adcli.lang.lower.rename import renamed
@@ -39,7 +40,7 @@ def test_a_renamed_program_is_the_same():
         if program is None:
             continue
         choose = drawn("rename", text)
-        own = [m for m in occurrences(tree).meanings() if m.kind not in (KNOWN, CONSTANT)]
+        own = [m for m in occurrences(tree).meanings() if m.kind not in (KNOWN, CONSTANT) and m.name not in RESERVED]
         names = sorted({m.name for m in own})
         for meaning in choose.sample(own, min(3, len(own))):
             at = choose.choice(meaning.places)
@@ -71,6 +72,7 @@ REFUSED = [   # a text, the name to be changed (its first place), the new one, a
     ("v = x * y", "x", "inf", "'inf' is a word of the language and cannot be a name"),
     ("v = sin(x)", "sin", "s", "'sin' is a function of the language and cannot be renamed"),
     ("v = pi * x", "pi", "p", "'pi' is a constant of the language and cannot be renamed"),
+    ("(a, _) = (x, y)", "_", "b", "'_' is a value that is not wanted, and has no name"),
     ("def f(a) = sin(a)\nv = f(x)", "f", "sin", "'sin' is a function of the language that the program uses"),
     ("def f(a) = a\ndef g(a) = a\nv = f(g(x))", "f", "g", "'g' is a function already"),
     ("input A(N)\nC(i) = A(i) + t", "i", "t", "'t' is an input already"),

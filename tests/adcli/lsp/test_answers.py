@@ -1,0 +1,244 @@
+"""What an editor is answered about a text, whatever state the text is in: places, names, changes."""
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pygls")
+
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.errors import AdError
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.occurrences import INDEX
+from adcli.lang.syntax.source import normal
+from lsp_client import edited
+from lsprotocol import types as lsp
+from places import ROOT
+from session_seed import drawn
+
+from adcli.lsp import completion, diagnostics, hover, navigation, outline
+from adcli.lsp.open_text import OpenText
+from adcli.lsp.positions import Positions
+from adcli.lsp.server import ANSWERS
+from adcli.manual.functions import functions
+
+URI = "file:///some/where/a.ad"
+SAMPLES = sorted((ROOT / "samples").glob("*.ad"))
+ODD = ("𝒳 = 2\r\n\tv = 𝒳 * tahn(x)\r\n# 😀 é\r\nw = e\u0301 + µ*v\rz = 𝒳 + w", "\ufeffv = x * tahn(y)", "", "\n", "# only this",
+       "a\u2028b = 1\nv = a\x0bc\n")
+"""Texts with characters beyond the BMP, letters in two parts, and line ends and blanks of every kind."""
+
+
+def whole(text):
+    return lsp.Range(lsp.Position(0, 0), lsp.Position(10**6, 0))
+
+
+def plain(edits):
+    return [{"newText": e.new_text, "range": {"start": vars_of(e.range.start), "end": vars_of(e.range.end)}} for e in edits]
+
+
+def vars_of(p):
+    return {"line": p.line, "character": p.character}
+
+
+# ---------------------------------------------------------------- places
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("text", ODD)
+def test_every_place_of_a_program_is_a_place_of_the_text_and_back(text, encoding):
+    source = normal(text, "t")
+    places = Positions(text, source, encoding)
+    for offset in range(len(source.text) + 1):
+        assert places.offset(places.position(offset)) == offset
+    before = "0 = 0"
+    for offset in range(len(source.text)):   # what stands before a place in the program stands before it in the text
+        at = vars_of(places.position(offset))
+        marked = edited(text, [{"range": {"start": at, "end": at}, "newText": before}], encoding)
+        assert normal(marked, "t").text in (source.text[:offset] + before + source.text[offset:],
+                                            "\ufeff"[:0] + before + source.text if not offset else "")
+
+
+@pytest.mark.parametrize("line, character", [(10**6, 0), (0, 10**6), (3, 10**6), (0, 0)])
+def test_a_place_that_is_not_there_is_the_nearest_one(line, character):
+    source = normal("ab = 1\ncd = 2", "t")
+    offset = Positions("ab = 1\ncd = 2", source).offset(lsp.Position(line, character))
+    assert offset == {(10**6, 0): 13, (0, 10**6): 6, (3, 10**6): 13, (0, 0): 0}[line, character]
+
+
+# ---------------------------------------------------------------- any text
+
+def asked(text, position):
+    """A request of every kind about a place."""
+    document = lsp.TextDocumentIdentifier(text.uri)
+    return {
+        lsp.TEXT_DOCUMENT_HOVER: lsp.HoverParams(document, position),
+        lsp.TEXT_DOCUMENT_SIGNATURE_HELP: lsp.SignatureHelpParams(document, position),
+        lsp.TEXT_DOCUMENT_COMPLETION: lsp.CompletionParams(document, position),
+        lsp.TEXT_DOCUMENT_DEFINITION: lsp.DefinitionParams(document, position),
+        lsp.TEXT_DOCUMENT_REFERENCES: lsp.ReferenceParams(lsp.ReferenceContext(True), document, position),
+        lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: lsp.DocumentHighlightParams(document, position),
+        lsp.TEXT_DOCUMENT_PREPARE_RENAME: lsp.PrepareRenameParams(document, position),
+        lsp.TEXT_DOCUMENT_RENAME: lsp.RenameParams(document, position, "fresh_1"),
+        lsp.TEXT_DOCUMENT_FORMATTING: lsp.DocumentFormattingParams(document, lsp.FormattingOptions(4, True)),
+        lsp.TEXT_DOCUMENT_CODE_ACTION: lsp.CodeActionParams(document, whole(text), lsp.CodeActionContext([])),
+        lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: lsp.DocumentSymbolParams(document),
+        lsp.TEXT_DOCUMENT_INLAY_HINT: lsp.InlayHintParams(document, whole(text)),
+        lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: lsp.SemanticTokensParams(document),
+    }
+
+
+def test_while_a_text_is_typed_every_request_is_answered():
+    """Samples cut anywhere, and with a piece left out, as they are while one types: no request fails but for a reason."""
+    choose = drawn("typing")
+    texts = [OpenText(URI, t) for t in ODD]
+    for path in choose.sample(SAMPLES, 8):
+        text = path.read_text(encoding="utf-8")
+        body = text[text.rfind("\n\n"):].lstrip() if choose.random() < 0.5 else text
+        cut = choose.randrange(len(body))
+        texts.append(OpenText(URI, body[:cut] + body[cut + choose.choice((1, 5, len(body))):]))
+    for text in texts:
+        end = text.places.position(len(text.source.text))
+        line = choose.randrange(len(text.places.lines))
+        for position in (end, lsp.Position(line, choose.randrange(40))):
+            requests = asked(text, position)
+            assert requests.keys() == ANSWERS.keys()
+            for method, params in requests.items():
+                try:
+                    ANSWERS[method][0](text, params)
+                except AdError:
+                    assert method in (lsp.TEXT_DOCUMENT_PREPARE_RENAME, lsp.TEXT_DOCUMENT_RENAME)
+        for d in diagnostics.diagnostics(text):
+            assert d.range.start.line < len(text.places.lines) and d.message
+
+
+# ---------------------------------------------------------------- changes
+
+MENDED = ["v = 2 * tahn(p)", "v = 2x", "v = ln(x)\nw = 3", "v = x²", "def f(x) = x*x", "v = x = = 2\nw = 2y",
+          "v = where(x > 0, x, y)", "v = 2 * 𝒳tahn(p)\r\n\tw = 2𝒳\r\n", "input A(N)\nv = sum(A)"]
+
+
+@pytest.mark.parametrize("written", MENDED)
+def test_the_changes_for_faults_mend_them(written):
+    text = OpenText(URI, written)
+    actions = list(diagnostics.quick_fixes(text, 0, len(text.source.text)))
+    for action in actions:
+        changed = OpenText(URI, edited(written, plain(action.edit.changes[URI])))
+        assert len(changed.faults) < len(text.faults)
+        assert action.title[0].isupper() and "\n" not in action.title and action.diagnostics[0] in diagnostics.diagnostics(text)
+    assert bool(actions) == any(f.fix for f in text.faults)
+
+
+def test_a_change_is_proposed_in_a_long_text_too_where_it_mends():
+    text = OpenText(URI, "".join(f"x{i + 1} = x{i} + 1\n" for i in range(600)) + "v = 2 * tahn(x600)\n")
+    assert [a.title for a in diagnostics.quick_fixes(text, 0, len(text.source.text))] == ["Change to 'tanh'"]
+    assert not list(diagnostics.quick_fixes(text, 0, 5))   # not where the fault is not
+
+
+def test_formatting_is_that_of_fmt_with_the_line_ends_of_the_text():
+    for ends in ("\n", "\r\n"):
+        written = f"v=x*(sin (y)){ends}{ends}# kept{ends}w = v + 1{ends}u=2*w"
+        text = OpenText(URI, written)
+        made = edited(written, plain(navigation.formatting(text, None)))
+        assert made == ends.join(["v = x * sin(y)", "", "# kept", "w = v + 1", "u = 2 * w", ""])
+    assert navigation.formatting(OpenText(URI, "v = 2x"), None) is None
+    assert navigation.formatting(OpenText(URI, "v = x + 1\n"), None) == []
+
+
+def test_hints_that_are_accepted_change_nothing():
+    texts = {p: OpenText(URI, p.read_text(encoding="utf-8")) for p in SAMPLES}
+    for path in drawn("hints").sample([p for p, text in texts.items() if text.indices], 5):
+        text = texts[path]
+        written = text.text
+        hints = outline.inlay_hints(text, lsp.InlayHintParams(lsp.TextDocumentIdentifier(URI), whole(text)))
+        assert hints
+        accepted = edited(written, plain([e for h in hints for e in h.text_edits or ()]))
+        assert equal(parse(accepted), text.program), path.name
+
+
+# ---------------------------------------------------------------- what is said
+
+def said(text, needle, nth=0):
+    offset = -1
+    for _ in range(nth + 1):
+        offset = text.index(needle, offset + 1)
+    opened = OpenText(URI, text)
+    found = hover.hover(opened, lsp.HoverParams(lsp.TextDocumentIdentifier(URI), opened.places.position(offset)))
+    return None if found is None else found.contents.value
+
+
+PROGRAM = """# the scale of all
+param k = 3 in [1, 4]
+input x in [0, 1]
+def sq(a) = a * a  # its square
+s = sin(k * x)
+v = sq(s) + 2
+"""
+HOVERS = [   # what the pointer is on, which of them, and lines that are shown
+    ("k", 1, ["**k** · input · number", "default `3`, in `[1, 4]`", "dv_dk = i3 + i3", "the scale of all"]),
+    ("s =", 0, ["**s** · value · number", "dv_ds = s + s",
+                "between `-0.756803` and `1` for `k` in `[1, 4]`, `x` in `[0, 1]` (proved)"]),
+    ("v =", 0, ["**v** · output · number"]),
+    ("sq(s", 0, ["def sq(a) = a * a", "dsq_da = a + a", "its square"]),
+    ("sin", 0, ["**sin(x)** · sine", "cos(x)"]),
+    ("a * a", 0, ["**a** · parameter · number"]),
+]
+
+
+@pytest.mark.parametrize("needle, nth, lines", HOVERS)
+def test_what_is_said_of_a_name(needle, nth, lines):
+    shown = said(PROGRAM, needle, nth)
+    assert [line for line in lines if line not in shown.splitlines()] == []
+
+
+def test_what_is_said_of_tensors_and_of_nothing():
+    text = "input A(N, M), b(M)\nC(i) +=! A(i, j) * b(j)\nv +=! C(i)\n"
+    assert "**C** · value · tensor (N)" in said(text, "C(i)") and "j in 0:M" in said(text, "j)")
+    assert "**A** · input · tensor (N, M)" in said(text, "A(i")
+    assert said(text, "=! A") is None and "**N** · size" in said(text, "N")
+
+
+def labels(marked):
+    opened = OpenText(URI, marked.replace("|", ""))
+    params = lsp.CompletionParams(lsp.TextDocumentIdentifier(URI), opened.places.position(marked.index("|")))
+    return [i.label for i in completion.completion(opened, params).items]
+
+
+def test_completion_offers_what_has_a_meaning_here():
+    here = labels("abc = 1\ndef own(p) = p\nv = a|\nlater = 2")
+    assert here[:2] == ["abc", "own"] and {"sin", "square", "pi", "input", "where"} <= {*here} and "later" not in here
+    assert {f.name for f in functions() if not f.operator} <= {*here} and "neg" not in here and here.count("v") == 0
+    assert {"a", "b", "c"} <= {*labels("x = 1\ndef f(a, b) -> (u) { c = a; u = | }")[:4]}
+    assert labels("v = x  # a comment |") == []
+    item = completion.resolved(next(i for i in completion.completion(OpenText(URI, ""), lsp.CompletionParams(
+        lsp.TextDocumentIdentifier(URI), lsp.Position(0, 0))).items if i.label == "atan2"))
+    assert "by x" in item.documentation.value
+
+
+@pytest.mark.parametrize("marked, label, argument", [
+    ("v = atan2(y, |", "atan2(y, x)", 1), ("def f(a, b, c) = a\nv = f(1, sin(2),|", "f(a, b, c)", 2),
+    ("v = sin(|x)", "sin(x)", 0),
+    ("v = max(1, 2, 3, |", "max(x, y, …)", 1), ("v = (x, |", None, 0), ("v = sin(x) + |", None, 0), ("def f(a, |", None, 0)])
+def test_the_call_around_a_place(marked, label, argument):
+    opened = OpenText(URI, marked.replace("|", ""))
+    at = opened.places.position(marked.index("|"))
+    found = hover.signature(opened, lsp.SignatureHelpParams(lsp.TextDocumentIdentifier(URI), at))
+    assert (found and (found.signatures[0].label, found.active_parameter)) == (label and (label, argument))
+
+
+def test_the_outline_and_the_kind_of_every_word():
+    text = OpenText(URI, PROGRAM)
+    found = outline.symbols(text, None)
+    assert [(s.name, s.detail) for s in found] == [("k", "input"), ("x", "input"), ("sq", "function"), ("s", "value"),
+                                                   ("v", "output")]
+    assert [c.name for c in found[2].children] == ["a"]
+    kinds = {text.source.text[a:b]: kind for a, b, kind, _ in outline.words(text)}
+    wanted = {"param": "keyword", "k": "parameter", "3": "number", "sq": "function", "sin": "function", "=": "operator",
+              "s": "variable"}
+    assert {w: kinds[w] for w in wanted} == wanted
+    data = outline.semantic_tokens(text, None).data
+    lines = [sum(data[:5 * i + 1:5]) for i in range(len(data) // 5)]
+    assert len(data) % 5 == 0 and lines[-1] == PROGRAM.count("\n") - 1
+
+
+def test_an_index_has_no_meaning_behind_its_statement():
+    text = OpenText(URI, "input A(N)\nC(i) = A(i)\nv = i + C(0)\n")
+    assert [m.kind for m in text.names.meanings() if m.name == "i"] == [INDEX, "input"]
