@@ -68,7 +68,8 @@ class Texts:
     def changed(self, uri: str, pause: bool) -> None:
         """A text is there, or has changed: read it when no further change comes."""
         document = self.server.workspace.get_text_document(uri)
-        encoding = str(getattr(self.server.workspace.position_encoding, "value", None) or "utf-16")
+        agreed = self.server.workspace.position_encoding   # a name, or one of an enumeration
+        encoding = getattr(agreed, "value", agreed) or "utf-16"
         self.open[uri] = OpenText(uri, document.source, document.version, encoding)
         self.forget(uri)
         self.waiting[uri] = asyncio.ensure_future(self.report(uri, PAUSE + self.took.get(uri, 0.0) if pause else 0.0))

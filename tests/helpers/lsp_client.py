@@ -105,6 +105,7 @@ class Client:
 
     def open(self, uri: str, text: str, version: int = 1) -> list[dict[str, Any]]:
         """Open a text; what is said of it."""
+        self.versions(uri)
         self.notify("textDocument/didOpen",
                     {"textDocument": {"uri": uri, "languageId": "adcli", "version": version, "text": text}})
         return self.diagnostics(uri, version)
@@ -114,6 +115,7 @@ class Client:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def close(self, uri: str) -> None:
+        self.versions(uri)
         self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     def diagnostics(self, uri: str, version: int | None) -> list[dict[str, Any]]:
@@ -123,9 +125,13 @@ class Client:
                     and m["params"]["uri"] == uri and m["params"].get("version") == version]
         while not wanted():
             self.take()
-        found = wanted()[-1]
-        self.told = [m for m in self.told if m.get("params", {}).get("uri") != uri]
-        return found
+        return wanted()[-1]
+
+    def versions(self, uri: str) -> list[int | None]:
+        """The versions of a text of which anything was said since this was asked last."""
+        mine = [m for m in self.told if m["method"] == "textDocument/publishDiagnostics" and m["params"]["uri"] == uri]
+        self.told = [m for m in self.told if m not in mine]
+        return [m["params"].get("version") for m in mine]
 
     def at(self, method: str, uri: str, line: int, character: int, **more: Any) -> Any:
         """A request about a place, counted from 0."""
