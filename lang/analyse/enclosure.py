@@ -247,7 +247,7 @@ class SubBox:
 class Bisection:
     """The pieces of a box, and the values found inside it."""
 
-    def __init__(self, program: Program, box: InputBox, most: int) -> None:
+    def __init__(self, program: Program, box: InputBox, most: int = MOST_OPERATIONS) -> None:
         self.program, self.box, self.most = program, dict(box), most
         self.moving = [name for name, (lo, hi) in box.items() if lo < hi]
         self.slopes = self._slopes()
@@ -393,7 +393,7 @@ class Bisection:
         return max((n for _, n in able), key=share)
 
 
-def enclose_box(program: Program, box: InputBox, most: int) -> Enclosure:
+def enclose_box(program: Program, box: InputBox, most: int = MOST_OPERATIONS) -> Enclosure:
     """Bounds over a box."""
     with precision(BOX_PRECISION):
         return Bisection(program, box, most).run()

@@ -101,10 +101,10 @@ class Occurrences:
 
 def occurrences(tree: Tree) -> Occurrences:
     """Every name in a text with its meaning."""
-    return Occurrences(Reader(tree).read())
+    return Occurrences(NameReader(tree).read())
 
 
-class Scope:
+class NameScope:
     """The values of the program, or of one function, as far as the text was read."""
 
     def __init__(self, function: Def | None = None) -> None:
@@ -119,12 +119,12 @@ Locals = dict[str, Meaning]
 """Indices, and names that `where` gives, of one statement."""
 
 
-class Reader:
+class NameReader:
     """Goes through the statements in order, as lowering does."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.found = tree, list[Occurrence]()
-        self.main = Scope()
+        self.main = NameScope()
         self.known: dict[str, Meaning] = {}   # functions and constants of the language
         self.functions = {s.name.text: Meaning(s.name.text, FUNCTION, s) for s in reversed(tree.statements) if isinstance(s, Def)}
         self.statement = 0
@@ -143,7 +143,7 @@ class Reader:
                 o.reads = function.definition
         return self.found
 
-    def one(self, scope: Scope, s: Statement) -> None:
+    def one(self, scope: NameScope, s: Statement) -> None:
         if isinstance(s, Assign):
             self.assign(scope, s)
         elif isinstance(s, TensorAssign):
@@ -173,18 +173,18 @@ class Reader:
         o.defines, o.reads = True, o
         return o
 
-    def value(self, scope: Scope, name: str, kind: str = VALUE) -> Meaning:
+    def value(self, scope: NameScope, name: str, kind: str = VALUE) -> Meaning:
         """The meaning of a value of a scope, new where it has none yet."""
         if name not in scope.values:
             scope.values[name] = Meaning(name, kind, scope.function)
         return scope.values[name]
 
-    def write(self, scope: Scope, token: Token, tensor: bool, kind: str = VALUE) -> None:
+    def write(self, scope: NameScope, token: Token, tensor: bool, kind: str = VALUE) -> None:
         """A value is given to a name; what kind of thing it is was decided by its first occurrence."""
         scope.latest[token.text] = self.defined(token, self.value(scope, token.text, kind))
         (scope.tensors.add if tensor else scope.tensors.discard)(token.text)
 
-    def read_value(self, scope: Scope, token: Token, local: Locals) -> None:
+    def read_value(self, scope: NameScope, token: Token, local: Locals) -> None:
         name = token.text
         if name in local:
             self.use(token, local[name], local[name].definition)
@@ -198,7 +198,7 @@ class Reader:
             scope.latest[name] = o = self.use(token, self.value(scope, name, VALUE if scope.function else INPUT))
             o.reads = o
 
-    def call(self, scope: Scope, node: Call) -> None:
+    def call(self, scope: NameScope, node: Call) -> None:
         """The name before the parentheses: a tensor that is there already, else a function."""
         token = Token("NAME", node.name, node.start, node.start + len(node.name))
         if node.name in scope.tensors:
@@ -208,7 +208,7 @@ class Reader:
         elif node.name not in TYPES:
             self.use(token, self.known.setdefault(f"{node.name}()", Meaning(node.name, KNOWN)))
 
-    def expression(self, scope: Scope, root: Node | None, local: Locals | None = None) -> None:
+    def expression(self, scope: NameScope, root: Node | None, local: Locals | None = None) -> None:
         for node in postorder(root) if root is not None else ():
             if type(node) is Call:
                 self.call(scope, node)
@@ -217,14 +217,14 @@ class Reader:
 
     # Statements.
 
-    def assign(self, scope: Scope, s: Assign) -> None:
+    def assign(self, scope: NameScope, s: Assign) -> None:
         for node in s.values:
             self.expression(scope, node)
         tensors = self.tensor_results(scope, s)
         for token, tensor in zip(s.targets, tensors, strict=True):
             self.write(scope, token, tensor)
 
-    def tensor_results(self, scope: Scope, s: Assign) -> list[bool]:
+    def tensor_results(self, scope: NameScope, s: Assign) -> list[bool]:
         """Which targets become tensors: those of a duplicate of one, and of a function that gives them."""
         node, none = bare(s.values[0]), [False] * len(s.targets)
         if len(s.values) != 1 or type(node) is not Call:
@@ -236,12 +236,12 @@ class Reader:
         copied = node.name == "dup" and any(type(a := bare(n)) is Token and a.text in scope.tensors for n in node.args)
         return [copied] * len(s.targets)
 
-    def declare(self, scope: Scope, token: Token, kind: str) -> None:
+    def declare(self, scope: NameScope, token: Token, kind: str) -> None:
         """An input or a parameter; names in its extents are sizes."""
         self.extents(scope, token)
         self.write(scope, token, type(token) is Typed and bool(token.extents), kind)
 
-    def extents(self, scope: Scope, token: Token) -> None:
+    def extents(self, scope: NameScope, token: Token) -> None:
         for node in (token.extents or ()) if type(token) is Typed else ():
             for inner in postorder(node):
                 if type(inner) is Token and inner.type == "NAME" and inner.text not in {**scope.values, **scope.sizes}:
@@ -252,7 +252,7 @@ class Reader:
 
     def define(self, s: Def) -> None:
         self.defined(s.name, self.functions[s.name.text])
-        scope = Scope(s)
+        scope = NameScope(s)
         for token in s.params:
             self.declare(scope, token, PARAMETER)
         self.expression(scope, s.value)
@@ -262,7 +262,7 @@ class Reader:
             self.extents(scope, token)
             self.use(token, self.value(scope, token.text), scope.latest.get(token.text))
 
-    def compute(self, scope: Scope, s: TensorAssign) -> None:
+    def compute(self, scope: NameScope, s: TensorAssign) -> None:
         """A comprehension: what its subscripts and conditions name is an index, unless it is a size or has a value."""
         local = self.locals(scope, s)
         for node in (s.value, s.same, *(n for c in s.clauses if c.kind != "range" for n in c.nodes)):
@@ -294,7 +294,7 @@ class Reader:
         if first is not None:
             first.defines = True
 
-    def locals(self, scope: Scope, s: TensorAssign) -> Locals:
+    def locals(self, scope: NameScope, s: TensorAssign) -> Locals:
         given = {c.name.text for c in s.clauses if c.kind == "let" and c.name is not None and c.name.text != s.target.text}
         local = {name: Meaning(name, GIVEN, scope.function) for name in given}
         named = {c.name.text for c in s.clauses if c.kind == "range" and c.name is not None}
@@ -305,7 +305,7 @@ class Reader:
                 local[name] = Meaning(name, INDEX, scope.function)
         return local
 
-    def subscript_names(self, scope: Scope, s: TensorAssign) -> Iterator[Token]:
+    def subscript_names(self, scope: NameScope, s: TensorAssign) -> Iterator[Token]:
         """The names in subscripts, in ranges and in conditions."""
         roots = [*(s.subscripts or ())]
         for c in s.clauses:
@@ -319,7 +319,7 @@ class Reader:
 
     # What cannot be read.
 
-    def broken(self, scope: Scope, s: Broken) -> None:
+    def broken(self, scope: NameScope, s: Broken) -> None:
         """Names of a statement with a fault: what it would define, functions, and values."""
         tokens, _, _ = scan(self.tree.source.text[:s.end], start=s.start)
         definition = tokens[0].type == "DEF"
@@ -343,14 +343,14 @@ class Reader:
         for token in written:
             self.write(scope, token, token.text in scope.tensors)
 
-    def broken_function(self, tokens: list[Token], s: Broken) -> Scope:
+    def broken_function(self, tokens: list[Token], s: Broken) -> NameScope:
         """The scope of a function that cannot be read, which has a name all the same."""
         opened = next((t.start for t in tokens if t.type in ("LBRACE", "EQUAL")), s.end)
         function = Def(tokens[1], [], [], [], None, opened, s.start, s.end)
         if tokens[1].type == "NAME":
             name = tokens[1].text
             self.defined(tokens[1], self.functions.setdefault(name, Meaning(name, FUNCTION, function)))
-        return Scope(function)
+        return NameScope(function)
 
 
 def tensor_outputs(function: Def) -> list[bool]:
