@@ -62,7 +62,7 @@ def test_inputs_and_outputs_are_those_of_the_program(path):
 
 SEEN = [   # a text with | where the names are wanted, and those of its own that have a meaning there
     ("x = 1; y = |", "x y"), ("def f(a) = a\nx = |", "f x"), ("x = 1\ndef f(a, b) -> (u) { c = a; u = | }", "a b c u"),
-    ("input A(N)\nC(i) = A(|i)\ny = 2", "A C N i"), ("input A(N)\nC(i) = A(i)\ny = |", "A C N y"),
+    ("input A(N)\nC(i) = A(|i)\ny = 2", "A N i"), ("input A(N)\nC(i) = A(i)\ny = |", "A C N y"),
 ]
 
 
