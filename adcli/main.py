@@ -42,6 +42,7 @@ OTHER_VERBS = {
     "bench": ("verbs.bench", "Time per row, compile time, and their ratios."),
     "cache": ("verbs.cache", "The cache of compiled programs: info, clear."),
     "lsp": ("lsp.command", "The language server for editors."),
+    "editor": ("editors.command", "Colours for programs in VS Code, Vim, Sublime Text and others."),
     "functions": ("verbs.functions", "Every function with domain, derivative and status."),
     "help": ("verbs.help", "Chapters of the manual; the help of a verb."),
 }

@@ -199,6 +199,9 @@ def said(error: click.ClickException) -> AdError:
         if isinstance(kind, click.IntRange):
             words = "".join(f", or {word}" for word in getattr(kind, "words", ()))
             return AdError(f"{error.param.opts[0]} needs a whole number from {kind.min} to {kind.max}{words}")
+        if isinstance(error, click.MissingParameter):
+            return AdError(f"no {error.param.human_readable_name}",
+                           help=f"give one: {', '.join(kind.words)}" if isinstance(kind, OneOf) else None)
         return AdError(f"{error.param.opts[0]}: {error.message.rstrip('.')}")
     return AdError(error.format_message())
 

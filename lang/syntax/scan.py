@@ -18,33 +18,32 @@ LOGICAL = frozenset(("and", "or", "not"))
 """Keywords that are operators."""
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
-TERMINALS = r"""
-[ \t\f\v]*(?:
-  (?P<NAME>(?!m(?:in|ax)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*)
-| (?P<NUMBER>0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?
-                    |\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?
-           |(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?)
-| (?P<REDUCE>(?:[-+*/]|m(?:in|ax))=!)
-| (?P<AUGMENT>(?:\*\*|[-+*/^]|m(?:in|ax))=(?!=))
-| (?P<ARROW>->|→)
-| (?P<OP>\*\*|<=>|<=|>=|==|!=|&&|\|\||[*/^<>%])
-| (?P<SIGN>[-+])
-| (?P<LPAR>\()
-| (?P<RPAR>\))
-| (?P<COMMA>,)
-| (?P<SEP>\r\n|[\n\r;])
-| (?P<EQUAL>=)
-| (?P<COMMENT>\#[^\n\r]*)
-| (?P<QUERY>\?)
-| (?P<COLON>:)
-| (?P<NOT>!)
-| (?P<LBRACK>\[)
-| (?P<RBRACK>\])
-| (?P<LBRACE>\{{)
-| (?P<RBRACE>\}})
-| (?P<BAD>[^ \t\f\v])
-)"""
-
+TERMINALS = {
+    "NAME": r"(?!m(?:in|ax)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
+    "NUMBER": r"0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?"
+              r"|\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?"
+              r"|(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?",
+    "REDUCE": r"(?:[-+*/]|m(?:in|ax))=!",
+    "AUGMENT": r"(?:\*\*|[-+*/^]|m(?:in|ax))=(?!=)",
+    "ARROW": r"->|→",
+    "OP": r"\*\*|<=>|<=|>=|==|!=|&&|\|\||[*/^<>%]",
+    "SIGN": r"[-+]",
+    "LPAR": r"\(",
+    "RPAR": r"\)",
+    "COMMA": r",",
+    "SEP": r"\r\n|[\n\r;]",
+    "EQUAL": r"=",
+    "COMMENT": r"#[^\n\r]*",
+    "QUERY": r"\?",
+    "COLON": r":",
+    "NOT": r"!",
+    "LBRACK": r"\[",
+    "RBRACK": r"\]",
+    "LBRACE": r"\{",
+    "RBRACE": r"\}",
+    "BAD": r"[^ \t\f\v]",
+}
+"""The tokens in the order in which they are tried, behind blanks; `starts` and `rest` are what names have beyond ASCII."""
 
 ANOTHER, FOLLOWED = re.compile(r"[ \t]+\w"), re.compile(r"\s+\w|\s*\(")
 """A further word on the line; one anywhere, or a parenthesis."""
@@ -57,7 +56,8 @@ INVISIBLE = (r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u
 
 @lru_cache(maxsize=8)
 def pattern(starts: str, rest: str) -> re.Pattern[str]:
-    return re.compile(TERMINALS.format(starts=starts, rest=rest), re.VERBOSE)
+    shapes = {**TERMINALS, "NAME": TERMINALS["NAME"].format(starts=starts, rest=rest)}
+    return re.compile(rf"[ \t\f\v]*(?:{'|'.join(f'(?P<{kind}>{shape})' for kind, shape in shapes.items())})")
 
 
 def pattern_for(text: str) -> re.Pattern[str]:

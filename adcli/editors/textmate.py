@@ -1,0 +1,86 @@
+"""The grammar of TextMate (manual.macromates.com/en/language_grammars), which VS Code, Sublime Text, GitHub and shiki read too.
+
+Its engines see one line at a time, and match the shapes of the scanner at every place in turn. What the scanner decides by the
+token before (whether `where`, `and`, `max=` are words and operators or names) is a state here: behind an operand a rule is open
+that ends with the next token, whichever line that is on. Shapes are kept to what Oniguruma, PCRE and JavaScript have in common.
+"""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from adcli.editors.kinds import KINDS, OF_TERMINAL, TokenKind, keywords, words
+from adcli.lang.syntax.scan import INVISIBLE, OPERAND_END, TERMINALS
+
+SCOPE = "source.ad"
+FULL = r"[^ \t\f\x0B\r\n]"
+"""A character that is no blank; a line of an engine may have its end."""
+SEEN = "(?!" + re.sub(r"\\[uU]0*([0-9a-f]+)", r"\\x{\1}", INVISIBLE) + ")"
+FIRST, FURTHER = r"_\p{L}\p{Nl}", r"_\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}"
+"""What names are made of, by categories of Unicode (as ID_Start and ID_Continue of its annex 31, but for some 30 characters)."""
+NAME = rf"{SEEN}[{FIRST}](?:{SEEN}[{FURTHER}])*"
+ENDED = rf"(?!{SEEN}[{FURTHER}])"
+"""Behind a word."""
+
+
+def grammar() -> dict[str, Any]:
+    """The grammar, as JSON has it."""
+    return {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "adcli", "scopeName": SCOPE, "fileTypes": ["ad"], "uuid": "5b2f4a7e-3c0e-4d0b-9a53-1f6c2f6f0a11",
+        "patterns": [{"include": "#token"}],
+        "repository": {"token": {"patterns": rules()}, "comment": rule(TERMINALS["COMMENT"], KINDS["comment"])},
+    }
+
+
+def rules() -> list[dict[str, Any]]:
+    """A rule for each shape, in the order in which they are tried where an operand is wanted."""
+    named = [operand(rf"(?:{'|'.join(known)}){ENDED}(?={'|'.join(followed)})", kind, DUP if known == ("dup",) else AFTER)
+             for kind, known, followed in words()]
+    operands = [operand(shape, OF_TERMINAL[terminal], AFTER) for terminal, shape in
+                (("NAME", NAME), ("NUMBER", TERMINALS["NUMBER"]), ("RPAR", TERMINALS["RPAR"]))]
+    others = [rule(shape, OF_TERMINAL[terminal]) for terminal, shape in {**TERMINALS, "SEP": ";", "BAD": FULL}.items()
+              if terminal not in OPERAND_END]
+    return [*reserved(), *named, *operands, *others]
+
+
+def reserved() -> list[dict[str, Any]]:
+    """The rules of keywords, as far as they are keywords where an operand is wanted."""
+    return [
+        {"match": rf"(def){ENDED}(?:[ \t]+({NAME}))?", "captures": captures("definition", "defined")},
+        {"match": rf"(,)(?:[ \t]*(exists){ENDED}(?=[ \t]+\w))?", "captures": captures("comma", "clause")},
+        rule(rf"(?:not|(?:and|or)(?![ \t]*\()){ENDED}", KINDS["logical"]),
+        rule(f"in{ENDED}", KINDS["clause"]),
+        rule(f"(?:{'|'.join(keywords(KINDS['declaration']))}){ENDED}", KINDS["declaration"]),
+    ]
+
+
+def operand(shape: str, kind: TokenKind, after: str) -> dict[str, Any]:
+    """The rule of an operand, open until the next token."""
+    return {"begin": shape, "beginCaptures": {"0": {"name": scope(kind)}}, "patterns": [{"include": "#comment"}],
+            "end": after, "endCaptures": captures("logical", "clause", "clause", "reduction", "augmented")}
+
+
+def after(where: str) -> str:
+    """What ends an operand: what is a word or an operator only behind one, or the place of any other token."""
+    return (r"^(?=[ \t]*(?:m(?:in|ax)=|where[ \t]*(?:\(|$)))"   # a statement begins
+            rf"|(and|or){ENDED}"
+            rf"|(where){ENDED}(?={where})(?:[ \t]+(exists){ENDED}(?=[ \t]+\w))?"
+            r"|(m(?:in|ax)=!)|(m(?:in|ax)=(?!=))"
+            rf"|(?=(?!#){FULL})")
+
+
+AFTER, DUP = after(r"[ \t]+\w|[ \t]*\(|[ \t]*$"), after(r"[ \t]+\w")
+
+
+def rule(shape: str, kind: TokenKind) -> dict[str, Any]:
+    return {"match": shape, "name": scope(kind)}
+
+
+def captures(*kinds: str) -> dict[str, Any]:
+    """The scopes of the groups of a shape."""
+    return {str(i): {"name": scope(KINDS[kind])} for i, kind in enumerate(kinds, 1)}
+
+
+def scope(kind: TokenKind) -> str:
+    return f"{kind.scope}.ad"

@@ -1,0 +1,48 @@
+"""A folder that is an extension of VS Code: the language, its grammar, and what the editor knows of its brackets and comments."""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from adcli.editors.textmate import SCOPE, grammar
+from adcli.output.version import __version__
+
+LANGUAGE = "adcli"
+README = """# adcli for Visual Studio Code
+
+Colours, comments and brackets for programs of adcli (`*.ad`). Made by `adcli editor vscode`; to install it, see
+`adcli help editors`.
+"""
+
+
+def files() -> dict[str, str]:
+    """The files of the extension by their names in its folder."""
+    written = {"package.json": manifest(), "language-configuration.json": configuration(),
+               "syntaxes/adcli.tmLanguage.json": grammar()}
+    return {"README.md": README, **{name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+                                    for name, content in written.items()}}
+
+
+def manifest() -> dict[str, Any]:
+    """What VS Code reads first: code.visualstudio.com/api/references/extension-manifest."""
+    return {
+        "name": "adcli", "displayName": "adcli", "description": "Programs of adcli: colours, comments, brackets",
+        "publisher": "adcli", "version": ".".join(__version__.split(".")[:3]), "engines": {"vscode": "^1.75.0"},
+        "categories": ["Programming Languages"],
+        "contributes": {
+            "languages": [{"id": LANGUAGE, "aliases": ["adcli", "ad"], "extensions": [".ad"],
+                           "firstLine": r"^#!.*\badcli\b", "configuration": "./language-configuration.json"}],
+            "grammars": [{"language": LANGUAGE, "scopeName": SCOPE, "path": "./syntaxes/adcli.tmLanguage.json"}],
+        },
+    }
+
+
+def configuration() -> dict[str, Any]:
+    """Comments, brackets, words and indentation: code.visualstudio.com/api/language-extensions/language-configuration-guide."""
+    pairs = [["(", ")"], ["[", "]"], ["{", "}"]]
+    return {
+        "comments": {"lineComment": "#"}, "brackets": pairs,
+        "autoClosingPairs": [{"open": a, "close": b, "notIn": ["comment"]} for a, b in pairs], "surroundingPairs": pairs,
+        "wordPattern": r"[\p{L}\p{Nl}_][\p{L}\p{M}\p{N}_]*",
+        "indentationRules": {"increaseIndentPattern": r"^[^#]*[{(\[]\s*(#.*)?$", "decreaseIndentPattern": r"^\s*[})\]]"},
+    }
