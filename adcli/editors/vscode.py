@@ -1,7 +1,10 @@
-"""A folder that is an extension of VS Code: the language, its grammar, and what the editor knows of its brackets and comments."""
+"""A folder that is an extension of VS Code: the language, its grammar, what the editor knows of its brackets and comments, and a
+client of the language server, `extension.js`."""
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 from adcli.editors.textmate import SCOPE, grammar
@@ -10,8 +13,8 @@ from adcli.output.version import __version__
 LANGUAGE = "adcli"
 README = """# adcli for Visual Studio Code
 
-Colours, comments and brackets for programs of adcli (`*.ad`). Made by `adcli editor vscode`; to install it, see
-`adcli help editors`.
+Colours, comments and brackets for programs of adcli (`*.ad`), and the language server `adcli lsp`. Made by
+`adcli editor vscode`; to install it, see `adcli help editors`.
 """
 
 
@@ -19,19 +22,25 @@ def files() -> dict[str, str]:
     """The files of the extension by their names in its folder."""
     written = {"package.json": manifest(), "language-configuration.json": configuration(),
                "syntaxes/adcli.tmLanguage.json": grammar()}
-    return {"README.md": README, **{name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-                                    for name, content in written.items()}}
+    client = Path(__file__).with_name("extension.js").read_text(encoding="utf-8")
+    return {"README.md": README, "extension.js": client,
+            **{name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in written.items()}}
 
 
 def manifest() -> dict[str, Any]:
     """What VS Code reads first: code.visualstudio.com/api/references/extension-manifest."""
     return {
-        "name": "adcli", "displayName": "adcli", "description": "Programs of adcli: colours, comments, brackets",
+        "name": "adcli", "displayName": "adcli", "description": "Programs of adcli: colours, faults with fixes, derivatives",
         "publisher": "adcli", "version": ".".join(__version__.split(".")[:3]), "engines": {"vscode": "^1.75.0"},
-        "categories": ["Programming Languages"],
+        "categories": ["Programming Languages"], "main": "./extension.js",
+        "capabilities": {"untrustedWorkspaces": {"supported": True}, "virtualWorkspaces": True},
         "contributes": {
             "languages": [{"id": LANGUAGE, "aliases": ["adcli", "ad"], "extensions": [".ad"],
                            "firstLine": r"^#!.*\badcli\b", "configuration": "./language-configuration.json"}],
+            "commands": [{"command": "adcli.restart", "title": "Restart the language server", "category": "adcli"}],
+            "configuration": {"title": "adcli", "properties": {"adcli.server": {
+                "type": "array", "items": {"type": "string"}, "scope": "machine",
+                "default": [sys.executable, "-m", "adcli", "lsp"], "description": "The command of the language server."}}},
             "grammars": [{"language": LANGUAGE, "scopeName": SCOPE, "path": "./syntaxes/adcli.tmLanguage.json"}],
         },
     }
