@@ -19,7 +19,7 @@ from adcli.command.options import (
 )
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
 from adcli.lang.ir.errors import AdError
-from adcli.output.streams import packed_destination, say
+from adcli.output.streams import columns_of, packed_destination, say
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
@@ -147,7 +147,7 @@ def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:
     if options.form == "json":
         text = json_report(check, points)
     else:
-        text = f"{verdict(check)}\n" if options.quiet else text_report(check, points)
+        text = f"{verdict(check)}\n" if options.quiet else text_report(check, points, columns_of(options.output))
     with packed_destination(options.output) as stream:
         stream.write(text.encode())
     return 0 if check.agrees else 1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from adcli.answers.diagnose import described, letter, named, shown
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
-from adcli.output.columns import aligned
+from adcli.output.columns import table
+from adcli.output.fitting import fitted
 from adcli.output.numbers import json_text, non_finite, shortest
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULA
 """What values on both sides of a point show."""
 
 
-def text_report(check: Check, points: dict[str, Any]) -> str:
-    """The table, what was not compared, the worst entry where there is a fault, and the verdict."""
-    lines = [*heading(check, points), "", *table(check.tallies)]
+def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
+    """The table, what was not compared, the worst entry where there is a fault, and the verdict; in so many columns."""
+    lines = [*heading(check, points), "", *table([HEADINGS, *map(row, check.tallies)], "<>>><<", columns)]
     skipped: Counter[str] = Counter()
     for t in check.tallies:
         skipped.update({f"{t.method}: {reason}": n for reason, n in t.skipped.items()})
@@ -36,7 +37,7 @@ def text_report(check: Check, points: dict[str, Any]) -> str:
         lines += ["", "not compared:"] + [f"  {n:6d}  {reason}" for reason, n in skipped.items()]
     if check.failed:
         lines += ["", *fault_lines(check)]
-    return "\n".join([*lines, "", verdict(check), ""])
+    return fitted("\n".join([*lines, "", verdict(check), ""]), columns)
 
 
 def heading(check: Check, points: dict[str, Any]) -> list[str]:
@@ -59,11 +60,6 @@ def heading(check: Check, points: dict[str, Any]) -> list[str]:
             f"{len(check.some_of)} of {len(check.primal.results)} outputs"
         lines[-1] += f", of {inputs} and {outputs}; products and remainders use all of them"
     return lines
-
-
-def table(tallies: list[Tally]) -> list[str]:
-    """One line a method, columns aligned."""
-    return aligned([HEADINGS, *map(row, tallies)], "<>>><<")
 
 
 def row(t: Tally) -> tuple[str, ...]:

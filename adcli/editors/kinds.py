@@ -32,7 +32,7 @@ class TokenKind(NamedTuple):
 
 
 KINDS = {kind.name: kind for kind in (
-    TokenKind("comment", "comment.line.number-sign", "Comment.Single", "Comment", "2", ("COMMENT",)),
+    TokenKind("comment", "comment.line.number-sign", "Comment.Single", "Comment", "32", ("COMMENT",)),
     TokenKind("number", "constant.numeric", "Literal.Number", "Number", "35", ("NUMBER",)),
     TokenKind("declaration", "keyword.other.declaration", "Keyword.Declaration", "Keyword", "34", ("INPUT", "PARAM", "OUTPUT")),
     TokenKind("definition", "storage.type.function", "Keyword.Declaration", "Keyword", "34", ("DEF",)),

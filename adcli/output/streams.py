@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from adcli.lang.ir.errors import LONGEST_PART, AdError, shortened, visible
 from adcli.output import standard, suffixes
@@ -247,7 +247,39 @@ def say(message: object) -> None:
     if sys.stderr is not None:
         lines = [shortened(visible(line), LONGEST_LINE) for line in str(message).split("\n")]
         with contextlib.suppress(OSError):
+            lines = for_reader(lines, sys.stderr)
             print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def for_reader(lines: list[str], stream: TextIO) -> list[str]:
+    """The lines of a message as wide as the terminal that they go to, and in colour, where that is wanted."""
+    from adcli.output import colour, fitting
+    columns = columns_of(stream)
+    if columns is not None:
+        lines = list(fitting.with_carets(lines, columns))
+    return [colour.message(line) for line in lines] if colour.wanted(stream) else lines
+
+
+LEAST = 24
+"""Columns that a text is given at least, however narrow the window."""
+
+
+def columns_of(to: str | TextIO | None) -> int | None:
+    """The columns of the terminal that a stream, or `-o path`, writes to; None where it writes elsewhere."""
+    if to is None or isinstance(to, str):
+        if descriptor(to) != STDOUT:
+            return None
+        to = sys.stdout
+    if not to.isatty():
+        return None
+    given = os.environ.get("COLUMNS", "")
+    with contextlib.suppress(OSError, ValueError):   # no terminal after all, or none that knows
+        return max(LEAST, int(given) if given.isdecimal() and int(given) else os.get_terminal_size(to.fileno()).columns or WIDTH)
+    return WIDTH
+
+
+WIDTH = 80
+"""Columns of a terminal that does not know them."""
 
 
 ENDINGS: set[Callable[[], None]] = set()

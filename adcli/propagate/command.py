@@ -30,8 +30,9 @@ from adcli.input.points import axes, joined, several
 from adcli.input.values import value
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import composed
+from adcli.output.fitting import fitted
 from adcli.output.numbers import number_format
-from adcli.output.streams import packed_destination, write_points
+from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
@@ -227,7 +228,8 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
             case "csv":
                 written = budgets.csv_rows(found, number)
             case "text":
-                written = budgets.text(found, number, headed, shown)
+                columns = columns_of(options.output)
+                written = (fitted(text, columns, program=True) for text in budgets.text(found, number, headed, shown))
             case form:
                 from adcli.propagate.tables import tables
                 plain = options.fmt is None and not options.hexadecimal

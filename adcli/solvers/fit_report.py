@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcli.command.options import ResultOptions
+from adcli.output.fitting import fitted
 from adcli.output.numbers import Number, json_number, json_text, number_format
 from adcli.output.report import csv_text
+from adcli.output.streams import columns_of
 from adcli.output.typeset import booktabs, latex_text, markdown_table
 from adcli.propagate.budgets import pair
 from adcli.solvers.fit import Fitted
@@ -45,13 +47,15 @@ def written(told: Answered, options: ResultOptions) -> Iterator[str]:
             yield from booktabs("lrr", HEAD, [cells])
             yield from (f"\n{latex_text(f'{name}: {x}')}\n" for name, x in figures(told, lambda x: f"{x:.6g}"))
         case _:
-            yield from text(told, number)
+            columns = columns_of(options.output)
+            yield from (fitted(part, columns, program=True) for part in text(told, number, columns))
 
 
 # ---------------------------------------------------------------- text
 
-def text(told: Answered, number: Number) -> Iterator[str]:
-    """A param line for each parameter, a tensor as --at takes it; all else in comments."""
+def text(told: Answered, number: Number, columns: int | None) -> Iterator[str]:
+    """A param line for each parameter, a tensor as --at takes it; all else in comments. The matrix of correlations is cut into
+    blocks of so many columns."""
     fit = told.fit
     values, uncertainties = packed(told.begins, fit.values), packed(told.begins, fit.uncertainties)
     lines = []
@@ -71,9 +75,11 @@ def text(told: Answered, number: Number) -> Iterator[str]:
         yield "# correlation coefficients:\n"
         cells = [[coefficient(x) for x in row[:i + 1]] for i, row in enumerate(fit.correlation)]
         width = 2 + max(map(len, [*fit.names, *(c for row in cells for c in row)]))
-        yield f"# {'':{width}}{''.join(f'{n:>{width}}' for n in fit.names)}\n"
-        for name, row in zip(fit.names, cells, strict=True):
-            yield f"# {name:{width}}{''.join(f'{c:>{width}}' for c in row)}\n"
+        beside = len(fit.names) if columns is None else max(1, (columns - 2) // width - 1)
+        for k in range(0, len(fit.names), beside):
+            yield f"# {'':{width}}{''.join(f'{n:>{width}}' for n in fit.names[k:k + beside])}\n"
+            for name, row in zip(fit.names[k:], cells[k:], strict=True):
+                yield f"# {name:{width}}{''.join(f'{c:>{width}}' for c in row[k:k + beside])}\n"
 
 
 def coefficient(x: float) -> str:

@@ -39,13 +39,13 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.passes.zero_seeds import drop_zero_seeds
 from adcli.output.layout import Row
 from adcli.output.numbers import number_format
-from adcli.output.streams import packed_destination, write_points
+from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.task.request import Request
 from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task, made
 from adcli.trace.as_json import json_object
 from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, Writer
+from adcli.trace.tables import RENDERERS, Writer, text
 
 READABLE = "%.6g"
 """Numbers of a table, where --fmt does not say otherwise."""
@@ -117,6 +117,7 @@ class Tables:
     def __init__(self, tasks: list[Task], options: TraceOptions) -> None:
         self.tasks, self.form = tasks, options.form
         self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False)
+        self.columns = columns_of(options.output)
         self.watches = [Watch(t, options) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
         self.names = labels(self.primal, options.naming == "program")
@@ -140,7 +141,7 @@ class Tables:
             blank = "\n"
         for table in writer.tables("tangent" in self.seeds, "cotangent" in self.seeds):
             yield blank if self.form != "text" or not headed else ""
-            yield from RENDERERS[self.form](table)
+            yield from text(table, self.columns) if self.form == "text" else RENDERERS[self.form](table)
             blank = "\n"
 
     def heading(self, point: str) -> str:

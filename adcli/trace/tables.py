@@ -31,6 +31,7 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
+from adcli.output.columns import folded, padded, width
 from adcli.output.typeset import booktabs, markdown_table
 
 
@@ -211,22 +212,54 @@ WIDEST = 60
 """Characters of a column beyond which a longer entry no longer widens it."""
 
 
-def text(table: TraceTable) -> Iterator[str]:
-    """Lines of aligned columns, a rule between the sections."""
-    rows = [row for section in table.sections for row in section]
-    left = [cell_width(parts) for parts in zip(*(r.primal for r in rows), strict=True)] if rows else [0] * 4
-    right = [cell_width(parts) for parts in zip(*(r.derivative for r in rows), strict=True)] if rows else [0] * 4
-    first = max(width(table.titles[0]), sum(left) + 3 * sum(map(bool, left[1:])))
-    second = max(width(table.titles[1]), sum(right) + 3 * sum(map(bool, right[1:])))
+def text(table: TraceTable, columns: int | None = None) -> Iterator[str]:
+    """Lines of aligned columns, a rule between the sections. In so many columns of a terminal the second side goes below the
+    first where there is no room beside it."""
+    both = [tuple(zip(*section, strict=True)) or ((), ()) for section in table.sections]
+    sides = [TraceSide(title, [section[i] for section in both]) for i, title in enumerate(table.titles) if title]
+    if columns is not None and sum(side.widest for side in sides) + 3 * len(sides[1:]) > columns:
+        for i, side in enumerate(sides):
+            yield "\n" * bool(i) + "".join(f"{line}\n" for line in side.narrow(columns))
+        return
+    yield "".join(joined([padded(side.title, side.width) for side in sides], " │ "))
+    for k in range(len(both)):
+        if table.sections[k]:
+            yield joined(["─" * side.width for side in sides], "─┼─")
+            for cells in zip(*(side.sections[k] for side in sides), strict=True):
+                lines = [padded(aligned(cell, side.parts), side.width) for cell, side in zip(cells, sides, strict=True)]
+                yield joined(lines, " │ ")
 
-    def joined(a: str, b: str, bar: str) -> str:
-        return (f"{padded(a, first)} {bar} {b}" if table.titles[1] else a).rstrip() + "\n"
 
-    yield joined(*table.titles, "│")
-    for section in filter(None, table.sections):
-        yield joined("─" * first, "─" * second, "┼").replace(" ┼ ", "─┼─")
-        for row in section:
-            yield joined(aligned(row.primal, left), aligned(row.derivative, right), "│")
+def joined(sides: Sequence[str], bar: str) -> str:
+    return bar.join(sides).rstrip() + "\n"
+
+
+class TraceSide:
+    """One side of a table: its title, its cells by section, the widths of their parts, and its own."""
+
+    def __init__(self, title: str, sections: Sequence[Sequence[Cell]]) -> None:
+        self.title, self.sections = title, sections
+        cells = [cell for section in sections for cell in section]
+        self.parts = [cell_width(parts) for parts in zip(*cells, strict=True)] if cells else [0] * 4
+        self.width = max(width(title), sum(self.parts) + 3 * sum(map(bool, self.parts[1:])))
+        self.widest = max([self.width, *(width(aligned(cell, self.parts).rstrip()) for cell in cells)])
+
+    def narrow(self, columns: int) -> Iterator[str]:
+        """The side alone; where it does not fit either, a line for each part of a cell."""
+        yield self.title
+        for section in filter(any, self.sections):
+            yield "─" * min(columns, self.width)
+            for cell in filter(any, section):
+                fits = self.widest <= columns
+                yield from [aligned(cell, self.parts).rstrip()] if fits else below_each_other(cell, columns)
+
+
+def below_each_other(cell: Cell, columns: int) -> Iterator[str]:
+    """The parts of a cell: v₁ = log(x), and what it is equal to in the lines below."""
+    first, *others = filter(None, cell[1:])
+    yield from folded(f"{cell.name} = {first}", columns)
+    for part in others:
+        yield from folded(f"{' ' * width(cell.name)} = {part}", columns)
 
 
 def cell_width(parts: Sequence[str]) -> int:

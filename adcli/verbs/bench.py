@@ -21,7 +21,9 @@ import click
 from adcli.command.options import Options, derivative_options, format_option, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command, WholeNumber
 from adcli.lang.ir.errors import AdError, plural
-from adcli.output.streams import packed_destination
+from adcli.output.columns import table
+from adcli.output.fitting import fitted
+from adcli.output.streams import columns_of, packed_destination
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +70,8 @@ def command(options: BenchOptions) -> int:
         raise AdError("--seconds nan is no length of time", help="write --seconds 0.5")
     figures = measured(options.source, options.inputs, options.outputs, options.rows, options.seconds)
     with packed_destination(options.output) as out:
-        out.write((json.dumps(figures) + "\n" if options.form == "json" else table(figures)).encode())
+        text = json.dumps(figures) + "\n" if options.form == "json" else report(figures, columns_of(options.output))
+        out.write(text.encode())
     return 0
 
 
@@ -206,23 +209,27 @@ def start_up(source: Source, program: Program) -> dict[str, float]:
     return found
 
 
-def table(figures: dict[str, Any]) -> str:
-    """The figures for people."""
+PER_ROW, TIERS = (10, 9, 9, 8, 9, 10, 9), (10, 9, 9, 9, 10)
+"""Columns of the tables at least."""
+
+
+def report(figures: dict[str, Any], columns: int | None = None) -> str:
+    """The figures for people; in so many columns."""
     threads = figures["threads"]
-    heads = f"{'ns/row':>9s} {'/ value':>8s} {'1 thread':>9s} {f'{threads} threads':>10s} {'speed-up':>9s}"
-    lines = [f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
-             f"ns/row: {figures['rows']} rows per call on one thread, then {figures['batch_rows']} on 1 and {threads} threads",
-             "", f"{'':10s} {'equations':>9s} {heads}"]
+    modes = [("", "equations", "ns/row", "/ value", "1 thread", f"{threads} threads", "speed-up")]
     for name, ns in figures["ns_per_row"].items():
-        ratio = f"{figures['over_value'][name]:8.2f}" if name in figures["over_value"] else " " * 8
+        ratio = f"{figures['over_value'][name]:.2f}" if name in figures["over_value"] else ""
         batch = figures["batch_ns_per_row"][name]
-        lines.append(f"{name:10s} {figures['equations'][name]:9d} {ns:9.2f} {ratio} {batch['1']:9.2f} {batch[str(threads)]:10.2f}"
-                     f" {figures['speed_up'][name]:9.2f}")
-    lines += ["", f"{'gradient':10s} {'made, ms':>9s} {'us/point':>9s} {'ns/row':>9s} {'/ equation':>10s}"]
+        modes.append((name, str(figures["equations"][name]), f"{ns:.2f}", ratio, f"{batch['1']:.2f}",
+                      f"{batch[str(threads)]:.2f}", f"{figures['speed_up'][name]:.2f}"))
+    tiers = [("gradient", "made, ms", "us/point", "ns/row", "/ equation")]
     for tier, found in figures["tiers"].items():
-        lines.append(f"{tier:10s} {found['made_ms']:9.1f} {found['us_per_point']:9.2f} {found['ns_per_row']:9.2f}"
-                     f" {found['ns_per_row_and_equation']:10.3f}")
+        tiers.append((tier, f"{found['made_ms']:.1f}", f"{found['us_per_point']:.2f}", f"{found['ns_per_row']:.2f}",
+                      f"{found['ns_per_row_and_equation']:.3f}"))
     shown = {kind: ", ".join(f"{k} {v:.1f}" for k, v in figures[kind].items()) for kind in ("compile_ms", "start_up_ms")}
-    return "\n".join([*lines, "", f"compile    {shown['compile_ms']} ms",
-                      f"player     {figures['tiers']['tape']['player_ms']:.1f} ms, once for all tapes",
-                      f"start-up   {shown['start_up_ms']} ms"]) + "\n"
+    return fitted("\n".join([
+        f"{figures['program']}: {plural(figures['inputs'], 'input')}, {plural(figures['outputs'], 'output')}",
+        f"ns/row: {figures['rows']} rows per call on one thread, then {figures['batch_rows']} on 1 and {threads} threads",
+        "", *table(modes, "<>>>>>>", columns, " ", PER_ROW), "", *table(tiers, "<>>>>", columns, " ", TIERS), "",
+        f"compile    {shown['compile_ms']} ms", f"player     {figures['tiers']['tape']['player_ms']:.1f} ms, once for all tapes",
+        f"start-up   {shown['start_up_ms']} ms", ""]), columns)

@@ -1,6 +1,7 @@
 """The verbs that evaluate, each made from its row: a derivative written as a program, or computed at points or for rows."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from adcli.command.options import PART_OPTIONS, SUM_OPTIONS, ResultOptions, entr
 from adcli.command.usage import Command
 from adcli.input.points import complete
 from adcli.lang.ir.errors import AdError
-from adcli.output.streams import destination, say
+from adcli.output.streams import columns_of, destination, say
 from adcli.output.suffixes import ARRAYS
 from adcli.task.request import Request
 from adcli.task.tasks import Task, prepared
@@ -130,13 +131,14 @@ def tensor_sums() -> type[SumRun]:
 
 def explained(task: Task, options: ResultOptions) -> bool:
     """Say how the derivatives are computed; whether that is all there is to do."""
+    from adcli.output.fitting import fitted
     from adcli.task.explain_plan import explanation
     if task.signature.tensors:
         raise AdError("--explain needs a program of scalars; this one has tensors")
     text = explanation(task)
     if options.emit or options.at or options.data:
-        say(text.rstrip("\n"))
+        say(fitted(text.rstrip("\n"), columns_of(sys.stderr)))
         return False
     with destination(options.output) as out:
-        out.write(text.encode())
+        out.write(fitted(text, columns_of(options.output)).encode())
     return True

@@ -7,9 +7,10 @@ import click
 
 from adcli.command.options import Options, option, output_option, program_options, takes
 from adcli.command.usage import OTHER, Command
+from adcli.editors.listing import write_listing
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.syntax.format import format_tree
-from adcli.output.streams import destination, say
+from adcli.output.streams import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,5 @@ def command(options: FormatOptions) -> int:
             say(f"{source.name}: not in canonical form")
             return 1
         return 0
-    with destination(options.output) as stream:
-        stream.write(formatted.encode())
+    write_listing(options.output, formatted)
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adcli.command.usage import WRITTEN, Command, OneOf, Option, unknown
+from adcli.output.streams import columns_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -38,15 +39,17 @@ def command(name: str | None, form: str) -> int:
     if not found:
         from adcli.lang.lower.suggestions import SYNONYMS
         raise unknown("function", str(name), names(), SYNONYMS)
+    columns = columns_of(None)
     if form == "json":
         text = "".join(json.dumps(record(f), ensure_ascii=False) + "\n" for f in found)
     elif name is None:
         from adcli.manual import function_table
         from adcli.manual.markdown import blocks
         from adcli.manual.terminal import render
-        text = render(blocks(function_table()), shutil.get_terminal_size().columns)
+        text = render(blocks(function_table()), columns or shutil.get_terminal_size().columns)
     else:
-        text = "\n".join(detail(f) for f in found)
+        from adcli.output.fitting import fitted
+        text = fitted("\n".join(detail(f) for f in found), columns)
     sys.stdout.write(text)
     return 0
 

@@ -12,6 +12,7 @@ import click
 
 from adcli.command.usage import WRITTEN, Command, Option, unknown
 from adcli.lang.ir.errors import AdError
+from adcli.output.streams import columns_of
 from adcli.output.version import __version__
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def completions(context: click.Context, parameter: click.Parameter, incomplete: 
 def command(context: click.Context, topic: tuple[str, ...], man: bool) -> int:
     """A chapter of the manual, or the help of a verb; without TOPIC, the list of them.
 
-    On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set.
+    On a terminal the text goes through $PAGER (less) and is coloured unless NO_COLOR is set; see adcli help environment.
     """
     if man:
         if topic:
@@ -53,8 +54,9 @@ def text(context: click.Context, topic: str) -> str:
     from adcli.manual import TOPICS, chapter
     from adcli.manual.markdown import blocks
     from adcli.manual.terminal import render
-    width = shutil.get_terminal_size().columns
-    styled = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    from adcli.output.colour import wanted
+    width = columns_of(None) or shutil.get_terminal_size().columns
+    styled = wanted(sys.stdout)
     if not topic:
         return render(blocks(contents(context)), width, styled)
     if topic in TOPICS:

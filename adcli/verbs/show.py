@@ -8,13 +8,13 @@ import click
 
 from adcli.command.options import Options, derivative_options, option, output_option, program_options, takes
 from adcli.command.usage import EMIT, WHAT, Command, OneOf
+from adcli.editors.listing import write_listing
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import tree_and_program
 from adcli.lang.passes.pipeline import STAGES, adjoints, tangents
 from adcli.lang.syntax.flatten import flatten
 from adcli.lang.syntax.format import format_tree
 from adcli.lang.syntax.printer import STYLES, print_program
-from adcli.output.streams import destination
 from adcli.task.shapes import shape_lines
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class ShowOptions(Options):
 def command(options: ShowOptions) -> int:
     """The program at a stage of its way to a derivative; the text of every stage is a program again."""
     text = stage_text(options)
-    with destination(options.output) as stream:
-        stream.write(text.encode())
+    write_listing(options.output, text)
     return 0
 
 

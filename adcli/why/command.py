@@ -26,8 +26,9 @@ from adcli.lang.analyse.limits import Limits, limits_of
 from adcli.lang.analyse.rewrites import Rewrite, mended
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import excerpt
+from adcli.output.fitting import fitted
 from adcli.output.numbers import json_number, json_text, shortest
-from adcli.output.streams import packed_destination, say, write_points
+from adcli.output.streams import columns_of, packed_destination, say, write_points
 from adcli.task.derive import opened
 from adcli.why.causes import Words
 
@@ -78,7 +79,9 @@ def command(options: WhyOptions) -> int:
     asked = WhyAt(primal, inputs, options.mode == "forward", options.order, options.limit)
     headed = need_headings(primal.params, options.at)
     with packed_destination(options.output) as stream:
-        write_points(stream, as_json(asked, at) if options.form == "json" else as_text(asked, at, headed))
+        columns = columns_of(options.output)
+        texts = as_json(asked, at) if options.form == "json" else (fitted(text, columns) for text in as_text(asked, at, headed))
+        write_points(stream, texts)
     return 0
 
 

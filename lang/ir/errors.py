@@ -185,13 +185,13 @@ def escape(c: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def excerpt(line: str, start: int, length: int) -> list[str]:
+def excerpt(line: str, start: int, length: int, width: int = EXCERPT_WIDTH) -> list[str]:
     """The source line and the carets under `length` characters from `start`, cut to a readable width."""
-    length = max(1, min(length, len(line) - start, EXCERPT_WIDTH))
-    first = 0 if len(line) <= EXCERPT_WIDTH else max(0, min(start - EXCERPT_WIDTH // 3, len(line) - EXCERPT_WIDTH))
-    shown = line[first:first + EXCERPT_WIDTH]
+    length = max(1, min(length, len(line) - start, width))
+    first = 0 if len(line) <= width else max(0, min(start - width // 3, len(line) - width))
+    shown = line[first:first + width]
     left = "…" if first else ""
-    right = "…" if first + EXCERPT_WIDTH < len(line) else ""
+    right = "…" if first + width < len(line) else ""
     under = "".join("\t" if c == "\t" else " " for c in left + shown[:start - first])
     printable = "".join(c if c == "\t" or c.isprintable() else "�" for c in shown)
     return [f"    {left}{printable}{right}", f"    {under}{'^' * min(length, max(1, len(shown) - start + first))}"]

@@ -20,7 +20,7 @@ LINES = {
     **{name: [name, "-e", "v = x*sin(y)", "--at", "x=2,y=5"] for name in ("grad", "trace", "why")},
     "show": ["show", "-e", "x*y"], "fmt": ["fmt", "-e", "x*y"], "fmt --check": ["fmt", "--check", "-e", "x*y"],
     **{name: [name, "--help"] for name in ("bench", "check", "fit", "minimize", "solve")},
-    "cache": ["cache", "info"], "functions": ["functions", "atan2"], "help": ["help", "exit-codes"],
+    "cache": ["cache", "info"], "functions": ["functions", "atan2"], "help": ["help", "exit-codes"], "editor": ["editor", "vim"],
     "--help": ["grad", "--help"], "--version": ["--version"], "nothing": [],
     "a fault": ["grad", "-e", "x*", "--at", "x=1"], "a kink": ["grad", "-e", "abs(x)", "--at", "x=0", "--strict"],
     "a file": ["grad", "-e", "x*y", "--at", "x=2,y=5", "-o", "r"], "rows": ["grad", "-e", "x*y", "--data", "p.csv"],
