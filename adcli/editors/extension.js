@@ -1,238 +1,283 @@
-// The client of `adcli lsp` for Visual Studio Code. It needs no other package: messages of the protocol, and what the editor
-// calls the same things (code.visualstudio.com/api/references/vscode-api; Language Server Protocol 3.17).
-'use strict';
-const vscode = require('vscode');
-const { spawn } = require('child_process');
+// The language client: starts `adcli lsp`, tells it what is open, and shows what it answers. It speaks the Language Server
+// Protocol (microsoft.github.io/language-server-protocol, 3.17) itself: the extension needs no package and nothing is built.
+'use strict'
+const { spawn } = require('node:child_process')
+const vscode = require('vscode')
 
-const LANGUAGE = 'adcli';
-let server, faults, registered;
+const LANGUAGE = 'adcli'
+const FAULTS_KEPT = 4000   // characters of standard error that a message may quote
 
 // ---------------------------------------------------------------- messages
 
-class Server {
-  constructor(command) {
-    this.waiting = new Map();
-    this.number = 0;
-    this.input = Buffer.alloc(0);
-    this.errors = '';
-    this.ended = false;
-    this.process = spawn(command[0], command.slice(1));
-    this.process.stdout.on('data', data => this.receive(data));
-    this.process.stderr.on('data', data => { this.errors = (this.errors + data).slice(-2000); });
-    this.process.stdin.on('error', () => {});
-    this.process.on('error', error => this.end(`'${command.join(' ')}' does not start: ${error.message}`));
-    this.process.on('exit', code => this.end(`'${command.join(' ')}' has ended with code ${code}. ${this.errors}`));
+class Connection {
+  constructor (command, notified, ended) {
+    this.waiting = new Map()
+    this.number = 0
+    this.received = Buffer.alloc(0)
+    this.notified = notified
+    this.said = ''
+    this.process = spawn(command, ['lsp', '--stdio'], { windowsHide: true, env: { ...process.env, NO_COLOR: '1' } })
+    this.process.stdout.on('data', data => this.read(data))
+    this.process.stderr.on('data', data => { this.said = (this.said + data).slice(-FAULTS_KEPT) })
+    this.process.stdin.on('error', () => {})   // it has ended, which is told below
+    const absent = `there is no program '${command}' (setting adcli.path)`
+    this.process.once('error', fault => this.close(() => ended(fault.code === 'ENOENT' ? absent : fault.message)))
+    this.process.once('close', () => this.close(() => ended(this.said.trim() || 'it ended')))
   }
 
-  end(reason) {
-    if (this.ended) return;
-    this.ended = true;
-    for (const { reject } of this.waiting.values()) reject(new Error(reason));
-    this.waiting.clear();
-    if (server === this) vscode.window.showErrorMessage(`adcli: ${reason}`, 'Restart').then(choice => choice && restart());
+  close (tell) {
+    if (this.closed) return
+    this.closed = true
+    for (const { refuse } of this.waiting.values()) refuse(new Error('the language server has ended'))
+    this.waiting.clear()
+    if (!this.ending) tell()
   }
 
-  send(message) {
-    if (this.ended) return;
-    const data = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
-    this.process.stdin.write(`Content-Length: ${data.length}\r\n\r\n`);
-    this.process.stdin.write(data);
+  send (message) {
+    if (this.closed) return
+    const data = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }))
+    this.process.stdin.write(`Content-Length: ${data.length}\r\n\r\n`)
+    this.process.stdin.write(data)
   }
 
-  notify(method, params) { this.send({ method, params }); }
-
-  request(method, params, token) {
-    if (this.ended) return Promise.reject(new Error('the language server is not running'));
-    const id = ++this.number;
-    return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-      this.send({ id, method, params });
-      if (token) token.onCancellationRequested(() => this.notify('$/cancelRequest', { id }));
-    });
+  notify (method, params) {
+    this.send({ method, params })
   }
 
-  receive(data) {
-    this.input = Buffer.concat([this.input, data]);
+  request (method, params, token) {
+    if (this.closed) return Promise.resolve(null)
+    const id = ++this.number
+    const answer = new Promise((resolve, refuse) => this.waiting.set(id, { resolve, refuse }))
+    this.send({ id, method, params })
+    const cancelled = token && token.onCancellationRequested(() => this.notify('$/cancelRequest', { id }))
+    return answer.finally(() => cancelled && cancelled.dispose())
+  }
+
+  read (data) {
+    this.received = Buffer.concat([this.received, data])
     for (;;) {
-      const head = this.input.indexOf('\r\n\r\n');
-      const length = head < 0 ? null : /content-length: *(\d+)/i.exec(this.input.subarray(0, head).toString());
-      if (!length || this.input.length < head + 4 + Number(length[1])) return;
-      const body = this.input.subarray(head + 4, head + 4 + Number(length[1]));
-      this.input = this.input.subarray(head + 4 + body.length);
-      this.taken(JSON.parse(body.toString()));
+      const head = this.received.indexOf('\r\n\r\n')
+      const length = head < 0 ? null : /Content-Length: *(\d+)/i.exec(this.received.toString('latin1', 0, head))
+      const end = length ? head + 4 + Number(length[1]) : Infinity
+      if (this.received.length < end) return
+      const text = this.received.toString('utf8', head + 4, end)
+      this.received = this.received.subarray(end)
+      this.take(JSON.parse(text))
     }
   }
 
-  taken(message) {
-    if (message.method === undefined) {
-      const asked = this.waiting.get(message.id);
-      this.waiting.delete(message.id);
-      if (asked) message.error ? asked.reject(new Error(message.error.message)) : asked.resolve(message.result);
-    } else if (message.method === 'textDocument/publishDiagnostics') {
-      faults.set(vscode.Uri.parse(message.params.uri), message.params.diagnostics.map(diagnostic));
-    } else if (message.id !== undefined) {
-      this.send({ id: message.id, error: { code: -32601, message: 'not known here' } });
+  take (message) {
+    if (message.method && message.id !== undefined) {   // nothing that a server may ask has been promised to it
+      this.send({ id: message.id, error: { code: -32601, message: `no method ${message.method}` } })
+    } else if (message.method) {
+      this.notified(message.method, message.params)
+    } else if (this.waiting.has(message.id)) {
+      const { resolve, refuse } = this.waiting.get(message.id)
+      this.waiting.delete(message.id)
+      if (message.error) refuse(Object.assign(new Error(message.error.message), { code: message.error.code }))
+      else resolve(message.result)
     }
   }
-}
 
-// ---------------------------------------------------------------- the same things in the words of the editor
-
-const position = p => new vscode.Position(p.line, p.character);
-const range = r => new vscode.Range(position(r.start), position(r.end));
-const edit = e => new vscode.TextEdit(range(e.range), e.newText);
-const markdown = m => (m && typeof m === 'object' ? new vscode.MarkdownString(m.value) : m || undefined);
-const location = l => new vscode.Location(vscode.Uri.parse(l.uri), range(l.range));
-
-function diagnostic(d) {
-  const made = new vscode.Diagnostic(range(d.range), d.message, d.severity - 1);
-  made.source = d.source;
-  return made;
-}
-
-function workspaceEdit(e) {
-  const made = new vscode.WorkspaceEdit();
-  for (const [uri, edits] of Object.entries(e.changes || {})) made.set(vscode.Uri.parse(uri), edits.map(edit));
-  return made;
-}
-
-function symbol(s) {
-  const made = new vscode.DocumentSymbol(s.name, s.detail || '', s.kind - 1, range(s.range), range(s.selectionRange));
-  made.children = (s.children || []).map(symbol);
-  return made;
-}
-
-function completion(i) {
-  const made = new vscode.CompletionItem(i.label, i.kind - 1);
-  return Object.assign(made, { detail: i.detail, documentation: markdown(i.documentation), sortText: i.sortText, item: i });
-}
-
-function action(a) {
-  const made = new vscode.CodeAction(a.title, vscode.CodeActionKind.QuickFix);
-  const diagnostics = (a.diagnostics || []).map(diagnostic);
-  return Object.assign(made, { edit: workspaceEdit(a.edit), isPreferred: a.isPreferred, diagnostics });
-}
-
-function hint(h) {
-  const made = new vscode.InlayHint(position(h.position), h.label, h.kind || undefined);
-  return Object.assign(made, { textEdits: (h.textEdits || []).map(edit) });
-}
-
-function signature(h) {
-  const made = new vscode.SignatureHelp();
-  made.signatures = h.signatures.map(s => Object.assign(new vscode.SignatureInformation(s.label, markdown(s.documentation)), {
-    parameters: s.parameters.map(p => new vscode.ParameterInformation(p.label)) }));
-  return Object.assign(made, { activeSignature: h.activeSignature, activeParameter: h.activeParameter });
-}
-
-// ---------------------------------------------------------------- requests
-
-const name = document => ({ uri: document.uri.toString() });
-
-async function ask(method, document, more, token, made) {
-  const result = await server.request(`textDocument/${method}`, { textDocument: name(document), ...more }, token);
-  return result === null || result === undefined ? undefined : made(result);
-}
-
-const all = made => list => list.map(made);
-
-function providers(capabilities) {
-  const on = vscode.languages, at = LANGUAGE;
-  const legend = capabilities.semanticTokensProvider.legend;
-  return [
-    on.registerHoverProvider(at, { provideHover: (d, position, token) =>
-      ask('hover', d, { position }, token, h => new vscode.Hover(markdown(h.contents), range(h.range))) }),
-    on.registerDefinitionProvider(at, { provideDefinition: (d, position, token) =>
-      ask('definition', d, { position }, token, location) }),
-    on.registerReferenceProvider(at, { provideReferences: (d, position, context, token) =>
-      ask('references', d, { position, context }, token, all(location)) }),
-    on.registerDocumentHighlightProvider(at, { provideDocumentHighlights: (d, position, token) =>
-      ask('documentHighlight', d, { position }, token, all(h => new vscode.DocumentHighlight(range(h.range), h.kind - 1))) }),
-    on.registerRenameProvider(at, {
-      provideRenameEdits: (d, position, newName, token) => ask('rename', d, { position, newName }, token, workspaceEdit),
-      prepareRename: (d, position, token) =>
-        ask('prepareRename', d, { position }, token, r => ({ range: range(r.range), placeholder: r.placeholder })) }),
-    on.registerDocumentFormattingEditProvider(at, { provideDocumentFormattingEdits: (d, options, token) =>
-      ask('formatting', d, { options }, token, all(edit)) }),
-    on.registerCodeActionsProvider(at, { provideCodeActions: (d, range, context, token) =>
-      ask('codeAction', d, { range: { start: range.start, end: range.end }, context: { diagnostics: [] } }, token, all(action)) },
-      { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
-    on.registerCompletionItemProvider(at, {
-      provideCompletionItems: (d, position, token) => ask('completion', d, { position }, token, l => l.items.map(completion)),
-      resolveCompletionItem: async (item, token) => {
-        const known = await server.request('completionItem/resolve', item.item, token);
-        return Object.assign(item, { documentation: markdown(known.documentation) });
-      } }),
-    on.registerSignatureHelpProvider(at, { provideSignatureHelp: (d, position, token) =>
-      ask('signatureHelp', d, { position }, token, signature) }, '(', ','),
-    on.registerDocumentSymbolProvider(at, { provideDocumentSymbols: (d, token) =>
-      ask('documentSymbol', d, {}, token, all(symbol)) }),
-    on.registerInlayHintsProvider(at, { provideInlayHints: (d, range, token) =>
-      ask('inlayHint', d, { range: { start: range.start, end: range.end } }, token, all(hint)) }),
-    on.registerDocumentSemanticTokensProvider(at, { provideDocumentSemanticTokens: (d, token) =>
-      ask('semanticTokens/full', d, {}, token, t => new vscode.SemanticTokens(new Uint32Array(t.data))) },
-      new vscode.SemanticTokensLegend(legend.tokenTypes, legend.tokenModifiers)),
-  ];
-}
-
-// ---------------------------------------------------------------- texts, start and end
-
-function opened(document) {
-  if (document.languageId === LANGUAGE) {
-    server.notify('textDocument/didOpen', { textDocument: {
-      ...name(document), languageId: LANGUAGE, version: document.version, text: document.getText() } });
+  async end () {
+    this.ending = true
+    const waited = new Promise(resolve => setTimeout(resolve, 2000).unref())
+    await Promise.race([this.request('shutdown', null).catch(() => {}), waited])
+    this.notify('exit', null)
+    if (!this.closed) this.process.stdin.end()
   }
 }
 
-function changed({ document }) {
-  if (document.languageId === LANGUAGE) {
-    server.notify('textDocument/didChange', { textDocument: { ...name(document), version: document.version },
-      contentChanges: [{ text: document.getText() }] });
+// ---------------------------------------------------------------- from the protocol to VS Code
+
+const position = p => new vscode.Position(p.line, p.character)
+const range = r => new vscode.Range(position(r.start), position(r.end))
+const edit = e => new vscode.TextEdit(range(e.range), e.newText)
+const markup = m => m && m.kind === 'markdown' ? new vscode.MarkdownString(m.value) : m && m.value !== undefined ? m.value : m
+const location = l => new vscode.Location(vscode.Uri.parse(l.uri || l.targetUri), range(l.range || l.targetSelectionRange))
+const legend = l => new vscode.SemanticTokensLegend(l.tokenTypes, l.tokenModifiers)
+const listed = found => found == null ? [] : Array.isArray(found) ? found : [found]
+
+function changes (found) {
+  const made = new vscode.WorkspaceEdit()
+  const all = [...Object.entries(found.changes || {}),
+    ...(found.documentChanges || []).map(change => [change.textDocument.uri, change.edits])]
+  for (const [uri, edits] of all) made.set(vscode.Uri.parse(uri), edits.map(edit))
+  return made
+}
+
+function diagnostic (d) {
+  const made = new vscode.Diagnostic(range(d.range), d.message, (d.severity || 1) - 1)
+  return Object.assign(made, { source: d.source, code: d.code })
+}
+
+function toDiagnostic (d) {
+  return { range: d.range, message: d.message, severity: d.severity + 1, source: d.source, code: d.code }
+}
+
+function symbol (s) {
+  if (!s.selectionRange) return new vscode.SymbolInformation(s.name, s.kind - 1, s.containerName || '', location(s.location))
+  const made = new vscode.DocumentSymbol(s.name, s.detail || '', s.kind - 1, range(s.range), range(s.selectionRange))
+  made.children = (s.children || []).map(symbol)
+  return made
+}
+
+function completion (c) {
+  const made = new vscode.CompletionItem(c.label, c.kind ? c.kind - 1 : undefined)
+  const text = c.textEdit ? c.textEdit.newText : c.insertText || c.label
+  made.insertText = c.insertTextFormat === 2 ? new vscode.SnippetString(text) : text
+  if (c.textEdit && c.textEdit.range) made.range = range(c.textEdit.range)
+  Object.assign(made, { detail: c.detail, sortText: c.sortText, filterText: c.filterText, preselect: c.preselect, asked: c })
+  made.documentation = markup(c.documentation)
+  return made
+}
+
+function action (a) {
+  const made = new vscode.CodeAction(a.title, a.kind ? vscode.CodeActionKind.Empty.append(a.kind) : undefined)
+  made.isPreferred = a.isPreferred
+  if (a.edit) made.edit = changes(a.edit)
+  if (a.diagnostics) made.diagnostics = a.diagnostics.map(diagnostic)
+  return made
+}
+
+function hint (h) {
+  const label = Array.isArray(h.label) ? h.label.map(part => part.value).join('') : h.label
+  const made = new vscode.InlayHint(position(h.position), label, h.kind)
+  return Object.assign(made, { tooltip: markup(h.tooltip), paddingLeft: h.paddingLeft, paddingRight: h.paddingRight })
+}
+
+function signatures (s) {
+  const made = new vscode.SignatureHelp()
+  made.signatures = s.signatures.map(each => {
+    const one = new vscode.SignatureInformation(each.label, markup(each.documentation))
+    one.parameters = (each.parameters || []).map(p => new vscode.ParameterInformation(p.label, markup(p.documentation)))
+    return one
+  })
+  return Object.assign(made, { activeSignature: s.activeSignature || 0, activeParameter: s.activeParameter || 0 })
+}
+
+// ---------------------------------------------------------------- what VS Code asks
+
+/** The providers for what the server says that it can; each asks it, and turns the answer into what VS Code has. */
+function providers (server, can) {
+  const of = document => ({ textDocument: { uri: document.uri.toString() } })
+  const at = (document, place) => ({ ...of(document), position: place })
+  const ask = async (method, params, token, shown) => {
+    const found = await server.request(`textDocument/${method}`, params, token).catch(fault => {
+      if (method === 'rename' || method === 'prepareRename') throw fault   // which is shown where the name is typed
+      return null
+    })
+    return found == null ? null : shown(found)
+  }
+  const all = shown => found => listed(found).map(shown)
+  const { languages } = vscode
+  const made = {
+    hoverProvider: () => languages.registerHoverProvider(LANGUAGE, {
+      provideHover: (d, p, t) => ask('hover', at(d, p), t, h =>
+        new vscode.Hover(listed(h.contents).map(markup), h.range && range(h.range))) }),
+    definitionProvider: () => languages.registerDefinitionProvider(LANGUAGE, {
+      provideDefinition: (d, p, t) => ask('definition', at(d, p), t, all(location)) }),
+    referencesProvider: () => languages.registerReferenceProvider(LANGUAGE, {
+      provideReferences: (d, p, context, t) => ask('references', { ...at(d, p), context }, t, all(location)) }),
+    documentHighlightProvider: () => languages.registerDocumentHighlightProvider(LANGUAGE, {
+      provideDocumentHighlights: (d, p, t) => ask('documentHighlight', at(d, p), t, all(h =>
+        new vscode.DocumentHighlight(range(h.range), (h.kind || 1) - 1))) }),
+    documentSymbolProvider: () => languages.registerDocumentSymbolProvider(LANGUAGE, {
+      provideDocumentSymbols: (d, t) => ask('documentSymbol', of(d), t, all(symbol)) }),
+    documentFormattingProvider: () => languages.registerDocumentFormattingEditProvider(LANGUAGE, {
+      provideDocumentFormattingEdits: (d, options, t) => ask('formatting', { ...of(d), options }, t, all(edit)) }),
+    renameProvider: () => languages.registerRenameProvider(LANGUAGE, {
+      prepareRename: (d, p, t) => ask('prepareRename', at(d, p), t, r => r.placeholder === undefined
+        ? range(r)
+        : { range: range(r.range), placeholder: r.placeholder }),
+      provideRenameEdits: (d, p, newName, t) => ask('rename', { ...at(d, p), newName }, t, changes) }),
+    completionProvider: () => languages.registerCompletionItemProvider(LANGUAGE, {
+      provideCompletionItems: (d, p, t) => ask('completion', at(d, p), t, found => Array.isArray(found)
+        ? found.map(completion)
+        : new vscode.CompletionList(found.items.map(completion), found.isIncomplete)),
+      resolveCompletionItem: async (item, t) => {
+        const full = can.completionProvider.resolveProvider &&
+          await server.request('completionItem/resolve', item.asked, t).catch(() => null)
+        return full ? Object.assign(item, { detail: full.detail, documentation: markup(full.documentation) }) : item
+      } }, ...(can.completionProvider.triggerCharacters || [])),
+    codeActionProvider: () => languages.registerCodeActionsProvider(LANGUAGE, {
+      provideCodeActions: (d, r, { diagnostics, only }, t) => ask('codeAction', { ...of(d), range: r, context: {
+        diagnostics: diagnostics.map(toDiagnostic), ...(only ? { only: [only.value] } : {}) } }, t, all(action)) }),
+    inlayHintProvider: () => languages.registerInlayHintsProvider(LANGUAGE, {
+      provideInlayHints: (d, r, t) => ask('inlayHint', { ...of(d), range: r }, t, all(hint)) }),
+    signatureHelpProvider: () => languages.registerSignatureHelpProvider(LANGUAGE, {
+      provideSignatureHelp: (d, p, t) => ask('signatureHelp', at(d, p), t, signatures)
+    }, ...(can.signatureHelpProvider.triggerCharacters || [])),
+    semanticTokensProvider: () => languages.registerDocumentSemanticTokensProvider(LANGUAGE, {
+      provideDocumentSemanticTokens: (d, t) => ask('semanticTokens/full', of(d), t, found =>
+        new vscode.SemanticTokens(new Uint32Array(found.data), found.resultId))
+    }, legend(can.semanticTokensProvider.legend))
+  }
+  return Object.keys(made).filter(name => can[name]).map(name => made[name]())
+}
+
+// ---------------------------------------------------------------- a session
+
+const CAPABILITIES = {
+  general: { positionEncodings: ['utf-16'] },
+  textDocument: {
+    hover: { contentFormat: ['markdown', 'plaintext'] },
+    completion: { completionItem: { snippetSupport: true, documentationFormat: ['markdown', 'plaintext'],
+      resolveSupport: { properties: ['documentation', 'detail'] } } },
+    signatureHelp: { signatureInformation: { documentationFormat: ['markdown', 'plaintext'] } },
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix'] } }, isPreferredSupport: true },
+    rename: { prepareSupport: true }, publishDiagnostics: {}, inlayHint: {},
+    semanticTokens: { requests: { full: true }, tokenTypes: [], tokenModifiers: [], formats: ['relative'] }
+  }
+}
+const sessions = []
+
+async function start () {
+  const settings = vscode.workspace.getConfiguration('adcli')
+  if (!settings.get('languageServer')) return
+  const faults = vscode.languages.createDiagnosticCollection(LANGUAGE)
+  const session = { disposables: [faults] }
+  sessions.push(session)
+  const server = session.server = new Connection(settings.get('path') || 'adcli', (method, params) => {
+    if (method === 'textDocument/publishDiagnostics') faults.set(vscode.Uri.parse(params.uri), params.diagnostics.map(diagnostic))
+  }, why => {
+    faults.clear()
+    const again = 'Start again'
+    vscode.window.showErrorMessage(`adcli's language server does not run: ${why}`, again)
+      .then(chosen => chosen === again && restart())
+  })
+  const us = { processId: process.pid, rootUri: null, capabilities: CAPABILITIES }
+  const started = await server.request('initialize', us).catch(() => null)
+  if (!started || server.ending) return
+  server.notify('initialized', {})
+  const ours = document => document.languageId === LANGUAGE
+  const open = d => ours(d) && server.notify('textDocument/didOpen', { textDocument: {
+    uri: d.uri.toString(), languageId: LANGUAGE, version: d.version, text: d.getText() } })
+  const changed = ({ document: d }) => ours(d) && server.notify('textDocument/didChange', {
+    textDocument: { uri: d.uri.toString(), version: d.version }, contentChanges: [{ text: d.getText() }] })
+  const closed = d => ours(d) && server.notify('textDocument/didClose', { textDocument: { uri: d.uri.toString() } })
+  vscode.workspace.textDocuments.forEach(open)
+  session.disposables.push(vscode.workspace.onDidOpenTextDocument(open), vscode.workspace.onDidChangeTextDocument(changed),
+    vscode.workspace.onDidCloseTextDocument(closed), ...providers(server, started.capabilities))
+}
+
+async function stop () {
+  for (const { server, disposables } of sessions.splice(0)) {
+    disposables.forEach(d => d.dispose())
+    if (server) await server.end()
   }
 }
 
-function closed(document) {
-  if (document.languageId === LANGUAGE) server.notify('textDocument/didClose', { textDocument: name(document) });
+async function restart () {
+  await stop()
+  await start()
 }
 
-async function start() {
-  server = new Server(vscode.workspace.getConfiguration('adcli').get('server'));
-  const { capabilities } = await server.request('initialize', { processId: process.pid, rootUri: null, capabilities: {} });
-  server.notify('initialized', {});
-  server.ready = true;
-  registered = providers(capabilities);
-  vscode.workspace.textDocuments.forEach(opened);
+function activate (context) {
+  context.subscriptions.push(vscode.commands.registerCommand('adcli.restart', restart),
+    vscode.workspace.onDidChangeConfiguration(change => change.affectsConfiguration('adcli') && restart()))
+  return start()
 }
 
-async function stop() {
-  const old = server;
-  server = undefined;
-  (registered || []).forEach(provider => provider.dispose());
-  registered = [];
-  faults.clear();
-  if (old && !old.ended) {
-    await Promise.race([old.request('shutdown', null), new Promise(resolve => setTimeout(resolve, 1000))]).catch(() => {});
-    old.notify('exit', null);
-    old.process.stdin.end();
-  }
-}
-
-async function restart() {
-  await stop();
-  await start().catch(() => {});   // the reason was shown
-}
-
-async function activate(context) {
-  faults = vscode.languages.createDiagnosticCollection(LANGUAGE);
-  const running = then => event => server && server.ready && then(event);
-  context.subscriptions.push(
-    faults,
-    vscode.workspace.onDidOpenTextDocument(running(opened)),
-    vscode.workspace.onDidChangeTextDocument(running(changed)),
-    vscode.workspace.onDidCloseTextDocument(running(closed)),
-    vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('adcli.server') && restart()),
-    vscode.commands.registerCommand('adcli.restart', restart));
-  await start().catch(() => {});
-}
-
-module.exports = { activate, deactivate: stop };
+module.exports = { activate, deactivate: stop }

@@ -1,9 +1,8 @@
-"""A folder that is an extension of VS Code: the language, its grammar, what the editor knows of its brackets and comments, and a
-client of the language server, `extension.js`."""
+"""A folder that is an extension of VS Code: the language, its grammar, its brackets and comments, and a client of the language
+server, which is `extension.js` beside this file."""
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from adcli.output.version import __version__
 LANGUAGE = "adcli"
 README = """# adcli for Visual Studio Code
 
-Colours, comments and brackets for programs of adcli (`*.ad`), and the language server `adcli lsp`. Made by
-`adcli editor vscode`; to install it, see `adcli help editors`.
+Colours, comments and brackets for programs of adcli (`*.ad`), and what `adcli lsp` knows of them: faults with their fixes,
+derivatives, definitions, renaming, completion. Made by `adcli editor vscode`; to install it, see `adcli help editors`.
 """
 
 
@@ -23,24 +22,29 @@ def files() -> dict[str, str]:
     written = {"package.json": manifest(), "language-configuration.json": configuration(),
                "syntaxes/adcli.tmLanguage.json": grammar()}
     client = Path(__file__).with_name("extension.js").read_text(encoding="utf-8")
-    return {"README.md": README, "extension.js": client,
-            **{name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in written.items()}}
+    return {"README.md": README, "extension.js": client, **{name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+                                    for name, content in written.items()}}
 
 
 def manifest() -> dict[str, Any]:
     """What VS Code reads first: code.visualstudio.com/api/references/extension-manifest."""
     return {
-        "name": "adcli", "displayName": "adcli", "description": "Programs of adcli: colours, faults with fixes, derivatives",
+        "name": "adcli", "displayName": "adcli",
+        "description": "Programs of adcli: colours, faults with their fixes, derivatives, completion",
         "publisher": "adcli", "version": ".".join(__version__.split(".")[:3]), "engines": {"vscode": "^1.75.0"},
-        "categories": ["Programming Languages"], "main": "./extension.js",
-        "capabilities": {"untrustedWorkspaces": {"supported": True}, "virtualWorkspaces": True},
+        "categories": ["Programming Languages"], "main": "./extension.js", "activationEvents": [f"onLanguage:{LANGUAGE}"],
+        "capabilities": {"untrustedWorkspaces": {"supported": "limited", "restrictedConfigurations": ["adcli.path"],
+                                                 "description": "The language server is the adcli of the user's settings."}},
         "contributes": {
+            "configuration": {"title": "adcli", "properties": {
+                "adcli.path": {"type": "string", "default": "adcli", "scope": "machine-overridable",
+                               "description": "The program adcli, whose language server is used."},
+                "adcli.languageServer": {"type": "boolean", "default": True,
+                                         "description": "Whether the language server runs; it needs pygls beside adcli."},
+            }},
+            "commands": [{"command": "adcli.restart", "title": "adcli: Start the Language Server Again"}],
             "languages": [{"id": LANGUAGE, "aliases": ["adcli", "ad"], "extensions": [".ad"],
                            "firstLine": r"^#!.*\badcli\b", "configuration": "./language-configuration.json"}],
-            "commands": [{"command": "adcli.restart", "title": "Restart the language server", "category": "adcli"}],
-            "configuration": {"title": "adcli", "properties": {"adcli.server": {
-                "type": "array", "items": {"type": "string"}, "scope": "machine",
-                "default": [sys.executable, "-m", "adcli", "lsp"], "description": "The command of the language server."}}},
             "grammars": [{"language": LANGUAGE, "scopeName": SCOPE, "path": "./syntaxes/adcli.tmLanguage.json"}],
         },
     }

@@ -30,6 +30,7 @@ def test_the_extension_of_vs_code_is_whole(tmp_path):
     (language,), (colours,) = gives["languages"], gives["grammars"]
     assert language["extensions"] == [".ad"] and colours["language"] == language["id"]
     assert json.loads((folder / colours["path"]).read_text(encoding="utf-8")) == grammar()
+    assert (folder / manifest["main"]).is_file()
     brackets = json.loads((folder / language["configuration"]).read_text(encoding="utf-8"))["brackets"]
     assert sorted("".join(a + b for a, b in brackets)) == sorted("()[]{}")
     (folder / "mine").write_text("stays", encoding="utf-8")

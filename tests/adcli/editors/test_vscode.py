@@ -1,0 +1,87 @@
+"""The extension of VS Code in a stand-in for VS Code, with the real language server: what it makes of the answers."""
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from engines import program
+from places import HELPERS
+
+from adcli.editors.vscode import files
+from adcli.main import VERBS
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("extension")
+    for name, text in files().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / "extension.js"
+
+
+def session(extension, path):
+    done = subprocess.run([program("node"), HELPERS / "vscode.cjs", extension, path], capture_output=True, text=True,
+                          encoding="utf-8", timeout=180)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_without_a_server_it_says_why(extension, tmp_path):
+    gone = session(extension, tmp_path / "gone")
+    assert gone["providers"] == [] and "there is no program" in gone["messages"][0]
+    script = tmp_path / "adcli"
+    script.write_text("#!/bin/sh\necho 'adcli: error: no pygls' >&2\nexit 2\n", encoding="utf-8")
+    script.chmod(0o755)
+    assert session(extension, script)["messages"] == ["adcli's language server does not run: adcli: error: no pygls"]
+
+
+@pytest.fixture(scope="module")
+def seen(extension):
+    if "lsp" not in VERBS or not importlib.util.find_spec("pygls"):
+        pytest.skip("no package pygls")
+    return session(extension, Path(sys.executable).with_name("adcli"))
+
+
+def places(found):
+    return [(r["range"]["start"]["line"], r["range"]["start"]["character"], r["range"]["end"]["character"]) for r in found]
+
+
+def test_faults_and_their_fixes(seen):
+    (uri, (fault,)), = seen["faults"]   # of the one text that is a program
+    assert (uri, places([fault])) == ("file:///a%20b/f.ad", [(2, 6, 10)])
+    assert fault["severity"] == 0 and fault["message"].startswith("unknown function 'tahn'")
+    (fix,) = seen["actions"]
+    ((_, edits),) = fix["edit"]["all"]
+    assert fix["isPreferred"] and fix["kind"]["value"] == "quickfix" and fix["diagnostics"] == [fault]
+    line = "v = x*tahn(y)"
+    for edit in edits:
+        (_, start, end), = places([edit])
+        line = line[:start] + edit["newText"] + line[end:]
+    assert line == "v = x*tanh(y)"
+
+
+def test_what_is_under_the_pointer(seen):
+    assert "hyperbolic tangent" in seen["hover"]["contents"][0]["value"]
+    assert places(seen["definition"]) == [(2, 0, 1)]
+    assert places(seen["references"]) == places(seen["highlights"]) == [(2, 0, 1), (3, 4, 5), (3, 6, 7)]
+    assert [s["name"] for s in seen["symbols"]] == ["x", "y", "v", "w"]
+    assert seen["tokens"] > 0 and seen["tokens"] % 5 == 0
+
+
+def test_changes(seen):
+    ((_, edits),) = seen["renamed"]
+    assert [e["newText"] for e in edits] == ["total"] * 3 and sorted(places(edits)) == [(2, 0, 1), (3, 4, 5), (3, 6, 7)]
+    assert seen["refused"] and "x" in seen["refused"]
+    assert "".join(e["newText"] for e in seen["formatting"])
+
+
+def test_what_is_offered_while_typing(seen):
+    assert "hyperbolic tangent" in seen["completion"]["documentation"]["value"]
+    assert seen["signatures"]["signatures"] and seen["messages"] == []
