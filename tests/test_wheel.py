@@ -57,7 +57,10 @@ def test_the_wheel_has_everything_that_is_read_at_run_time(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"adcli/manual/{topic}.md" for topic in TOPICS} <= names
     assert {f"adcli/samples/{p.name}" for p in (ROOT / "samples").iterdir() if p.suffix in (".ad", ".json")} <= names
-    assert {"adcli/py.typed", "adcli/lang/syntax/grammar.lark", "adcli/lang/lower/prelude.ad"} <= names
+    assert {"adcli/py.typed", "adcli/lang/syntax/grammar.lark", "adcli/lang/lower/prelude.ad",
+            "adcli/editors/extension.js"} <= names
+    (points,) = (name for name in names if name.endswith("/entry_points.txt"))
+    assert "[pygments.lexers]\nadcli = adcli.editors.lexer:AdcliLexer\n" in zipfile.ZipFile(wheel).read(points).decode()
     sources = {f"{'' if folder == 'adcli' else 'adcli/'}{p.relative_to(ROOT)}" for folder in ("adcli", "lang", "codegen")
                for p in (ROOT / folder).rglob("*.py")}
     assert sources == {name for name in names if name.endswith(".py")}

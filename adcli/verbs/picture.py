@@ -6,13 +6,12 @@ braille, two by four to a character, where a dot says that there is an entry som
 from __future__ import annotations
 
 import math
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adcli.command.options import NUMBER_OPTIONS, ResultOptions
-from adcli.output.streams import destination
+from adcli.output.fitting import fitted
+from adcli.output.streams import columns_of, destination
 from adcli.task.verbs import VERBS, MatrixKind
 
 if TYPE_CHECKING:
@@ -49,9 +48,10 @@ def pattern(request: Request, options: ResultOptions) -> int:
     else:
         rows = [r.name for r in primal.results]
         found = jacobian_pattern(primal, inputs, rows)
-    width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    width = columns_of(options.output) or 80
     with destination(options.output) as out:
-        out.write(picture(found, rows, inputs, width, kind=kind).encode())
+        text = picture(found, rows, inputs, width, kind=kind)
+        out.write(fitted(text, columns_of(options.output)).encode())
     return 0
 
 

@@ -24,6 +24,7 @@ REPORTS = {
     "trace long": ("trace", SAMPLES / "black_scholes.ad", "--at", AT, "--cotangent", "c=1"),
     "propagate": ("propagate", "-e", "v = x*y", "--at", "x=2±0.1,y=5±0.2", "--second-order"),
     "fit": ("fit", SAMPLES / "adsorption.ad", "--data", SAMPLES / "adsorption.csv", "--y", "y"),
+    "pattern": ("jacobian", SAMPLES / "two_link_arm.ad", "--pattern"),
     "explain": ("grad", SAMPLES / "black_scholes.ad", "--explain"),
     "explain beside": ("grad", SAMPLES / "black_scholes.ad", "--explain", "--at", AT),
 }
