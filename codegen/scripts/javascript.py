@@ -16,12 +16,23 @@ from collections.abc import Sequence
 from adcli.codegen.c.spelling import operator, words
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import alone, cut
-from adcli.codegen.scripts.module import WIDTH, Language, ScriptModule, ScriptStatements, filled, listed, quoted, wrapped
-from adcli.lang.ir import Param, Program
+from adcli.codegen.scripts.module import (
+    LONGEST_COMPOSITION,
+    WIDTH,
+    Language,
+    ScriptModule,
+    ScriptStatements,
+    composition,
+    filled,
+    listed,
+    quoted,
+    wrapped,
+)
+from adcli.lang.ir import Equation, Param, Primitive, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.notation import ATOM, INDENT, UNARY, Piece
 from adcli.lang.ir.notation import number as shortest
-from adcli.lang.ir.primitives import pow_
+from adcli.lang.ir.primitives import INDEX_POWER, TABLE, pow_
 
 PART_SIZE = 1_000
 """Operations of a function at most."""
@@ -43,6 +54,20 @@ HELPERS = {
 function $pow(x, y) {
     // 1 to any power is 1, and -1 to an infinite one, as in C
     return x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y;
+}""",
+    "powi": """
+function $powi(x, n) {
+    // the product of n factors x; for n < 0 its reciprocal
+    let z = 1;
+    for (let left = Math.abs(n); left > 0; left--) {
+        const longer = z * x;
+        if (longer === z || longer === -z || longer !== longer) {
+            z = left % 2 === 0 && (x < 0 || Object.is(x, -0)) ? -longer : longer;
+            break;
+        }
+        z = longer;
+    }
+    return n < 0 ? 1 / z : z;
 }""",
     "round": """
 function $round(x) {
@@ -279,3 +304,23 @@ def described(p: Param) -> str:
 def key(name: str) -> str:
     """The name of a property: a plain one would set the prototype if it is called __proto__."""
     return '["__proto__"]' if name == "__proto__" else quoted(name) if not name.isascii() else name
+
+
+# ---------------------------------------------------------------- the table as functions
+
+def in_library(op: Primitive) -> bool:
+    """Whether an operation is a function of `operations`: what JavaScript has, or `HELPERS`, and long compositions."""
+    if op.name in LANGUAGE.definitions or op.static or op.name == "dup":
+        return False
+    return bool(op.llvm or op.libm) or (op.value is not None and len(composition(op, ()).equations) > LONGEST_COMPOSITION)
+
+
+def operations(name: str) -> str:
+    """An object of this name with the operations of the table as functions, and what they call in front of it."""
+    made = ScriptModule(LANGUAGE, Program((), (), ()), name)
+    entries = []
+    for op in filter(in_library, (*TABLE.values(), INDEX_POWER)):
+        args = tuple([Var(x, truth=op.kind(i) == "t") for i, x in enumerate("abc"[:op.arity])])
+        writer = ScriptStatements(made, made.program, {a: a.name or "" for a in args})
+        entries.append(f"{op.name}: ({', '.join('abc'[:op.arity])}) => {writer.operation(Equation((Var(),), op, args))[0]}")
+    return "\n".join([*made.helpers, f"const {name} = {{", *(f"{INDENT}{entry}," for entry in entries), "};", ""])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.build import Builder
@@ -22,11 +23,28 @@ DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
 
 
+class EmittedSweep(NamedTuple):
+    """A sweep as it was emitted into `b`: the inputs that are its `seeds`, and the `terms` of what has a derivative."""
+
+    b: Builder
+    seeds: tuple[Param, ...]
+    terms: dict[Atom, Term]
+
+    def derivative(self, atom: Atom) -> Atom:
+        """The derivative of a value, zero where it does not exist; what that takes is emitted behind the sweep."""
+        return result(self.b, self.terms.get(atom), shape_of(atom))
+
+
 def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
     """Results and their tangents along a direction: inputs gain `dx` for every x in `wrt`, results gain `dv`.
 
     An input not in `wrt` has no tangent at all. `of` chooses the results that get a tangent, all by default.
     """
+    return jvp_with_sweep(program, wrt, of)[0]
+
+
+def jvp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
+    """The same, with the sweep, which has the tangents of all values."""
     names, b = Names.of(program), Builder()
     seeds = tuple(seeded(names.fresh(f"d{p.name}"), p.var, p.name) for p in program.params if p.name in wrt)
     inputs = {p.name: p.var for p in program.params}
@@ -35,10 +53,10 @@ def jvp(program: Program, wrt: Collection[str], of: Collection[str] | None = Non
         b.equations.append(e)
         b.group += 1
         push_forward(b, e, tangents, "d%s")
-    chosen = [r for r in program.results if of is None or r.name in of]
-    derivatives = [Result(names.fresh(f"d{r.name}"), tangent(b, r.atom, tangents)) for r in chosen]
+    sweep, chosen = EmittedSweep(b, seeds, tangents), [r for r in program.results if of is None or r.name in of]
+    derivatives = [Result(names.fresh(f"d{r.name}"), sweep.derivative(r.atom)) for r in chosen]
     return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
-                   results=(*program.results, *derivatives))
+                   results=(*program.results, *derivatives)), sweep
 
 
 def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str]) -> dict[tuple[str, int], Atom]:

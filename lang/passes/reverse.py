@@ -18,7 +18,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.duplicate import duplicated
-from adcli.lang.passes.forward import seeded, strip_seeds
+from adcli.lang.passes.forward import EmittedSweep, seeded, strip_seeds
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.seed_masks import masks, positions, union
 
@@ -30,16 +30,21 @@ NO_EQUATIONS: Mapping[Equation, Equation] = {}
 def vjp(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> Program:
     """Results and the adjoints of inputs: inputs gain `d_dv` for every result v in `of`, results gain `d_dx`. The program is in
     explicit-duplication form."""
+    return vjp_with_sweep(program, wrt, of)[0]
+
+
+def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] | None = None) -> tuple[Program, EmittedSweep]:
+    """The same, with the sweep, which has the adjoints of all values and of all their copies."""
     names, b = Names.of(program), Builder()
     b.equations.extend(program.equations)
     chosen = [r for r in program.results if of is None or r.name in of]
     seeds = tuple(seeded(names.fresh(f"d_d{r.name}"), r.atom, r.name) for r in chosen)
     adjoints: Adjoints = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
     pull_back(b, program.equations, adjoints, active_values(program, wrt))
-    derivatives = [Result(names.fresh(f"d_d{p.name}"), result(b, adjoints.get(p.var), p.var.shape))
-                   for p in program.params if p.name in wrt]
+    sweep = EmittedSweep(b, seeds, adjoints)
+    derivatives = [Result(names.fresh(f"d_d{p.name}"), sweep.derivative(p.var)) for p in program.params if p.name in wrt]
     return replace(program, params=strip_seeds(program) + seeds, equations=tuple(b.equations),
-                   results=(*program.results, *derivatives))
+                   results=(*program.results, *derivatives)), sweep
 
 
 def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:

@@ -83,14 +83,14 @@ class TensorWriter(ScalarWriter):
         self.names = name_table(program, {before: e.outs[0] for before, e in starts.items()})
         self.taken = {*NEVER_NAMES, *self.names.values(), *bound_names(program.params)}
 
-    def lines(self) -> list[str]:
-        program, body = self.program, list(self.statements())
+    def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
+        program = self.program
         if self.definition is None:
-            return [*inputs(program.params), *body, f"output {', '.join(r.name for r in program.results)}"]
+            return [*inputs(program.params)], body, [f"output {', '.join(r.name for r in program.results)}"]
         params = ", ".join(typed(p.var, p.name) for p in program.params)
         results = ", ".join(self.shown.get(r.name, r.name) for r in program.results)
         inner = [INDENT + line.replace("\n", f"\n{INDENT}") for line in body]
-        return [f"def {self.definition}({params}) -> ({results}) {{", *inner, "}"]
+        return [f"def {self.definition}({params}) -> ({results}) {{"], inner, ["}"]
 
     def function_name(self) -> str | None:
         """The name of the function as which the program can be written."""

@@ -18,5 +18,9 @@ STYLES = ("nested", "anf", "prefix")
 
 def print_program(program: Program, style: str = "nested", header: Sequence[str] = (), explained: bool = False) -> str:
     """The text of a program; `header` lines become comments in front of it, with `explained` ranges of indices too."""
-    writer = TensorWriter(program, style, explained) if has_tensors(program) else ScalarWriter(program, style)
-    return "\n".join([*(f"# {line}".rstrip() for line in header), *writer.lines()]) + "\n"
+    return "\n".join([*(f"# {line}".rstrip() for line in header), *writer_of(program, style, explained).lines()]) + "\n"
+
+
+def writer_of(program: Program, style: str, explained: bool = False) -> ScalarWriter:
+    """What writes the statements of a program."""
+    return TensorWriter(program, style, explained) if has_tensors(program) else ScalarWriter(program, style)

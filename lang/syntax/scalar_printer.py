@@ -38,7 +38,23 @@ class ScalarWriter:
     def lines(self) -> list[str]:
         """The whole text, line by line."""
         body = list(self.statements())
-        return declarations(self.program, body) + body
+        before, within, after = self.framed(body)
+        return [*before, *within, *after]
+
+    def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
+        """What stands before the statements, the statements themselves, and what stands behind them."""
+        return declarations(self.program, body), body, []
+
+    def attributed(self) -> Iterator[tuple[str, list[Equation]]]:
+        """The statements, each with the equations that it was made of; those that copy results have none."""
+        hidden: dict[Atom, list[Equation]] = {}   # of what stands inside a later statement
+        groups = groupby(self.program.equations, key=lambda e: (e.group if self.style == "prefix" else 0) or id(e))
+        for equations in (list(group) for _, group in groups):
+            made = [part for e in equations for part in (*[x for a in e.args for x in hidden.pop(a, ())], e)]
+            texts = list(self.line(equations) if self.style == "prefix" else self.equation(equations[0]))
+            hidden.update({} if texts else {equations[-1].outs[0]: made})
+            yield from ((text, made) for text in texts)
+        yield from ((text, []) for text in self.copies())
 
     def statements(self) -> Iterator[str]:
         if self.style == "prefix":
@@ -64,21 +80,27 @@ class ScalarWriter:
 
     def line(self, equations: list[Equation]) -> Iterator[str]:
         """The equations of one derivative line: unnamed values nested, the named ones together as a tuple."""
-        own = {out for e in equations for out in e.outs}
-        used = Counter(a for e in equations for a in e.args if a in own)
-        named: list[tuple[Equation, Piece]] = []
-        for e in equations:
-            out, piece = e.outs[0], self.operation(e)
-            if e.group and out.name is None and self.single(e) and used[out] == 1 and len(piece[0]) <= LONGEST_INLINE:
-                self.inline[out] = piece
-            else:
-                named.append((e, piece))
-        independent = not any(out in used and out not in self.inline for out in own)
+        named = self.named(equations)
+        used = {a for e in equations for a in e.args}
+        independent = not any(out in used and out not in self.inline for e in equations for out in e.outs)
         if len(named) > 1 and independent and all(len(e.outs) == 1 for e, _ in named):
             yield f"({', '.join(self.names[e.outs[0]] for e, _ in named)}) = ({', '.join(p[0] for _, p in named)})"
         else:
             for e, piece in named:
                 yield self.assignment(e, piece[0])
+
+    def named(self, equations: list[Equation]) -> list[tuple[Equation, Piece]]:
+        """The equations of one derivative line that give a value a name, with what the others stand in."""
+        own = {out for e in equations for out in e.outs}
+        used = Counter(a for e in equations for a in e.args if a in own)
+        found: list[tuple[Equation, Piece]] = []
+        for e in equations:
+            out, piece = e.outs[0], self.operation(e)
+            if e.group and out.name is None and self.single(e) and used[out] == 1 and len(piece[0]) <= LONGEST_INLINE:
+                self.inline[out] = piece
+            else:
+                found.append((e, piece))
+        return found
 
     def single(self, e: Equation) -> bool:
         """Whether an equation defines one value that is used once and is no result."""

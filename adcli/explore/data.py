@@ -1,0 +1,179 @@
+"""Everything a page shows of a program, as one document of JSON, and the script that evaluates it in a browser.
+
+The script is the same for every program; what it carries out is a tape in the document. /manual/explore says what readers see.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adcli.codegen.documents.dot import sign
+from adcli.codegen.scripts import tape as tapes
+from adcli.codegen.scripts.javascript import operations
+from adcli.codegen.scripts.tape import Json, as_json, tape
+from adcli.explore.formulas import rows, spelled
+from adcli.explore.lines import lines, source_lines
+from adcli.explore.sweeps import Shown, shown
+from adcli.lang.ir import LEVELS, Atom, Lit, Param, Program, Var
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
+from adcli.lang.ir.elementwise import has_tensors, shape_of
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.sizes import Sizes, number
+from adcli.lang.lower.frontend import parse_source
+from adcli.task.derive import chosen
+
+MOST_OPERATIONS = 20_000
+"""Operations of a program that a page shows; more of them open slowly."""
+MOST_ELEMENTS = 100_000
+"""Elements of the tensors that are given."""
+ALL_STYLES = 300
+"""Operations up to which the panes have every style of printing; beyond it they have the first."""
+STYLES = ("prefix", "anf", "nested")
+
+
+def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[str] | None = None,
+             wrt: Sequence[str] | None = None) -> tuple[Json, str]:
+    """The document and the script. `at` has values to start from, for tensors all of them, whose shapes are those of the page.
+
+    AdError where the program is wrong, too long, or has a tensor without a value."""
+    program = chosen(parse_source(source), of)
+    inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, None)
+    if len(program.equations) > MOST_OPERATIONS:
+        raise AdError(f"a page shows programs of at most {MOST_OPERATIONS:,} operations; this one has {len(program.equations):,}",
+                      help="show some outputs only (--of NAME)")
+    values = {p.name: start(p, (at or {}).get(p.name)) for p in program.params}
+    sizes = known_sizes(program, values)
+    return Document(source, program, shown(program, inputs, outputs), values, sizes, inputs).made(), script()
+
+
+def script() -> str:
+    """The evaluator: `adcliEvaluator(document)`; see its comment."""
+    own = [Path(module).parent / name for module, name in ((str(tapes.__file__), "interpreter.js"), (__file__, "evaluator.js"))]
+    return "\n".join([operations("adcliOperations"), *(path.read_text(encoding="utf-8") for path in own)])
+
+
+def start(p: Param, given: Any) -> Any:
+    """The value that an input begins with: the one given, the default, the middle of its range, else 1."""
+    if given is not None:
+        return given
+    if p.var.shape or p.var.integer:
+        raise AdError(f"a page needs a value for '{p.name}', whose shape it shows", help=f"--at '{p.name}=@FILE.npy'")
+    if p.default is not None:
+        return p.default
+    return 1.0 if p.low is None or p.high is None else p.low / 2 + p.high / 2
+
+
+def known_sizes(program: Program, values: Mapping[str, Any]) -> Sizes:
+    """The sizes of tensors. AdError where the values do not fit, or are too large for a page."""
+    if not has_tensors(program):
+        return {}
+    from adcli.lang.evaluate import FLOAT
+    from adcli.lang.evaluate.comprehensions import as_value, bound
+    arrays = {p.var: as_value(p, values[p.name], FLOAT) if p.var.shape else values[p.name] for p in program.params}
+    count = sum(a.size for p, a in zip(program.params, arrays.values(), strict=True) if p.var.shape)
+    if count > MOST_ELEMENTS:
+        raise AdError(f"a page shows tensors of at most {MOST_ELEMENTS:,} elements; these have {count:,}",
+                      help="give a smaller example (--at)")
+    return bound(program, arrays)
+
+
+class Document:
+    """A document under construction."""
+
+    def __init__(self, source: Source, program: Program, programs: Shown, values: Mapping[str, Any], sizes: Sizes,
+                 wrt: Sequence[str]) -> None:
+        self.source, self.program, self.programs = source, program, programs
+        self.values, self.sizes, self.wrt = values, sizes, wrt
+        self.names = name_table(program)
+        self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
+        self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
+
+    def made(self) -> Json:
+        return {
+            "version": 1, "name": self.source.name, "source": self.source.text, "levels": list(LEVELS), "sizes": dict(self.sizes),
+            "inputs": [self.input(p) for p in self.program.params], "outputs": [self.output(k) for k in range(len(self.outs))],
+            "operations": [self.operation(k) for k in range(len(self.program.equations))],
+            "panes": self.panes(), "table": self.table(), "graph": self.graph(),
+            "names": spelled({"value": self.programs.primal, "tangent": self.programs.forward, "adjoint": self.programs.reverse},
+                             self.programs.seen, len(self.programs.everything.results) - 1),
+            "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
+                      "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
+            "tape": tape(self.programs.everything, self.sizes),
+        }
+
+    @property
+    def outs(self) -> Sequence[Any]:
+        return self.program.results
+
+    def shape(self, atom: Atom) -> list[int]:
+        return [number(x, self.sizes) for x in shape_of(atom)]
+
+    def derivatives(self, atom: Atom) -> Json:
+        """Where the tangent and the adjoint of a value are found."""
+        both = (("tangent", self.programs.tangents), ("adjoint", self.programs.adjoints))
+        return {key: found[atom] for key, found in both if atom in found}
+
+    def input(self, p: Param) -> Json:
+        given = {"default": p.default, "low": p.low, "high": p.high}
+        return {"name": p.name, "shape": self.shape(p.var), "start": plain(self.values[p.name]), "integer": p.var.integer,
+                "differentiated": p.name in self.wrt, "value": self.programs.seen[p.var], **self.derivatives(p.var),
+                **{k: x for k, x in given.items() if x is not None}}
+
+    def output(self, k: int) -> Json:
+        r = self.outs[k]
+        if isinstance(r.atom, Lit):
+            return {"name": r.name, "shape": [], "constant": as_json(r.atom.value)}
+        return {"name": r.name, "shape": self.shape(r.atom), "from": self.ids[r.atom], "value": self.programs.seen[r.atom],
+                **self.derivatives(r.atom)}
+
+    def operation(self, k: int) -> Json:
+        e = self.program.equations[k]
+        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o], **self.derivatives(o)}
+                for o in e.outs]
+        args = [{"constant": as_json(a.value)} if isinstance(a, Lit) else
+                {"from": self.ids[a], "name": self.names[a], "value": self.programs.seen[a]} for a in e.args]
+        place = {} if e.span is None else {"line": self.source.place(e.span[0])[0], "text": self.source.text[slice(*e.span)]}
+        return {"name": e.op.spelled or e.op.name, "sign": sign(e), "outs": outs, "args": args, **place}
+
+    # ------------------------------------------------------------ panes
+
+    def panes(self) -> list[Json]:
+        programs = self.programs
+        styles = STYLES if len(self.program.equations) <= ALL_STYLES else STYLES[:1]
+        shown = (("forward", programs.forward, "tangent", "show --stage forward"),
+                 ("reverse", programs.reverse, "adjoint", "show --stage reverse"),
+                 ("simplified", programs.simplified, "adjoint", "vjp --emit text"))
+        return [{"key": "program", "lines": list(source_lines(self.source, self.program))},
+                *({"key": key, "command": command, "styles": {
+                    style: lines(program, style, programs.seen, derivative) for style in styles}}
+                  for key, program, derivative, command in shown)]
+
+    def table(self) -> Json:
+        programs = self.programs
+        return {"primal": rows(programs.primal, programs.seen, False), "tangent": rows(programs.forward, programs.seen, True),
+                "adjoint": rows(programs.reverse, programs.seen, True)}
+
+    def graph(self) -> Json:
+        """Nodes with their ranks, the inputs at 0, and edges from a value to what reads it, by argument."""
+        ranks: dict[str, int] = {self.ids[p.var]: 0 for p in self.program.params}
+        edges = []
+        for k, e in enumerate(self.program.equations):
+            read = [(self.ids[a], i) for i, a in enumerate(e.args) if isinstance(a, Var)]
+            ranks[f"op{k}"] = 1 + max((ranks[a] for a, _ in read), default=0)
+            edges += [[a, f"op{k}", i] for a, i in read]
+        last = 1 + max(ranks.values(), default=0)
+        for k, r in enumerate(self.outs):
+            ranks[f"out{k}"] = last
+            edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
+        return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}
+
+
+def plain(value: Any) -> Any:
+    """A number, or a tensor as {shape, data}."""
+    if not hasattr(value, "__len__"):
+        return as_json(float(value))
+    import numpy as np
+    array = np.asarray(value, dtype=float)
+    return {"shape": list(array.shape), "data": [as_json(x) for x in array.ravel().tolist()]}

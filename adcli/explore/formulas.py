@@ -1,0 +1,95 @@
+"""The rows of the evaluation table: every named value with its formula, in which the page puts names or numbers.
+
+A formula is a list of pieces: texts, and where a value stands, the place where it is found. Tangents and adjoints are rows of
+their own, the adjoints in the order of the reverse sweep.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from adcli.codegen.documents.notation import Label, Unicode
+from adcli.codegen.scripts.tape import Json
+from adcli.explore.lines import DUP, lines, origins
+from adcli.lang.analyse.trace import ADJOINT, TANGENT, VALUE
+from adcli.lang.ir import Atom, Equation, Lit, Program
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import ATOM, Piece, constant, infix, number
+from adcli.lang.syntax.scalar_printer import ScalarWriter
+
+OPEN, CLOSE = "\ue000", "\ue001"
+"""What no program has: around the place of a value in a formula."""
+PLACE = re.compile(f"{OPEN}(\\d+){CLOSE}")
+STYLES = ("plain", "unicode")
+
+
+class FormulaWriter(ScalarWriter):
+    """Writes formulas with places in them, as the language does or as mathematics does."""
+
+    def __init__(self, program: Program, seen: Mapping[Atom, int], style: str) -> None:
+        table = name_table(program)
+        super().__init__(program, "prefix", {v: f"{OPEN}{seen[v]}{CLOSE}" if v in seen else x for v, x in table.items()})
+        self.notation = Unicode(number) if style == "unicode" else None
+
+    def operation(self, e: Equation) -> Piece:
+        parts, name = [self.piece(a) for a in e.args], e.op.spelled or e.op.name
+        if e.op is DUP:
+            return parts[0]
+        return self.notation.operation(name, parts) if self.notation else infix(name, parts)
+
+    def piece(self, atom: Atom) -> Piece:
+        if isinstance(atom, Lit):
+            return self.notation.number(atom.value) if self.notation else constant(atom.value)
+        return self.inline.pop(atom, None) or (self.names[atom], ATOM)
+
+    def rows(self) -> Iterator[tuple[Equation, list[str | int]]]:
+        """Each equation that gives a value a name, with its formula."""
+        for _, group in groupby(self.program.equations, key=lambda e: e.group or id(e)):
+            for e, (text, _) in self.named(list(group)):
+                whole = self.notation.polished(text) if self.notation else text
+                yield e, [int(x) if i % 2 else x for i, x in enumerate(PLACE.split(whole)) if x]
+
+
+def rows(program: Program, seen: Mapping[Atom, int], derivative: bool) -> list[Json]:
+    """The rows of a program: those of its values, or of its `derivative` lines."""
+    if has_tensors(program):
+        return [tensor_row(line) for line in lines(program, "prefix", seen, "derivative")
+                if line.get("values") and (line["kind"] == "derivative") == derivative]
+    names, found = name_table(program), []
+    both = [FormulaWriter(program, seen, style).rows() for style in STYLES]
+    for (e, plain), (_, unicode) in zip(*both, strict=True):
+        if (e.group > 0) == derivative and e.outs[0] in seen:
+            found += [{"op": next(iter(origins([e])), None), "name": names[o], "value": seen[o],
+                       "formula": {"plain": plain, "unicode": unicode}} for o in e.outs]
+    return found
+
+
+def tensor_row(line: Json) -> Json:
+    """The row of a line with tensors, whose formula is its text."""
+    (name, value), *_ = line["values"]
+    text = [line["text"].strip()]
+    return {"op": next(iter(line["ops"]), None), "name": name, "value": value, "formula": {"plain": text, "unicode": text}}
+
+
+def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) -> Json:
+    """What the value at each place is called: as in the programs, and as in books, with a dot above a tangent and a bar above an
+    adjoint."""
+    found: Json = {style: [""] * count for style in STYLES}
+    notation = Unicode(number)
+    for kind, program in panes.items():
+        for v, name in name_table(program).items():
+            if v in seen and not found["plain"][seen[v]]:
+                stem, mark = marked(name, kind)
+                found["plain"][seen[v]] = name
+                found["unicode"][seen[v]] = notation.label(Label(stem), mark)
+    return found
+
+
+def marked(name: str, kind: str) -> tuple[str, str]:
+    """What a derivative is the derivative of, and its mark."""
+    before = {TANGENT: "d", ADJOINT: "d_d"}.get(kind, "")
+    return (name[len(before):], kind) if before and name.startswith(before) and len(name) > len(before) else (name, VALUE)
+
+

@@ -1,0 +1,130 @@
+"""Programs of any rank as plain data, for an interpreter of a few lines: what a page evaluates without being compiled.
+
+    tape      ::= {inputs: count, operations: [name …], constants: [number …], equations: [[op, atom …] …], results: [atom …],
+                   comprehensions: [comprehension …]}
+    atom      ::= k, the value of slot k; −1 − k, constant k
+    op        ::= k, operation k; −1 − k, comprehension k
+
+Inputs have the first slots, in order, and every equation defines the next. Sizes are numbers. A comprehension is what
+`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`:
+
+    affine    ::= number | {c: constant, t: [[index | {floor: [affine, divisor]} | {least: [affine …]} | {greatest: [affine …]}
+                  | {times: [affine, affine]}, coefficient] …]}
+    read      ::= {arg: argument, at: [affine | read …]}
+
+Numbers that JSON does not have are "NaN", "Infinity" and "-Infinity". `interpreter.js` carries tapes out; its operations are
+made from the table by `adcli.codegen.scripts.javascript.operations`.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adcli.codegen.rows.expand import expand
+from adcli.codegen.scripts.javascript import LANGUAGE, in_library
+from adcli.lang.ir import Atom, Equation, Lit, Program
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
+from adcli.lang.ir.sizes import number
+from adcli.lang.passes.pipeline import run
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+
+Sizes = Mapping[str, int]
+Json = dict[str, Any]
+
+
+def tape(program: Program, sizes: Sizes) -> Json:
+    """The tape of a program whose sizes are known; an exact zero in a seed drops what it would have caused."""
+    return Taping(run(program, [drop_zero_seeds, expanded, simplify]), sizes).made()
+
+
+def expanded(program: Program) -> Program:
+    """The program in operations that the interpreter has."""
+    return expand(program, LANGUAGE.definitions, lambda e: in_library(e.op))
+
+
+class Taping:
+    """A program on its way to a tape: every value has its slot as soon as it is defined."""
+
+    def __init__(self, program: Program, sizes: Sizes) -> None:
+        self.program, self.sizes = program, sizes
+        self.slots: dict[Atom, int] = {p.var: k for k, p in enumerate(program.params)}
+        self.constants: dict[bytes, int] = {}
+        self.numbers: list[float | str] = []
+        self.operations: dict[str, int] = {}
+        self.comprehensions: list[Json] = []
+
+    def made(self) -> Json:
+        equations = [self.equation(e) for e in self.program.equations]
+        found: Json = {"inputs": len(self.program.params), "operations": [], "constants": self.numbers, "equations": equations,
+                       "results": [self.atom(r.atom) for r in self.program.results]}
+        found["operations"] = list(self.operations)
+        return found | ({"comprehensions": self.comprehensions} if self.comprehensions else {})
+
+    def equation(self, e: Equation) -> list[int]:
+        args = [self.atom(a) for a in e.args]
+        if isinstance(e.op, Comprehension):
+            self.comprehensions.append(self.comprehension(e.op))
+            code = -len(self.comprehensions)
+        else:
+            code = self.operations.setdefault(e.op.name, len(self.operations))
+        self.slots[e.outs[0]] = len(self.slots)
+        return [code, *args]
+
+    def atom(self, atom: Atom) -> int:
+        if not isinstance(atom, Lit):
+            return self.slots[atom]
+        if atom.bits not in self.constants:
+            self.constants[atom.bits] = len(self.numbers)
+            self.numbers.append(as_json(atom.value))
+        return -1 - self.constants[atom.bits]
+
+    # ------------------------------------------------------------ comprehensions
+
+    def comprehension(self, op: Comprehension) -> Json:
+        place = {r.index: k for k, r in enumerate(op.ranges)}
+        made: Json = {
+            "ranges": [[number(r.low, self.sizes), number(r.high, self.sizes)] for r in op.ranges],
+            "guards": [self.affine(g, place) for g in op.guards],
+            "write": [self.subscript(s, place) for s in op.write],
+            "shape": [number(x, self.sizes) for x in op.shape],
+            "reduction": op.reduction,
+            "sources": [self.subscript(s, place) for s in op.sources],
+            "body": Taping(run(op.body, [expanded]), self.sizes).made(),
+            "text": [f"{r.index.name} = {text(r.low)} … {text(r.high - 1)}" for r in op.ranges],
+        }
+        return made | ({} if op.onto is None else {"onto": op.onto})
+
+    def subscript(self, s: Subscript | BodySource, place: Mapping[Index, int]) -> Any:
+        if isinstance(s, Read):
+            return {"arg": s.arg, "at": [self.subscript(x, place) for x in s.subscripts]}
+        return self.affine(s, place)
+
+    def affine(self, x: Affine, place: Mapping[Index, int]) -> Any:
+        if not any(isinstance(a, Index) for a in atoms(x)):
+            return number(x, self.sizes)
+        return {"c": x.constant, "t": [[self.term(a, place), c] for a, c in x.terms]}
+
+    def term(self, a: AffineAtom, place: Mapping[Index, int]) -> Any:
+        match a:
+            case Index():
+                return place[a]
+            case Floor(whole, divisor):
+                return {"floor": [self.affine(whole, place), divisor]}
+            case Extreme(parts, greatest):
+                return {"greatest" if greatest else "least": [self.affine(p, place) for p in parts]}
+            case Product(left, right):
+                return {"times": [self.affine(left, place), self.affine(right, place)]}
+            case size:
+                return {"least": [self.sizes[size]]}
+
+
+def as_json(x: float) -> float | str:
+    """A number as JSON has it."""
+    return "NaN" if x != x else x if abs(x) != float("inf") else "Infinity" if x > 0 else "-Infinity"
+
+
+def slots(names: Sequence[str], tape: Json) -> dict[str, int]:
+    """Where each result is found, by its name."""
+    return dict(zip(names, tape["results"], strict=True))
