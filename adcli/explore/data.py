@@ -4,6 +4,9 @@ The script is the same for every program; what it carries out is a tape in the d
 """
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,8 @@ from adcli.task.derive import chosen
 
 MOST_OPERATIONS = 20_000
 """Operations of a program that a page shows; more of them open slowly."""
+LONG_TEXT = 250_000
+"""Characters of a document from which it is compressed."""
 MOST_ELEMENTS = 100_000
 """Elements of the tensors that are given."""
 ALL_STYLES = 300
@@ -46,6 +51,12 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     values = {p.name: start(p, (at or {}).get(p.name)) for p in program.params}
     sizes = known_sizes(program, values)
     return Document(source, program, shown(program, inputs, outputs), values, sizes, inputs).made(), script()
+
+
+def packed(document: Json) -> str:
+    """A document as the text that `adcliOpened` reads: JSON, or a long one compressed (zlib, in base64), a quarter as long."""
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text if len(text) < LONG_TEXT else base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def script() -> str:
@@ -119,7 +130,7 @@ class Document:
         given = {"default": p.default, "low": p.low, "high": p.high}
         return {"name": p.name, "shape": self.shape(p.var), "start": plain(self.values[p.name]), "integer": p.var.integer,
                 "differentiated": p.name in self.wrt, "value": self.programs.seen[p.var], **self.derivatives(p.var),
-                **{k: x for k, x in given.items() if x is not None}}
+                **{k: as_json(x) for k, x in given.items() if x is not None}}
 
     def output(self, k: int) -> Json:
         r = self.outs[k]
@@ -130,8 +141,8 @@ class Document:
 
     def operation(self, k: int) -> Json:
         e = self.program.equations[k]
-        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o], **self.derivatives(o)}
-                for o in e.outs]
+        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o],
+                 **({"truth": True} if o.truth else {}), **self.derivatives(o)} for o in e.outs]
         args = [{"constant": as_json(a.value)} if isinstance(a, Lit) else
                 {"from": self.ids[a], "name": self.names[a], "value": self.programs.seen[a]} for a in e.args]
         place = {} if e.span is None else {"line": self.source.place(e.span[0])[0], "text": self.source.text[slice(*e.span)]}
@@ -146,9 +157,13 @@ class Document:
                  ("reverse", programs.reverse, "adjoint", "show --stage reverse"),
                  ("simplified", programs.simplified, "adjoint", "vjp --emit text"))
         return [{"key": "program", "lines": list(source_lines(self.source, self.program))},
-                *({"key": key, "command": command, "styles": {
+                *({"key": key, "command": command, "inputs": self.given(program), "styles": {
                     style: lines(program, style, programs.seen, derivative) for style in styles}}
                   for key, program, derivative, command in shown)]
+
+    def given(self, program: Program) -> dict[str, int]:
+        """Where the values of a program's inputs are found, seeds among them, by name."""
+        return {p.name: self.programs.seen[p.var] for p in program.params if p.var in self.programs.seen}
 
     def table(self) -> Json:
         programs = self.programs

@@ -5,6 +5,15 @@
 // What comes back is {values, status}: values[k] for every k that the document calls a value, a tangent or an adjoint, a number or
 // {shape, data}; status is a word of document.levels.
 
+//
+// adcliOpened(text) is a promise of the document that data.py has packed into a text.
+
+async function adcliOpened(text) {
+    if (text.trimStart().startsWith("{")) return JSON.parse(text);
+    const bytes = Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
 function adcliEvaluator(document) {
     const {tape, seeds} = document;
 

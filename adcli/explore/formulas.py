@@ -6,7 +6,7 @@ their own, the adjoints in the order of the reverse sweep.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 
 from adcli.codegen.documents.notation import Label, Unicode
@@ -26,12 +26,17 @@ STYLES = ("plain", "unicode")
 
 
 class FormulaWriter(ScalarWriter):
-    """Writes formulas with places in them, as the language does or as mathematics does."""
+    """Writes formulas with places in them, as the language does or as mathematics does. What has a row of its own in one style
+    has it in the other: it is `kept`."""
 
-    def __init__(self, program: Program, seen: Mapping[Atom, int], style: str) -> None:
+    def __init__(self, program: Program, seen: Mapping[Atom, int], style: str, kept: Collection[Equation] | None = None) -> None:
         table = name_table(program)
         super().__init__(program, "prefix", {v: f"{OPEN}{seen[v]}{CLOSE}" if v in seen else x for v, x in table.items()})
         self.notation = Unicode(number) if style == "unicode" else None
+        self.kept = kept
+
+    def fits(self, e: Equation, piece: Piece) -> bool:
+        return super().fits(e, piece) if self.kept is None else e not in self.kept
 
     def operation(self, e: Equation) -> Piece:
         parts, name = [self.piece(a) for a in e.args], e.op.spelled or e.op.name
@@ -58,8 +63,9 @@ def rows(program: Program, seen: Mapping[Atom, int], derivative: bool) -> list[J
         return [tensor_row(line) for line in lines(program, "prefix", seen, "derivative")
                 if line.get("values") and (line["kind"] == "derivative") == derivative]
     names, found = name_table(program), []
-    both = [FormulaWriter(program, seen, style).rows() for style in STYLES]
-    for (e, plain), (_, unicode) in zip(*both, strict=True):
+    first = list(FormulaWriter(program, seen, "plain").rows())
+    second = FormulaWriter(program, seen, "unicode", {e for e, _ in first}).rows()
+    for (e, plain), (_, unicode) in zip(first, second, strict=True):
         if (e.group > 0) == derivative and e.outs[0] in seen:
             found += [{"op": next(iter(origins([e])), None), "name": names[o], "value": seen[o],
                        "formula": {"plain": plain, "unicode": unicode}} for o in e.outs]

@@ -1,6 +1,7 @@
 """The lines of a pane, each with the operations it came from and the values it defines."""
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from adcli.lang.syntax.printer import writer_of
 from adcli.lang.syntax.scalar_printer import ScalarWriter, names_in
 
 DUP = TABLE["dup"]
+TARGET = re.compile(r"(?<=\w)\(| = | (?:[+*]|min|max)?=! ")
+"""What ends the name of a tensor, or the names on the left of a statement."""
 Json = dict[str, Any]
 
 
@@ -27,7 +30,7 @@ def lines(program: Program, style: str, seen: Mapping[Atom, int], derivative: st
 def line(writer: ScalarWriter, text: str, equations: Collection[Equation], seen: Mapping[Atom, int], derivative: str) -> Json:
     if not equations:
         return {"text": text}
-    left = set(names_in(text.partition(" = ")[0]))
+    left = set(names_in(TARGET.split(text, maxsplit=1)[0]))
     outs = {writer.names[o]: o for e in equations for o in e.outs}
     values = [[name, seen[o]] for name, o in outs.items() if name in left and o in seen]
     found = {"text": text, "kind": kind(equations, derivative), "ops": origins(equations)}

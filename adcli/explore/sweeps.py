@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var, substitute
+from adcli.lang.ir.build import Builder
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.forward import EmittedSweep, jvp_with_sweep
 from adcli.lang.passes.pipeline import run
@@ -84,7 +85,7 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
 
     inputs: dict[Atom, Atom] = {p.var: p.var for p in primal.params}
     same = inputs | dict(zip(defined(own), defined(primal), strict=True))   # a variable of the reverse program, and of the primal
-    seen = {v: result(v) for v in same.values()}
+    seen = {v: result(as_number(tangents.b, v)) for v in same.values()}
     of_tangents, of_adjoints = ({v: result(sweep.derivative(v)) for v in sweep.terms} for sweep in (tangents, adjoints))
     for sweep, found in ((tangents, of_tangents), (adjoints, of_adjoints)):
         for v, term in sweep.terms.items():
@@ -94,6 +95,10 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
         if e.op is DUP and e.args[0] in seen:
             for out in e.outs:
                 seen.setdefault(out, seen[e.args[0]])
+    for sweep, derived in ((tangents, forward), (adjoints, reverse)):
+        for v in defined(derived):   # what stands inside of a rule
+            if v not in seen:
+                seen[v] = result(as_number(sweep.b, v))
     rough = with_status(replace(reverse, equations=tuple(adjoints.b.equations)), primal, wrt)
     names = Names.of(rough)
     ends = (*[Result(names.fresh("r"), a) for a in results], Result(names.fresh("status"), rough.results[-1].atom))
@@ -102,6 +107,11 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
     merged = Program(given, (*tangents.b.equations, *rough.equations), ends, program.source)
     return Shown(primal, forward, reverse, run(reverse, [simplify]), substitute(merged, first.ones | second.ones),
                  first.params, second.params, seen, of_tangents, {same[v]: k for v, k in of_adjoints.items() if v in same})
+
+
+def as_number(b: Builder, atom: Atom) -> Atom:
+    """A truth value as 1 or 0, any other as it is: results are numbers."""
+    return select(b.expr(atom), 1, 0).atom if isinstance(atom, Var) and atom.truth else atom
 
 
 def defined(program: Program) -> list[Atom]:

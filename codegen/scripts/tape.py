@@ -40,8 +40,8 @@ def tape(program: Program, sizes: Sizes) -> Json:
 
 
 def expanded(program: Program) -> Program:
-    """The program in operations that the interpreter has."""
-    return expand(program, LANGUAGE.definitions, lambda e: in_library(e.op))
+    """The program in operations that the interpreter has; long compositions are among them."""
+    return expand(program, LANGUAGE.definitions, lambda e: e.op.value is not None and in_library(e.op))
 
 
 class Taping:

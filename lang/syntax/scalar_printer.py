@@ -69,7 +69,7 @@ class ScalarWriter:
         """The statement for an equation; none where its value moves into the expression that uses it."""
         piece = self.operation(e)
         out = e.outs[0]
-        if self.style == "nested" and out.temp and self.single(e) and len(piece[0]) <= LONGEST_INLINE:
+        if self.style == "nested" and out.temp and self.single(e) and self.fits(e, piece):
             self.inline[out] = piece
         else:
             yield self.assignment(e, piece[0])
@@ -96,7 +96,7 @@ class ScalarWriter:
         found: list[tuple[Equation, Piece]] = []
         for e in equations:
             out, piece = e.outs[0], self.operation(e)
-            if e.group and out.name is None and self.single(e) and used[out] == 1 and len(piece[0]) <= LONGEST_INLINE:
+            if e.group and out.name is None and self.single(e) and used[out] == 1 and self.fits(e, piece):
                 self.inline[out] = piece
             else:
                 found.append((e, piece))
@@ -105,6 +105,10 @@ class ScalarWriter:
     def single(self, e: Equation) -> bool:
         """Whether an equation defines one value that is used once and is no result."""
         return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.results
+
+    def fits(self, e: Equation, piece: Piece) -> bool:
+        """Whether what an equation says is short enough to stand inside another."""
+        return len(piece[0]) <= LONGEST_INLINE
 
     def target(self, e: Equation) -> str:
         names = [self.names[o] for o in e.outs]

@@ -1,0 +1,235 @@
+"""The document of a page: every line knows its operation, and the script gives the values of the reference, for every seed."""
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import zlib
+
+import numpy as np
+import pytest
+from adcli.lang.analyse.trace import traced
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.status import with_status
+from adcli.lang.passes.zero_seeds import drop_zero_seeds
+from adcli.lang.syntax.printer import print_program
+from adcli.lang.syntax.source import normal
+from back_ends import bits
+from compare_corpus import cases, entries
+from pages import in_node
+from places import DATA, WORKED
+from random_comprehensions import sample as tensor_sample
+from random_programs import mixed_points, sample
+from sample_files import SCALARS
+from script_programs import NODE
+from session_seed import drawn, half
+
+from adcli.explore import data
+from adcli.explore.data import document
+
+needs_node = pytest.mark.skipif(NODE is None, reason="no node")
+
+
+def page(text: str, at=None, **more) -> dict:
+    return document(normal(text, "p.ad"), at, **more)[0]
+
+
+# ---------------------------------------------------------------- what is said
+
+@pytest.mark.parametrize("path", half(SCALARS), ids=lambda p: p.stem)
+def test_panes_are_the_stages_that_show_prints_and_every_line_knows_its_operation(path) -> None:
+    text = path.read_text(encoding="utf-8")
+    made, program = page(text), parse(text)
+    json.dumps(made, allow_nan=False)
+    count, slots = len(program.equations), len(made["names"]["plain"])
+    panes = {pane["key"]: pane for pane in made["panes"]}
+    assert [line["text"] for line in panes["program"]["lines"]] == normal(text, "").text.splitlines()
+    for key, derived in (("forward", tangents(program)), ("reverse", adjoints(program))):
+        for style, found in panes[key]["styles"].items():
+            assert "\n".join(line["text"] for line in found) + "\n" == print_program(derived, style)
+            assert {k for line in found for k in line.get("ops", ()) if k >= 0} == set(range(count))
+            named = [line for line in found if " = " in line["text"] and "kind" in line]
+            assert all(line["ops"] and all(0 <= slot < slots for _, slot in line["values"]) for line in named)
+    marked = {(k, line["text"][a:b]) for line in panes["program"]["lines"] for a, b, k in line.get("spans", ())}
+    for k, operation in enumerate(made["operations"]):
+        assert {operation["text"], *operation["text"].split("\n")} & {piece for op, piece in marked if op == k}
+
+
+def test_the_worked_example() -> None:
+    """Line by line: each derivative line belongs to the operation that it differentiates, copies of inputs to the input."""
+    made = page(WORKED.read_text(encoding="utf-8"))
+    panes = {pane["key"]: pane for pane in made["panes"]}
+    ops = {line["text"]: line.get("ops") for line in panes["reverse"]["styles"]["prefix"]}
+    assert ops["(x1, x2) = dup(x)"] == ops["d_dx = add(d_dx1, d_dx2)"] == [-1]
+    assert ops["d_dy = mul(neg(div(d_dr, y)), r)"] == ops["r = div(1, y)"] == [1]
+    assert ops["(p1, p2) = dup(p)"] == ops["d_dp = add(d_dp1, d_dp2)"] == ops["p = mul(7, x1)"] == [0]
+    names = made["names"]
+
+    def told(style: str, kind: str) -> list[str]:
+        return [f"{names[style][row['value']]} = " + "".join(
+            x if isinstance(x, str) else names[style][x] for x in row["formula"][style]) for row in made["table"][kind]]
+    assert told("plain", "primal")[:4] == ["p = 7 * x", "r = 1 / y", "i1 = p * x", "q = i1 * 5"]
+    assert told("unicode", "tangent")[:3] == ["ṗ = 7 × ẋ", "ṙ = -(ẏ / y) × r", "i̇1 = ṗ × x + p × ẋ"]
+    assert told("unicode", "adjoint")[-4:] == ["ȳ = -(r̄ / y) × r", "p̄ = p̄1 + p̄2", "x̄1 = 7 × p̄", "x̄ = x̄1 + x̄2"]
+    assert made["graph"]["edges"][:3] == [["in0", "op0", 1], ["in1", "op1", 1], ["op0", "op2", 0]]
+    assert dict(made["graph"]["nodes"])["out0"] == 6
+
+
+def test_where_inputs_start() -> None:
+    made = page("input a, b = 3, c in [2, 8], d = 1 in [0, 4]\nv = a*b*c*d", {"d": 2.5})
+    assert [x["start"] for x in made["inputs"]] == [1.0, 3.0, 5.0, 2.5]
+    assert (made["inputs"][2]["low"], made["inputs"][2]["high"]) == (2.0, 8.0)
+    assert page("v = x", {"x": math.nan})["inputs"][0]["start"] == "NaN"
+
+
+@pytest.mark.parametrize(("text", "at", "message"), [
+    ("v = x +", None, "p.ad:1:"),
+    ("input A(N)\nv +=! A(i)", None, "a page needs a value for 'A'"),
+    ("input A(N), B(N)\nv +=! A(i) * B(i)", {"A": [1.0, 2.0], "B": [1.0]}, "2|1"),
+    ("input A(N)\nv +=! A(i)", {"A": np.zeros(data.MOST_ELEMENTS + 1)}, "at most 100,000 elements; these have 100,001"),
+], ids=["wrong", "no tensor", "sizes", "large"])
+def test_what_no_page_can_show(text, at, message) -> None:
+    with pytest.raises(AdError, match=message):
+        page(text, at)
+
+
+def test_a_long_program(monkeypatch) -> None:
+    """A thousand lines stay below a megabyte, with one style of printing; beyond a limit there is a fault with its fix."""
+    lines = "\n".join(f"a{k + 1} = a{k} * {('x', 'y', 'sin(x)')[k % 3]} + {k % 7}" for k in range(1000))
+    made = page(f"input x, y, a0\n{lines}\noutput a1000")
+    assert list(made["panes"][1]["styles"]) == ["prefix"]
+    text = data.packed(made)
+    assert len(text) < 1_000_000
+    assert json.loads(zlib.decompress(base64.b64decode(text))) == made
+    short = page("v = x")
+    assert json.loads(data.packed(short)) == short
+    monkeypatch.setattr(data, "MOST_OPERATIONS", 10)
+    with pytest.raises(AdError, match="at most 10 operations; this one has 11") as fault:
+        page("\n".join(f"v{k} = x + {k}" for k in range(11)))
+    assert fault.value.help == "show some outputs only (--of NAME)"
+
+
+# ---------------------------------------------------------------- what is computed
+
+def checked(program: Program, made: dict, at: dict[str, float], found: dict, tangent: int, cotangent: int) -> None:
+    """Values, tangents, adjoints and status of a document at a point against the reference."""
+    wrt = [x["name"] for x in made["inputs"] if x["differentiated"]]
+    names = [x["name"] for x in made["inputs"]]
+    ones = {x: float(x == names[tangent]) for x in wrt}
+    weights = {r.name: float(k == cotangent) for k, r in enumerate(program.results)}
+    want = traced(program, at, wrt, ones, weights)
+    values = found["values"]
+    for out, known in [*zip(made["inputs"], [p.var for p in program.params], strict=True),
+                       *((o, v) for e, op in zip(program.equations, made["operations"], strict=True)
+                         for o, v in zip(op["outs"], e.outs, strict=True))]:
+        assert same(values[out["value"]], want.values[known]), (out, at)
+        for key, derivatives in (("tangent", want.tangents), ("adjoint", want.adjoints)):
+            if key in out and known in derivatives:
+                assert same(values[out[key]], derivatives[known].value), (key, out, at, values[out[key]], derivatives[known])
+    whole = with_status(adjoints(program), program, wrt)
+    full = {**at, **{p.name: weights[p.seed] for p in adjoints(program).params if p.seed}}
+    level = int(evaluate(drop_zero_seeds(whole), full)[whole.results[-1].name])
+    assert found["status"] == LEVELS[level], at
+
+
+def list_of(p: Program, at: dict[str, float]) -> list[float]:
+    return [at[x.name] for x in p.params]
+
+
+def same(x: float, y: float) -> bool:
+    """Equal to the bit; a truth value is 1 or 0."""
+    return bits(float(x)) == bits(float(y)) or (x == y == 0)
+
+
+@needs_node
+def test_random_programs_with_every_seed(tmp_path) -> None:
+    """Every value, tangent and adjoint as the sweeps of the reference have it, to the bit, at awkward points too."""
+    r, asked = drawn("pages"), []
+    while len(asked) < 8:
+        text = sample(r, 12, True).text
+        p = parse(text)
+        if not all(TABLE[name].truth or TABLE[name].ulps in (0.0, 0.5) for name in page(text)["tape"]["operations"]):
+            continue
+        points = mixed_points(r, p, 3)
+        moving = [k for k, x in enumerate(p.params) if x.active] or [0]
+        seeds = [(r.choice(moving), r.randrange(len(p.results))) for _ in points]
+        asked.append((p, page(text), points, seeds))
+    told = in_node(tmp_path, [({"document": made}, [(list_of(p, at), *s) for at, s in zip(points, seeds, strict=True)])
+                              for p, made, points, seeds in asked])
+    for (p, made, points, seeds), rows in zip(asked, told, strict=True):
+        for at, s, found in zip(points, seeds, rows, strict=True):
+            checked(p, made, at, found, *s)
+
+
+@needs_node
+def test_tensors(tmp_path) -> None:
+    """Tensors with adjoints of one output, or of one element of it."""
+    r, asked = drawn("pages of tensors"), []
+    while len(asked) < 4:
+        made = tensor_sample(r, rank=2)
+        if not made.reals or min(made.sizes.values()) == 0:
+            continue
+        text = print_program(made.program())
+        try:
+            p = parse(text)
+        except AdError:   # made by hand as it is, no text can say it
+            continue
+        asked.append((p, made.values, page(text, made.values)))
+        found = asked[-1][-1]
+        table, seeds = found["table"], set(found["panes"][2]["inputs"].values())   # the adjoint of what is only passed on is the seed
+        assert {row["op"] for row in table["primal"]} == set(range(len(p.equations))), text
+        assert {x["adjoint"] for x in found["inputs"] if "adjoint" in x} <= {row["value"] for row in table["adjoint"]} | seeds
+    told = in_node(tmp_path, [({"document": d}, [([at[x.name] for x in p.params], 0, 0)]) for p, at, d in asked])
+    for (p, at, d), (found,) in zip(asked, told, strict=True):
+        derived = adjoints(p)
+        shapes = {o["name"]: o["shape"] for o in d["outputs"]}
+        weights = {x.name: np.full(shapes[x.seed], float(k == 0)) for k, x in enumerate([x for x in derived.params if x.seed])}
+        want = evaluate(drop_zero_seeds(derived), {**at, **weights}, FLOAT)
+        for r_, out in zip(p.results, d["outputs"], strict=True):
+            if "value" in out:
+                np.testing.assert_allclose(found["values"][out["value"]], want[r_.name], rtol=1e-12, atol=1e-300)
+        for x in d["inputs"]:
+            if x["differentiated"] and "adjoint" in x:
+                np.testing.assert_allclose(found["values"][x["adjoint"]], want[f"d_d{x['name']}"], rtol=1e-12, atol=1e-300)
+
+
+@needs_node
+@pytest.mark.engine
+def test_the_corpus(tmp_path) -> None:
+    """Values, gradients and status of programs that other people wrote, at all their points, for every output."""
+    asked = []
+    for case in cases(DATA):
+        program = parse(case["program"], case["id"])
+        if len(program.equations) <= data.MOST_OPERATIONS:
+            points = [{x: float(text) for x, text in point["at"].items()} for point in case["points"]]
+            asked.append((case, program, points, page(case["program"])))
+    told = in_node(tmp_path, [({"document": d}, [(list_of(p, at), 0, k) for at in points for k in range(len(p.results))])
+                              for _, p, points, d in asked])
+    assert len(asked) > 150
+    for (case, p, points, d), rows in zip(asked, told, strict=True):
+        found = iter(rows)
+        wrt = [x["name"] for x in d["inputs"] if x["differentiated"]]
+        whole = with_status(gradient(p, wrt, None, "reverse"), p, wrt)
+        for at, reference in zip(points, case["points"], strict=True):
+            level, got = evaluate(whole, at, FLOAT)[whole.results[-1].name], {}
+            for out in d["outputs"]:
+                one = next(found)
+                got |= {out["name"]: one["values"][out["value"]]} | {
+                    f"d{out['name']}_d{x['name']}": one["values"][x["adjoint"]] if "adjoint" in x else 0.0 for x in d["inputs"]}
+                assert len(d["outputs"]) > 1 or one["status"] == LEVELS[int(level)], case["id"]
+            wrong = [(name, got[name], want) for _, name, want, allowed in entries(reference, False)
+                     if not abs(got[name] - want) <= allowed]
+            assert not wrong, (case["id"], wrong[:3])
+
+
+def test_the_script_is_one_classic_script_without_anything_a_strict_policy_forbids() -> None:
+    text = data.script()
+    assert not re.search(r"\beval\b|new Function|\bimport\b|\bexport\b|https?:|</", text)
+    assert len(text) < 40_000
