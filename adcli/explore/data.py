@@ -17,6 +17,7 @@ from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape
 from adcli.explore.formulas import rows, spelled
 from adcli.explore.lines import lines, source_lines
+from adcli.explore.rules import WORDS, Rules
 from adcli.explore.sweeps import Shown, shown
 from adcli.lang.ir import LEVELS, Atom, Lit, Param, Program, Var
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
@@ -35,6 +36,7 @@ MOST_ELEMENTS = 100_000
 """Elements of the tensors that are given."""
 ALL_STYLES = 300
 """Operations up to which the panes have every style of printing; beyond it they have the first."""
+SCRIPTS = ("evaluator.js", "reasons.js")
 STYLES = ("prefix", "anf", "nested")
 
 
@@ -61,7 +63,7 @@ def packed(document: Json) -> str:
 
 def script() -> str:
     """The evaluator: `adcliEvaluator(document)`; see its comment."""
-    own = [Path(module).parent / name for module, name in ((str(tapes.__file__), "interpreter.js"), (__file__, "evaluator.js"))]
+    own = [Path(str(tapes.__file__)).parent / "interpreter.js", *(Path(__file__).parent / name for name in SCRIPTS)]
     return "\n".join([operations("adcliOperations"), *(path.read_text(encoding="utf-8") for path in own)])
 
 
@@ -97,7 +99,7 @@ class Document:
                  wrt: Sequence[str]) -> None:
         self.source, self.program, self.programs = source, program, programs
         self.values, self.sizes, self.wrt = values, sizes, wrt
-        self.names = name_table(program)
+        self.names, self.rules = name_table(program), Rules(program)
         self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
         self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
 
@@ -111,7 +113,7 @@ class Document:
                              self.programs.seen, len(self.programs.everything.results) - 1),
             "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
-            "tape": tape(self.programs.everything, self.sizes),
+            "tape": tape(self.programs.everything, self.sizes), "rules": self.rules.made, "words": WORDS,
         }
 
     @property
@@ -141,12 +143,14 @@ class Document:
 
     def operation(self, k: int) -> Json:
         e = self.program.equations[k]
-        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o],
-                 **({"truth": True} if o.truth else {}), **self.derivatives(o)} for o in e.outs]
+        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o], **self.derivatives(o), **marks(o)}
+                for o in e.outs]
         args = [{"constant": as_json(a.value)} if isinstance(a, Lit) else
                 {"from": self.ids[a], "name": self.names[a], "value": self.programs.seen[a]} for a in e.args]
-        place = {} if e.span is None else {"line": self.source.place(e.span[0])[0], "text": self.source.text[slice(*e.span)]}
-        return {"name": e.op.spelled or e.op.name, "sign": sign(e), "outs": outs, "args": args, **place}
+        line, column = (None, None) if e.span is None else self.source.place(e.span[0])
+        place = {} if e.span is None else {"line": line, "column": column, "text": self.source.text[slice(*e.span)]}
+        rule = {} if (found := self.rules.place(e)) is None else {"rule": found}
+        return {"name": e.op.spelled or e.op.name, "sign": sign(e), "outs": outs, "args": args, **place, **rule}
 
     # ------------------------------------------------------------ panes
 
@@ -183,6 +187,11 @@ class Document:
             ranks[f"out{k}"] = last
             edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
         return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}
+
+
+def marks(o: Var) -> dict[str, bool]:
+    """What kind of value a result is, where that is no named number."""
+    return {key: True for key, holds in (("truth", o.truth), ("temporary", o.temp or not o.name)) if holds}
 
 
 def plain(value: Any) -> Any:

@@ -34,6 +34,6 @@ function adcliEvaluator(document) {
         const given = [...inputs, ...along(seeds.tangent, document.inputs, tangent),
             ...along(seeds.cotangent, document.outputs, cotangent)];
         const values = adcliResults(tape, given);
-        return {status: document.levels[values.pop()], values};
+        return {status: document.levels[values.pop()], values, tangent, cotangent};
     };
 }

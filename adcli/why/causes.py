@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from adcli.answers.cause_texts import FORMS, HOW, PARTIALS, PRODUCTS, SENTENCES, TERMS
 from adcli.answers.diagnose import described, few, letter, shown, some
 from adcli.lang.analyse.explain import Cause, Explainer
 from adcli.lang.ir import Atom, Equation, Lit, Var
@@ -78,8 +79,9 @@ class Words:
         if e is None:
             return self.without_operation(cause)
         if cause.position is None:
-            result = shown(self.explainer.values[e.outs[0]])
-            return f"{self.inside(e)}{described(e, '')} {self.at(e)} is {self.made(cause, e, result)}"
+            said = {"operation": described(e, ""), "at": self.at(e), "result": shown(self.explainer.values[e.outs[0]])}
+            form = "form" if cause.kind in FORMS else "result"
+            return self.inside(e) + SENTENCES[form].format(**said, how=self.how(cause, e))
         return self.inside(e) + LINEAR[cause.kind](self, cause, e)
 
     def inside(self, e: Equation) -> str:
@@ -88,19 +90,15 @@ class Words:
     def without_operation(self, cause: Cause) -> str:
         if cause.kind == "absent":
             return f"it does not depend on {cause.name}"
-        x = shown(cause.partial)
-        return f"{cause.name} is {x}" if cause.kind == "input" else f"that is the constant {x}"
+        return SENTENCES[cause.kind].format(name=cause.name, value=shown(cause.partial))
 
-    def made(self, cause: Cause, e: Equation, result: str) -> str:
-        """The result of an operation of the program itself, and how it came about."""
-        how = PRIMAL.get(cause.kind, "")
+    def how(self, cause: Cause, e: Equation) -> str:
+        """How the result of an operation of the program itself came about."""
         if cause.kind == "pole" and e.op is DIV:
-            how = "division by zero"
-        if cause.kind == "domain" and cause.because:
-            how = "there is no limit at infinity" if e.op.periodic else how
-        if cause.kind == "cancellation" and e.args[0] is e.args[-1]:
-            how = "a value less itself"
-        return f"{how} = {result}" if cause.kind in ("0·inf", "0/0", "inf/inf", "inf-inf") else f"{result}: {how}"
+            return HOW["division"]
+        if cause.kind == "domain" and cause.because and e.op.periodic:
+            return HOW["no limit"]
+        return HOW["itself" if cause.kind == "cancellation" and e.args[0] is e.args[-1] else cause.kind]
 
     def since(self, cause: Cause, depth: int = 0) -> str:
         """The sentence for a cause with what it goes back to, on one line."""
@@ -111,7 +109,7 @@ class Words:
         if asked and depth < DEEPEST:
             inner = self.explainer.causes(asked[0])
             if inner and inner[0] != cause:
-                text += ", since " + self.since(inner[0], depth + 1)
+                text += SENTENCES["since"].format(cause=self.since(inner[0], depth + 1))
         return text
 
     def reasons(self, cause: Cause) -> Iterator[str]:
@@ -120,10 +118,11 @@ class Words:
             found = self.explainer.causes(question)
             if question.sweep is not None:
                 x = shown(question.sweep.numbers.get(question.atom, 0.0))
-                yield f"the {question.sweep.word} is {x} since {self.since(found[0])}"
+                yield SENTENCES["because derivative"].format(sweep=question.sweep.word, value=x, cause=self.since(found[0]))
             elif question.atom in self.explainer.defined and found != (cause,):
                 x = shown(self.explainer.number(question.atom))
-                yield f"{self.named(question.atom, cause.equation) or 'that'} is {x} since {self.since(found[0])}"
+                name = self.named(question.atom, cause.equation) or "that"
+                yield SENTENCES["because value"].format(name=name, value=x, cause=self.since(found[0]))
 
     def condition(self, e: Equation) -> str:
         """The condition of a select with its outcome and its numbers."""
@@ -136,56 +135,40 @@ class Words:
         return f"{self.written(made)} is {outcome}" + (f" at {numbers}" if numbers else "")
 
 
-UNVERIFIED_ZERO = "exactly, or by underflow: mpmath, which is not installed, would tell"
-PRIMAL = {
-    "0·inf": "0·inf", "0/0": "0/0", "inf/inf": "inf/inf", "inf-inf": "inf - inf", "domain": "outside its domain",
-    "pole": "a pole", "singular": "a singularity", "overflow": "overflow, larger than any double",
-    "underflow": "underflow, smaller than any double", "cancellation": "the operands cancel exactly",
-    "root": "that is a root of it", "rounding": "what it is in truth is lost to rounding",
-    "unverified": UNVERIFIED_ZERO,
-    "tail": "its limit there", "hinge": "the flat side", "step": "a step function", "undefined": "undefined",
-}
-"""How an operation of the program itself came to its result."""
-
-
-def _plain(tail: str) -> Callable[[Words, Cause, Equation], str]:
+def _plain(kind: str) -> Callable[[Words, Cause, Equation], str]:
     """The partial derivative at its operands, and a remark."""
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
         x = "0.0" if c.partial is None or c.partial == 0 else shown(c.partial)
-        return f"{w.partial(e, c.position)} {w.at(e)} is {x}{tail}"
+        return SENTENCES["partial"].format(partial=w.partial(e, c.position), at=w.at(e), value=x, end=PARTIALS[kind])
     return sentence
 
 
 def _meets(w: Words, c: Cause, e: Equation) -> str:
     assert c.position is not None
-    product = "0·inf" if c.kind == "0·inf" else "inf·0"
-    return (f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}, and the {c.sweep} that meets it is {shown(c.seed)}:"
-            f" {product} = nan")
+    return SENTENCES["meets"].format(partial=w.partial(e, c.position), at=w.at(e), value=shown(c.partial), sweep=c.sweep,
+                                     seed=shown(c.seed), how=HOW[c.kind])
 
 
-def _product(word: str) -> Callable[[Words, Cause, Equation], str]:
+def _product(kind: str) -> Callable[[Words, Cause, Equation], str]:
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
-        if c.partial == 0:
-            return f"{w.partial(e, c.position)} {w.at(e)} is 0.0: underflow, smaller than any double"
-        if c.partial is not None and math.isinf(c.partial):
-            return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}: overflow, larger than any double"
-        return f"{w.partial(e, c.position)} {w.at(e)} is {shown(c.partial)}; times the {c.sweep} {shown(c.seed)} it {word}"
+        said = {"partial": w.partial(e, c.position), "at": w.at(e), "value": "0.0" if c.partial == 0 else shown(c.partial)}
+        if c.partial == 0 or (c.partial is not None and math.isinf(c.partial)):
+            return SENTENCES["extreme"].format(**said, how=HOW["overflow" if c.partial else "underflow"])
+        return SENTENCES["product"].format(**said, sweep=c.sweep, seed=shown(c.seed), end=PRODUCTS[kind])
     return sentence
 
 
 def _undefined(w: Words, c: Cause, e: Equation) -> str:
-    assert c.position is not None
-    if c.partial is not None and math.isfinite(c.partial):
-        return _product("is nan")(w, c, e)
-    return f"{w.partial(e, c.position)} {w.at(e)} is nan: it has no derivative there"
+    return (_product if c.partial is not None and math.isfinite(c.partial) else _plain)("undefined")(w, c, e)
 
 
-def _terms(word: str) -> Callable[[Words, Cause, Equation], str]:
+def _terms(kind: str) -> Callable[[Words, Cause, Equation], str]:
     def sentence(w: Words, c: Cause, e: Equation) -> str:
         assert c.position is not None
-        return f"the {c.others + 1} contributions to one {c.sweep}, the first by {w.partial(e, c.position)} {w.at(e)}, {word}"
+        return SENTENCES["terms"].format(count=c.others + 1, sweep=c.sweep, partial=w.partial(e, c.position), at=w.at(e),
+                                         end=TERMS[kind])
     return sentence
 
 
@@ -239,12 +222,9 @@ def _hinge(w: Words, c: Cause, e: Equation) -> str:
 
 
 LINEAR: dict[str, Callable[[Words, Cause, Equation], str]] = {
-    "0·inf": _meets, "inf·0": _meets, "inf-inf": _terms("are infinite with opposite signs: inf - inf = nan"),
-    "undefined": _undefined, "singular": _plain(": a singularity"), "pole": _plain(": a pole"),
-    "overflow": _product("overflows, larger than any double"), "underflow": _product("underflows, smaller than any double"),
-    "cancellation": _terms("cancel exactly"), "kink": _plain(": a kink, where the derivative is 0 by convention"),
-    "zero factor": _factor, "stationary": _stationary, "tail": _tail,
-    "step": _plain(": a step function has derivative 0"), "comparison": _comparison, "not taken": _not_taken,
-    "not the winner": _loser, "hinge": _hinge, "unverified": _plain(f": {UNVERIFIED_ZERO}"),
+    "0·inf": _meets, "inf·0": _meets, "undefined": _undefined, "zero factor": _factor, "stationary": _stationary, "tail": _tail,
+    "comparison": _comparison, "not taken": _not_taken, "not the winner": _loser, "hinge": _hinge,
+    **{kind: _plain(kind) for kind in ("singular", "pole", "kink", "step", "unverified")},
+    **{kind: _product(kind) for kind in ("overflow", "underflow")}, **{kind: _terms(kind) for kind in TERMS},
 }
 """The sentence for each kind of cause in a tangent or adjoint sweep."""

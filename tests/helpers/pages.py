@@ -24,8 +24,9 @@ for (const {document, tape, asked} of JSON.parse(readFileSync("asked.json", "utf
     for (const [inputs, ...seeds] of asked) {
         if (tape) console.log(JSON.stringify(adcliResults(tape, inputs.map(numbers)).map(told)));
         else {
-            const {status, values} = evaluate(inputs.map(numbers), ...seeds);
-            console.log(JSON.stringify({status, values: values.map(told)}));
+            const found = evaluate(inputs.map(numbers), ...seeds), {status, values} = found;
+            const reasons = document.reasons ? values.map((x, k) => adcliReasons(document, found, k)) : [];
+            console.log(JSON.stringify({status, values: values.map(told), reasons}));
         }
     }
 }
@@ -35,7 +36,7 @@ Asked = Sequence[tuple[dict[str, Any], Sequence[Sequence[Any]]]]
 
 def in_node(folder: pathlib.Path, asked: Asked) -> list[list[Any]]:
     """For each {"document": …} or {"tape": …} what it gives for each of the rows asked, which are (inputs, tangent, cotangent),
-    of a tape (inputs,); numbers as floats, tensors as arrays."""
+    of a tape (inputs,); numbers as floats, tensors as arrays. A document with "reasons" is asked for those of every value."""
     plain = [{**what, "asked": [[[given(x) for x in row[0]], *row[1:]] for row in rows]} for what, rows in asked]
     (folder / "asked.json").write_text(json.dumps(plain, allow_nan=False), encoding="utf-8")
     (folder / "run.js").write_text('"use strict";\n' + script() + RUN, encoding="utf-8")

@@ -9,10 +9,12 @@ import zlib
 
 import numpy as np
 import pytest
+from adcli.lang.analyse.explain import Explainer, Question
+from adcli.lang.analyse.numeric_sweeps import forward_sweep, reverse_sweep
 from adcli.lang.analyse.trace import traced
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
-from adcli.lang.ir import LEVELS, Program
+from adcli.lang.ir import LEVELS, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
@@ -33,6 +35,11 @@ from session_seed import drawn, half
 
 from adcli.explore import data
 from adcli.explore.data import document
+from adcli.explore.sweeps import defined
+from adcli.why.causes import Words
+
+AWKWARD = ("p = x - 1\nv = log(p) * p", "v = sqrt(x)**2", "v = sin(1/x)", "a = exp(x)\nv = a/a - a*x", "v = max(x, x*x, sqrt(x))",
+           "v = x > 0 ? log(x) : x/x", "v = rsqrt(x) + pow(x, -2)", "u = 1/x\nv = u - u*y\nw = fma(u, x, y)")
 
 needs_node = pytest.mark.skipif(NODE is None, reason="no node")
 
@@ -118,6 +125,12 @@ def test_a_long_program(monkeypatch) -> None:
 
 # ---------------------------------------------------------------- what is computed
 
+def places(program: Program, made: dict) -> list[tuple[dict, Var]]:
+    """What the document says of each variable of a program."""
+    outs = [o for operation in made["operations"] for o in operation["outs"]]
+    return list(zip([*made["inputs"], *outs], [*(p.var for p in program.params), *defined(program)], strict=True))
+
+
 def checked(program: Program, made: dict, at: dict[str, float], found: dict, tangent: int, cotangent: int) -> None:
     """Values, tangents, adjoints and status of a document at a point against the reference."""
     wrt = [x["name"] for x in made["inputs"] if x["differentiated"]]
@@ -126,9 +139,7 @@ def checked(program: Program, made: dict, at: dict[str, float], found: dict, tan
     weights = {r.name: float(k == cotangent) for k, r in enumerate(program.results)}
     want = traced(program, at, wrt, ones, weights)
     values = found["values"]
-    for out, known in [*zip(made["inputs"], [p.var for p in program.params], strict=True),
-                       *((o, v) for e, op in zip(program.equations, made["operations"], strict=True)
-                         for o, v in zip(op["outs"], e.outs, strict=True))]:
+    for out, known in places(program, made):
         assert same(values[out["value"]], want.values[known]), (out, at)
         for key, derivatives in (("tangent", want.tangents), ("adjoint", want.adjoints)):
             if key in out and known in derivatives:
@@ -183,7 +194,7 @@ def test_tensors(tmp_path) -> None:
             continue
         asked.append((p, made.values, page(text, made.values)))
         found = asked[-1][-1]
-        table, seeds = found["table"], set(found["panes"][2]["inputs"].values())   # the adjoint of what is only passed on is the seed
+        table, seeds = found["table"], set(found["panes"][2]["inputs"].values())   # a seed is the adjoint of what is passed on
         assert {row["op"] for row in table["primal"]} == set(range(len(p.equations))), text
         assert {x["adjoint"] for x in found["inputs"] if "adjoint" in x} <= {row["value"] for row in table["adjoint"]} | seeds
     told = in_node(tmp_path, [({"document": d}, [([at[x.name] for x in p.params], 0, 0)]) for p, at, d in asked])
@@ -198,6 +209,63 @@ def test_tensors(tmp_path) -> None:
         for x in d["inputs"]:
             if x["differentiated"] and "adjoint" in x:
                 np.testing.assert_allclose(found["values"][x["adjoint"]], want[f"d_d{x['name']}"], rtol=1e-12, atol=1e-300)
+
+
+# ---------------------------------------------------------------- what is explained
+
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d.]*(?:e[+-]?\d+)?(?![\w])")
+
+
+def plain_numbers(text: str) -> str:
+    """The sentence with all numbers written in one way."""
+    return NUMBER.sub(lambda m: f"{float(m[0]):.17g}", text)
+
+
+def reasons(explainer: Explainer, question: Question) -> list[str]:
+    """What `adcli why` says: the sentence, then one for each number that comes from elsewhere."""
+    words = Words(explainer)
+    cause, *_ = explainer.causes(question)
+    return [plain_numbers(text) for text in (words.sentence(cause), *words.reasons(cause))]
+
+
+def check_reasons(p: Program, made: dict, at: dict[str, float], found: dict, tangent: int, cotangent: int) -> int:
+    """Every NaN and infinity of a page is explained as Python explains it; how many there are."""
+    wrt = [x["name"] for x in made["inputs"] if x["differentiated"]]
+    explainer = Explainer(p, at, wrt)
+    forward = forward_sweep(p, explainer.values, [(p.params[tangent].var, 1.0)])
+    backward = reverse_sweep(p, explainer.values, [(p.results[cotangent].atom, 1.0)], explainer.depends, explainer.active)
+    count = 0
+    for out, v in places(p, made):
+        asked = [("value", Question(v))] + [(key, Question(v, s)) for key, s in (("tangent", forward), ("adjoint", backward))
+                                            if key in out and v in s.numbers]
+        for key, question in asked:
+            if not math.isfinite(found["values"][out[key]]):
+                got = [plain_numbers(text) for text in found["reasons"][out[key]]]
+                want = reasons(explainer, question)
+                assert got[:1] == want[:1], (key, out, at, got, want)
+                assert all(any(text.startswith(told) for text in want[1:]) for told in got[1:]), (key, out, at, got, want)
+                count += 1
+    return count
+
+
+@needs_node
+def test_reasons_are_those_of_why(tmp_path) -> None:
+    """The first sentence is the same; those behind it may end where the page has no reason for a zero."""
+    r, asked = drawn("reasons"), []
+    texts = [*AWKWARD, *(sample(r, 12, True).text for _ in range(8))]
+    for text in texts:
+        p = parse(text, "p.ad")
+        moving = [k for k, x in enumerate(p.params) if x.active]
+        if moving and all(isinstance(x.atom, Var) for x in p.results):
+            points = [dict.fromkeys([x.name for x in p.params], x) for x in (0.0, 1000.0, -1.0, math.inf)] + mixed_points(r, p, 3)
+            seeds = [(r.choice(moving), r.randrange(len(p.results))) for _ in points]
+            asked.append((p, {**page(text), "reasons": True}, points, seeds))
+    told = in_node(tmp_path, [({"document": made}, [(list_of(p, at), *s) for at, s in zip(points, seeds, strict=True)])
+                              for p, made, points, seeds in asked])
+    count = 0
+    for (p, made, points, seeds), rows in zip(asked, told, strict=True):
+        count += sum(check_reasons(p, made, at, found, *s) for at, s, found in zip(points, seeds, rows, strict=True))
+    assert count > 50
 
 
 @needs_node
