@@ -113,7 +113,8 @@ class Document:
                              self.programs.seen, len(self.programs.everything.results) - 1),
             "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
-            "tape": tape(self.programs.everything, self.sizes), "rules": self.rules.made, "words": WORDS,
+            "tape": tape(self.programs.everything, self.sizes),
+            "rules": None if self.rules.none else self.rules.made, "words": WORDS,
         }
 
     @property

@@ -11,16 +11,25 @@ const adcliShown = x => Number.isNaN(x) ? "nan" : x === Infinity ? "inf" : x ===
     : Object.is(x, -0) ? "-0" : String(x);
 
 function adcliReasons(document, evaluation, slot, show = adcliShown) {
-    if (document.rules.length === 0 || Number.isFinite(evaluation.values[slot])) return [];
+    if (document.rules === null || Number.isFinite(evaluation.values[slot])) return [];
     const why = adcliExplainer(document, evaluation.values);
     const outs = [...document.inputs, ...document.operations.flatMap(operation => operation.outs)];
     const find = key => outs.find(out => out[key] === slot);
     const value = find("value"), tangent = find("tangent"), adjoint = find("adjoint");
-    let question;
-    if (value) question = {slot};
-    else if (tangent) question = {slot: tangent.value, sweep: why.sweep(true, evaluation.tangent)};
-    else if (adjoint) question = {slot: adjoint.value, sweep: why.sweep(false, evaluation.cotangent)};
-    return question ? adcliWords(document, why, show).told(why.cause(question)) : [];
+    const sweep = forward => why.sweep(forward, forward ? evaluation.tangent : evaluation.cotangent);
+    let found;
+    if (value) found = why.cause({slot});
+    else if (tangent) found = why.cause({slot: tangent.value, sweep: sweep(true)});
+    else if (adjoint) found = why.cause({slot: adjoint.value, sweep: sweep(false)});
+    else found = adcliOfCopy(document, why, evaluation.values[slot], slot, sweep(false));
+    return adcliWords(document, why, show).told(found);
+}
+
+function adcliOfCopy(document, why, x, slot, sweep) {
+    // what made the adjoint of a copy, which is what one operation sends to one of its arguments
+    const row = document.table.adjoint.find(each => each.value === slot), args = document.operations[row?.op]?.args ?? [];
+    const sent = args.flatMap(arg => (sweep.parts.get(arg.value) ?? []).filter(part => part.op === row.op && Object.is(part.value, x)));
+    return sent.length ? why.madeBy(sent[0], sweep) : undefined;
 }
 
 function adcliExplainer(document, values) {
@@ -67,7 +76,9 @@ function adcliExplainer(document, values) {
             const at = outs.map(out => out.value);
             if (forward) args.forEach((arg, i) => arg.value !== undefined && carry(op, i, arg.value, at));
             else if (at.length > 1) {
-                for (const out of at) if (known.has(out)) receive(args[0].value, op, 0, out, known.get(out));
+                const copied = at.flatMap(out => parts.get(out) ?? []), target = args[0].value;
+                for (const out of at) if (known.has(out)) receive(target, op, 0, out, known.get(out));
+                parts.set(target, [...(parts.get(target) ?? []).filter(part => part.op !== op), ...copied]);
             } else for (const target of new Set(args.map(arg => arg.value))) {
                 for (let i = args.length - 1; i >= 0; i--) if (target !== undefined && args[i].value === target) carry(op, i, at[0], [target]);
             }
@@ -173,7 +184,12 @@ function adcliExplainer(document, values) {
         return order.filter(i => kinds[i] === "r" && holds(number(args[i]))).slice(0, 1).map(i => question(args[i]));
     }
 
-    return {sweep, cause, defined, names, number, numbers, result, rule, values};
+    function madeBy(part, sweep) {
+        const step = missing(part.value) ? linearNan(sweep, [part]) : partInfinite(sweep, part);
+        return step?.kind ? step : cause(step);
+    }
+
+    return {sweep, cause, madeBy, defined, names, number, numbers, result, rule, values};
 }
 
 function adcliWords(document, why, show) {

@@ -170,12 +170,14 @@ def reverse_sweep(program: Program, values: Values, seeds: Iterable[tuple[Atom, 
 
 
 def joined(sweep: Sweep, copies: Sequence[Var]) -> Var:
-    """A copy of a value that has the adjoints of all copies as its own: their sum is the one that the value receives."""
+    """A copy of a value that has the adjoints of all copies as its own, with their parts: their sum is the one that the value
+    receives."""
     first, *others = [c for c in copies if c in sweep.derivatives] or copies
     out = Var(first.name)
     for c in (first, *others):
         if c in sweep.derivatives:
             sweep.receive(out, sweep.derivatives[c])
+            sweep.parts.setdefault(out, []).extend(sweep.parts.get(c, ()))
         sweep.block(out, sweep.blocked.get(c, ()))
     return out
 

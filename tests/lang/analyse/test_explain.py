@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_programs import law, points, samples
 
-from adcli.why.causes import LINEAR, PRIMAL, Words
+from adcli.answers.cause_texts import HOW
+from adcli.why.causes import LINEAR, Words
 
 INF, NAN = math.inf, math.nan
 MODES = ("reverse", "forward")
@@ -243,7 +244,7 @@ def test_exactly_what_the_derivative_program_gives_is_explained(data):
                 assert f.causes
                 for cause in f.causes:
                     assert words.sentence(cause) and all(words.reasons(cause))
-                    kinds = LINEAR if cause.position is not None else {**PRIMAL, "input": "", "constant": "", "absent": ""}
+                    kinds = LINEAR if cause.position is not None else {**HOW, "input": "", "constant": "", "absent": ""}
                     assert cause.kind in kinds
 
 
