@@ -33,6 +33,7 @@ OTHER_VERBS = {
     "fmt": ("verbs.fmt", "The program in canonical form."),
     "draw": ("draw.command", "The program, or its derivative, as a graph."),
     "trace": ("trace.command", "The evaluation table: value, tangent and adjoint of every line."),
+    "explore": ("explore.command", "A page for a browser: sliders, steps, linked programs and graph."),
     "why": ("why.command", "What made a NaN, an infinity or an exact zero."),
     "check": ("check.command", "The derivatives against independent methods, and a verdict."),
     "plot": ("plot.command", "Curves and contours, with kinks, jumps and poles shown as such."),

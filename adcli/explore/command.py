@@ -1,0 +1,63 @@
+"""The verb explore: one file of HTML about a program, to be opened in a browser, sent, or shown to a class."""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+from adcli.command.options import Options, derivative_options, output_option, points_option, program_options, quiet_option, takes
+from adcli.command.usage import Command
+from adcli.explore.assembly import page
+from adcli.explore.data import document
+from adcli.input.points import located
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.lower.frontend import parse_source
+from adcli.output.streams import STDOUT, descriptor, packed_destination, say
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions(Options):
+    """What explore is told."""
+
+
+@click.command("explore", cls=Command,
+               examples=("adcli explore samples/worked.ad --at x=2,y=5", "adcli explore -e 'v = x*sin(x)' --at x=2"))
+@program_options
+@derivative_options
+@points_option
+@output_option
+@quiet_option
+@takes(ExploreOptions)
+def command(options: ExploreOptions) -> int:
+    """A page for a browser: the program, its derivatives, its graph and its evaluation table, linked and alive.
+
+    Sliders move the inputs, and steps go forwards through the values and backwards through the adjoints. The page is one file,
+    which loads nothing and needs no network: adcli explore model.ad -o model.html.
+    """
+    if descriptor(options.output) == STDOUT and sys.stdout.isatty():
+        raise AdError("refusing to write a page to a terminal; use -o FILE.html")
+    source = options.source
+    made, evaluator = document(source, start(source, options), options.outputs, options.inputs)
+    text = page(PurePath(source.name).name, made, evaluator)
+    with packed_destination(options.output) as stream:
+        stream.write(text.encode())
+    return 0
+
+
+def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:
+    """The point that the page begins with, where one is given."""
+    if not options.at:
+        return None
+    points = located(parse_source(source).params, options.at, silent if options.quiet else say, source)
+    found = list(islice(points, 2))
+    if len(found) > 1:
+        raise AdError("a page begins at one point, and --at gives several", help="give one; the sliders reach the others")
+    return found[0]
+
+
+def silent(_: object) -> None:
+    """Say nothing, as --quiet asks."""

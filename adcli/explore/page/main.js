@@ -1,0 +1,154 @@
+// The page: one state, and every pane a function of it.
+
+import {code} from "./code.js";
+import {inputs, results, seeds} from "./controls.js";
+import {byId, el, mark, reveal} from "./dom.js";
+import {graph} from "./graph.js";
+import {modelOf} from "./model.js";
+import {box, read, written} from "./state.js";
+import {KEYS, stepper} from "./stepper.js";
+import {table} from "./table.js";
+import {tensors} from "./tensors.js";
+
+const SOON = 200;
+const model = modelOf(JSON.parse(byId("document").textContent));
+const state = box(started());
+const choose = (change) => state.set(valid(typeof change === "function" ? change(state.get()) : change));
+
+byId("name").textContent = document.title;
+byId("about").textContent = model.about;
+const panes = [
+    inputs(model, state.get(), choose), seeds(model, choose), results(model), table(model), graph(model), tensors(model, choose),
+    ...model.programs.map((program) => code(model, program)),
+];
+const step = stepper(model, {go, choose});
+
+// ---------------------------------------------------------------- the state
+
+function started() {
+    const first = {...model.start, step: 0, predict: false, shown: false, style: model.styles[0], notation: model.notations[0]};
+    return {...first, ...valid(read(location.hash, model.inputs, model.seeds), first)};
+}
+
+/** A change without what no program has: numbers that are missing, steps beyond the last, unknown styles. */
+function valid(change, now = state.get()) {
+    const next = {...change};
+    if (next.at) next.at = next.at.map((x, i) => x ?? now.at[i]);
+    if (!model.styles.includes(next.style)) delete next.style;
+    if (!model.notations.includes(next.notation)) delete next.notation;
+    const steps = model.steps({...now, ...next}).length;
+    if ((next.step ?? now.step) > steps) next.step = steps;
+    return next;
+}
+
+/** Move to a step; where its value is to be predicted, the way on shows it first. */
+function go(to) {
+    const now = state.get(), last = model.steps(now).length;
+    if (to === "next" && now.predict && !now.shown && now.step > 0) return choose({shown: true});
+    const at = {first: 0, back: Math.max(0, now.step - 1), next: Math.min(last, now.step + 1), last}[to];
+    return choose({step: at, shown: to === "last"});
+}
+
+// ---------------------------------------------------------------- what is shown
+
+let later, announced, followed;
+
+function show(now) {
+    const values = model.evaluated(now);
+    for (const pane of panes) pane(now, values);
+    const said = step(now, values);
+    if (said !== announced) byId("said").textContent = announced = said;
+    const current = model.steps(now)[now.step - 1];
+    light("data-now", current ? [current.op] : []);
+    document.body.setAttribute("data-way", current ? current.kind : "");
+    if (current && current !== followed) follow(current);
+    followed = current;
+    clearTimeout(later);
+    later = setTimeout(() => history.replaceState(null, "", `#${written(now, model.inputs)}`), SOON);
+}
+
+/** Mark operations in every pane. */
+function light(name, ops) {
+    for (const each of document.querySelectorAll(`[${name}]`)) mark(each, name, false);
+    for (const op of ops) {
+        for (const each of document.querySelectorAll(`[data-op~="${op}"], [data-edge="${op}"]`)) mark(each, name, true);
+    }
+}
+
+/** Bring the line of a step into view in every pane. */
+function follow(step) {
+    for (const each of document.querySelectorAll(".box:not([hidden])")) {
+        const lines = [...each.querySelectorAll(`[data-op~="${step.op}"]`)];
+        const line = lines.find((one) => one.getAttribute("data-kind") === step.kind) ?? lines[0];
+        if (line) reveal(line, each);
+    }
+}
+
+// ---------------------------------------------------------------- pointer and keyboard
+
+const opsOf = (event) => event.target.closest?.("[data-op]")?.getAttribute("data-op").split(" ") ?? [];
+document.addEventListener("pointerover", (event) => light("data-hover", opsOf(event)));
+document.addEventListener("focusin", (event) => light("data-hover", opsOf(event)));
+byId("panes").addEventListener("click", (event) => {
+    const ops = opsOf(event), at = model.steps(state.get()).findIndex((each) => ops.includes(String(each.op)));
+    if (at >= 0) choose({step: at + 1, shown: false});
+});
+document.addEventListener("keydown", (event) => {
+    const to = Object.keys(KEYS).find((name) => KEYS[name] === event.key);
+    if (!to || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    go(to);
+});
+byId("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("step").focus();
+});
+addEventListener("hashchange", () => choose(read(location.hash, model.inputs, model.seeds)));
+
+// ---------------------------------------------------------------- tools
+
+const CHOICES = {
+    notation: {unicode: "Mathematics", plain: "As in programs"},
+    style: {nested: "Nested", anf: "One operation per line", prefix: "Prefix calls"},
+};
+
+function choices() {
+    for (const [key, words] of Object.entries(CHOICES)) {
+        const select = byId(key), names = model[`${key}s`];
+        select.append(...names.map((name) => el("option", {value: name}, words[name] ?? name)));
+        select.closest("label").hidden = names.length < 2;
+        select.addEventListener("change", () => choose({[key]: select.value}));
+        state.listen((now) => { select.value = now[key]; });
+    }
+}
+
+function tools() {
+    byId("print").addEventListener("click", () => print());
+    byId("copy").addEventListener("click", () => {
+        const link = `${location.href.replace(/#.*/, "")}#${written(state.get(), model.inputs)}`;
+        const said = (text) => {
+            byId("copy").textContent = text;
+            setTimeout(() => { byId("copy").textContent = "Copy link"; }, 1500);
+        };
+        history.replaceState(null, "", link);
+        navigator.clipboard?.writeText(link).then(() => said("Copied"), () => said("See the address"));
+    });
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    let chosen;
+    const dress = () => {
+        const dark = chosen ?? system.matches;
+        document.documentElement.setAttribute("data-theme", dark ? "dark" : "light");
+        byId("theme").setAttribute("aria-pressed", dark);
+    };
+    system.addEventListener("change", dress);
+    byId("theme").addEventListener("click", () => {
+        chosen = !(chosen ?? system.matches);
+        dress();
+    });
+    dress();
+}
+
+choices();
+tools();
+state.listen(show);
+show(state.get());

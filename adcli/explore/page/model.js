@@ -1,0 +1,164 @@
+// What the document says, as the panes ask for it: steps, rows, lines, values.
+
+import {number} from "./numbers.js";
+
+const TITLES = {program: "Program", forward: "Forward", reverse: "Reverse", simplified: "Reverse, simplified"};
+const WAYS = {forward: "tangent", reverse: "adjoint"};
+
+/** The model of a document. An operation has the number of its equation; input k has −1 − k. */
+export function modelOf(doc) {
+    const evaluate = adcliEvaluator(doc);
+    const inputs = doc.inputs.map((input, k) => ({
+        ...input, start: given(input.start), low: input.low ?? null, high: input.high ?? null, op: -1 - k,
+    }));
+    const outputs = doc.outputs.map((output) => ({...output, op: output.from?.startsWith("op") ? Number(output.from.slice(2)) : null}));
+    const moving = inputs.filter((input) => input.differentiated).map((input) => input.name);
+    const weighed = outputs.filter((output) => output.constant === undefined).map((output) => output.name);
+    const steps = {forward: forwardSteps(doc.table), reverse: reverseSteps(doc.table)};
+    const reached = {forward: firsts(steps.forward), reverse: firsts(steps.reverse)};
+    const styles = Object.keys(doc.panes.find((pane) => pane.styles).styles).reverse();
+    const place = (name, list) => Math.max(0, list.findIndex((each) => each.name === name));
+
+    /** Everything at the inputs and the seed of a state; what is not reached yet is undefined. */
+    function evaluated(state) {
+        const found = evaluate(state.at, place(state.forward, inputs), place(state.reverse, outputs));
+        const count = steps[state.mode].length, until = state.predict ? state.step - (state.shown ? 0 : 1) : count;
+        const derived = new Set(doc.table[WAYS[state.mode === "forward" ? "reverse" : "forward"]].map((row) => row.value));
+        const open = (slot) => until >= count || (reached[state.mode].get(slot) ?? (derived.has(slot) ? count : -1)) < until;
+        return {
+            status: until >= count ? found.status : null,
+            at: (slot) => found.values[slot],
+            of: (entry) => (entry.constant !== undefined ? given(entry.constant)
+                : entry.value === undefined ? 0 : open(entry.value) ? found.values[entry.value] : undefined),
+            why: (slot) => found.why?.(slot) ?? [],
+        };
+    }
+
+    return {
+        name: doc.name, about: about(doc.source), inputs, outputs, evaluated, styles, seeds: {forward: moving, reverse: weighed},
+        notations: Object.keys(doc.names).reverse(),
+        start: {at: inputs.map((input) => input.start), mode: "reverse", forward: moving[0], reverse: weighed.at(-1)},
+        steps: (state) => steps[state.mode],
+        way: (state) => WAYS[state.mode],
+        named: (slot, state) => doc.names[state.notation][slot],
+        formula: (row, state) => spelled(row.formula[state.notation], (slot) => doc.names[state.notation][slot]),
+        filled: (row, state, values) => spelled(row.formula[state.notation], (slot, alone) => operand(values.at(slot), alone)),
+        rows: (state) => rows(doc, inputs, outputs, WAYS[state.mode]),
+        programs: doc.panes.map(program),
+        graph: graphOf(doc, inputs, outputs), tensors: tensorsOf(doc, inputs),
+        derivedTexts: (entry, state) => derivedTexts(doc, entry, state),
+        results: (state, values) => results(state, values, inputs, outputs),
+    };
+}
+
+/** A formula as text: pieces that are numbers are values, spelled by `spell`. */
+function spelled(pieces, spell) {
+    return pieces.map((piece, i) => (typeof piece === "number" ? spell(piece, i === 0 || /\($/.test(pieces[i - 1])) : piece)).join("");
+}
+
+/** A value within a formula: a negative one in parentheses. */
+function operand(x, alone) {
+    if (x === undefined || typeof x === "object") return "□";
+    const text = number(x);
+    return text.startsWith("-") && !alone ? `(${text})` : text;
+}
+
+/** Each value with its tangent behind it. */
+function forwardSteps(table) {
+    const tangents = new Map();
+    for (const row of table.tangent) tangents.set(row.op, [...tangents.get(row.op) ?? [], {...row, kind: "tangent"}]);
+    return table.primal.flatMap((row) => {
+        const own = tangents.get(row.op) ?? [];
+        tangents.delete(row.op);
+        return [{...row, kind: "primal"}, ...own];
+    });
+}
+
+/** All values, then the adjoints in the order of the sweep. */
+function reverseSteps(table) {
+    return [...table.primal.map((row) => ({...row, kind: "primal"})), ...table.adjoint.map((row) => ({...row, kind: "adjoint"}))];
+}
+
+/** The step at which each value is there. */
+function firsts(steps) {
+    const found = new Map();
+    steps.forEach((step, i) => found.has(step.value) || found.set(step.value, i));
+    return found;
+}
+
+/** A number of the document, or a tensor. */
+function given(x) {
+    return typeof x === "object" ? {shape: x.shape, data: Float64Array.from(x.data, Number)} : Number(x);
+}
+
+/** The first sentence of the comment at the head of a program. */
+function about(source) {
+    const lines = source.split("\n"), end = lines.findIndex((line) => !line.startsWith("# "));
+    const text = lines.slice(0, end < 0 ? lines.length : end).map((line) => line.slice(2).trim()).join(" ");
+    return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+}
+
+/** The rows of the evaluation table: inputs, operations, outputs that no operation is called like. */
+function rows(doc, inputs, outputs, way) {
+    const derived = new Map(doc.table[way].map((row) => [row.value, row]));
+    const primal = new Map(doc.table.primal.map((row) => [row.value, row]));
+    const entry = (each, op, word) => ({
+        op, name: each.name, value: each.value, constant: each.constant, row: primal.get(each.value), word,
+        derived: each[way] === undefined ? null : {value: each[way], row: derived.get(each[way])},
+    });
+    const made = doc.operations.flatMap((operation, k) => operation.outs.map((out) => entry(out, k, operation.name)));
+    const names = new Set(made.map((each) => each.name));
+    return [
+        inputs.map((input) => entry(input, input.op, "input")), made,
+        outputs.filter((output) => !names.has(output.name)).map((output) => entry(output, output.op, "output")),
+    ];
+}
+
+/** A pane of code: its lines in each style. */
+function program(pane) {
+    const line = ({text, kind, ops, spans, values}) => ({
+        text, spans, kind: kind ?? (text.startsWith("#") ? "comment" : null), ops: ops ?? [], values: (values ?? []).map(([, value]) => ({value})),
+    });
+    const styles = pane.styles ?? {"": pane.lines};
+    return {
+        key: pane.key, title: TITLES[pane.key] ?? pane.key, about: pane.command ? `adcli ${pane.command}` : "",
+        lines: (style) => (styles[style] ?? Object.values(styles)[0]).map(line),
+    };
+}
+
+/** Nodes and edges; an output that is an operation of the same name is that operation. */
+function graphOf(doc, inputs, outputs) {
+    const nodes = [], place = new Map(), formulas = new Map(doc.table.primal.map((row) => [row.value, row]));
+    const add = (id, node) => place.set(id, nodes.push(node) - 1);
+    inputs.forEach((input, k) => add(`in${k}`, {...input, role: "input"}));
+    doc.operations.forEach((operation, k) => operation.outs.forEach((out) =>
+        add(`op${k}`, {...out, op: k, role: "operation", sign: operation.sign, row: formulas.get(out.value)})));
+    outputs.forEach((output, k) => {
+        const node = nodes[place.get(output.from)];
+        if (node && node.name === output.name) node.role = "output";
+        else add(`out${k}`, {...output, role: "output"});
+    });
+    const edges = doc.graph.edges.filter(([tail, head]) => place.has(tail) && place.has(head)).map(([tail, head]) => [place.get(tail), place.get(head)]);
+    return {nodes, edges: [...new Map(edges.map((edge) => [edge.join(), edge])).values()]};
+}
+
+/** The outputs, and the derivatives that one sweep gives: of all outputs by one input, or of one output by all inputs. */
+function results(state, values, inputs, outputs) {
+    const derived = state.mode === "forward"
+        ? outputs.map((output) => [`∂${output.name}/∂${state.forward}`, values.of({value: output.tangent})])
+        : inputs.filter((input) => input.differentiated).map((input) => [`∂${state.reverse}/∂${input.name}`, values.of({value: input.adjoint})]);
+    return {outputs: outputs.map((output) => [output.name, values.of(output)]), derived, status: values.status};
+}
+
+/** The inputs and operations that are tensors. */
+function tensorsOf(doc, inputs) {
+    const made = doc.operations.flatMap((operation, k) => operation.outs.map((out) => ({...out, op: k, text: operation.text})));
+    return [...inputs.map((input, k) => ({...input, input: k})), ...made].filter((each) => each.shape.length);
+}
+
+/** The lines of a derivative program that belong to an operation. */
+function derivedTexts(doc, entry, state) {
+    if (entry.op < 0) return [];
+    const lines = Object.values(doc.panes.find((pane) => pane.key === state.mode).styles)[0];
+    return lines.filter((line) => line.kind === WAYS[state.mode] && line.ops.includes(entry.op)).map((line) => line.text.trim());
+}

@@ -1,0 +1,64 @@
+// What the reader has chosen, and its form in the address of the page: #at=x=2,y=5&reverse=v&step=3
+
+import {number, parsed} from "./numbers.js";
+
+/** A box for the state: `set` merges a change and tells everybody who listens. */
+export function box(state) {
+    const listeners = [];
+    return {
+        get: () => state,
+        set(change) {
+            state = {...state, ...change};
+            for (const listener of listeners) listener(state);
+        },
+        listen: (listener) => listeners.push(listener),
+    };
+}
+
+/** The state as the text behind the # of an address: numbers in full, names with what has a meaning here escaped. */
+export function written(state, inputs) {
+    const at = inputs.flatMap((input, i) => (input.shape.length ? [] : `${encodeURIComponent(input.name)}=${exact(state.at[i])}`));
+    return [
+        ...(at.length ? [`at=${at.join(",")}`] : []), `${state.mode}=${encodeURIComponent(state[state.mode])}`, `step=${state.step}`,
+        ...(state.predict ? [`predict=${state.shown ? "shown" : "hidden"}`] : []),
+        `notation=${state.notation}`, `style=${state.style}`,
+    ].join("&");
+}
+
+function exact(x) {
+    return Number.isFinite(x) ? (Object.is(x, -0) ? "-0" : String(x)) : number(x);
+}
+
+/** The change to the state that such a text asks for; what it has no meaning for is left out. */
+export function read(text, inputs, seeds) {
+    const change = {};
+    for (const [key, value] of text.replace(/^#/, "").split("&").map((entry) => cut(entry, "="))) {
+        if (key === "at") change.at = point(value, inputs);
+        if (key === "step" && /^\d{1,9}$/.test(value)) change.step = Number(value);
+        if (key === "style" || key === "notation") change[key] = value;
+        if (key === "predict") Object.assign(change, {predict: true, shown: value === "shown"});
+        if ((key === "forward" || key === "reverse") && seeds[key].includes(decoded(value))) {
+            Object.assign(change, {mode: key, [key]: decoded(value)});
+        }
+    }
+    return change;
+}
+
+/** The numbers of the inputs, by position; undefined where the text has none for it. */
+function point(text, inputs) {
+    const given = new Map(text.split(",").map((entry) => cut(entry, "=")).map(([name, x]) => [decoded(name), parsed(decoded(x))]));
+    return inputs.map((input) => (input.shape.length ? undefined : given.get(input.name)));
+}
+
+function cut(text, mark) {
+    const at = text.indexOf(mark);
+    return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decoded(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}

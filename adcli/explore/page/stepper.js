@@ -1,0 +1,111 @@
+// The current step: forwards through the primal, backwards through the adjoints, one operation at a time.
+
+import {byId, el, mark} from "./dom.js";
+import {near, parsed} from "./numbers.js";
+import {because, shown, spoken} from "./words.js";
+
+const WORDS = {primal: "value", tangent: "tangent", adjoint: "adjoint"};
+
+/** The buttons, the line of the step, and the guess; `go` moves to a step, `choose` changes the state. */
+export function stepper(model, {go, choose}) {
+    const where = el("p", {class: "where", id: "where"});
+    const moves = [
+        ["first", "|◀", "To the start", "Home"], ["back", "◀", "One step back", "←"],
+        ["next", "▶", "One step on", "→"], ["last", "▶|", "To the end", "End"],
+    ].map(([to, sign, title, key]) => el("button", {
+        type: "button", id: to, title: `${title} (${key})`, "aria-label": title, "aria-keyshortcuts": KEYS[to], onclick: () => go(to),
+    }, sign.replace(/[◀▶]/, "$&\uFE0E")));
+    const predict = el("input", {type: "checkbox", id: "predict", onchange: () => choose({predict: predict.checked, shown: false})});
+    const track = el("input", {type: "range", class: "track", min: 0, step: 1, "aria-label": "Step", id: "track",
+        oninput: () => choose({step: Number(track.value), shown: false})});
+    const equations = el("div", {class: "equations"});
+    const reasons = el("div", {class: "because", id: "because", hidden: true});
+    const guessing = guess(choose);
+    byId("stepper").append(
+        el("div", {class: "step-head"}, where,
+            el("label", {class: "tool"}, predict, "Predict, then reveal"), el("div", {class: "moves"}, moves)),
+        track, equations, guessing.form, reasons);
+
+    return (state, values) => {
+        const steps = model.steps(state), step = steps[state.step - 1];
+        moves[0].disabled = moves[1].disabled = state.step === 0;
+        moves[2].disabled = moves[3].disabled = state.step === steps.length && (!state.predict || state.shown);
+        track.max = steps.length;
+        track.value = state.step;
+        track.setAttribute("aria-valuetext", step ? `${state.step} of ${steps.length}, ${model.named(step.value, state)}` : "start");
+        predict.checked = state.predict;
+        where.replaceChildren(...(step ? [
+            "Step ", el("b", {}, String(state.step)), ` of ${steps.length} · `,
+            el("span", {class: "way", "data-kind": step.kind}, WORDS[step.kind]),
+        ] : [`Start · ${steps.length} steps`]));
+        const hidden = Boolean(step) && state.predict && !state.shown;
+        equations.replaceChildren(...(step ? equation(model, state, step, values, hidden) : opening(state)));
+        guessing.update(step, hidden, step && values.at(step.value));
+        const told = step && !hidden ? because(step, values) : [];
+        reasons.replaceChildren(...told.map((text) => el("p", {}, text)));
+        reasons.hidden = told.length === 0;
+        mark(byId("step"), "data-hidden", hidden);
+        return step ? sentence(model, state, step, values, hidden, told) : "";
+    };
+}
+
+export const KEYS = {first: "Home", back: "ArrowLeft", next: "ArrowRight", last: "End"};
+
+function opening(state) {
+    const way = state.mode === "reverse"
+        ? "The values come first, from the inputs to the outputs; then the adjoints, from the outputs back to the inputs."
+        : "Each value comes with its tangent, from the inputs to the outputs.";
+    return [el("p", {class: "note"}, `${way} Go on with → or ▶.`)];
+}
+
+/** q̄ = i2 × ī3 = 28 × 1 = 28 */
+function equation(model, state, step, values, hidden) {
+    const formula = model.formula(step, state), numbers = model.filled(step, state, values);
+    return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op},
+        `${model.named(step.value, state)} = ${formula}`, numbers !== formula && !numbers.includes("□") ? ` = ${numbers}` : "", " = ",
+        hidden ? el("span", {class: "hidden-value"}, "?") : el("span", {class: "value", id: "value"}, shown(values.of(step))))];
+}
+
+/** What a screen reader says of a step. */
+function sentence(model, state, step, values, hidden, told) {
+    const value = hidden ? "to be predicted" : spoken(values.of(step));
+    return `${WORDS[step.kind]} ${model.named(step.value, state)} = ${model.formula(step, state)}: ${value}. ${told.join(" ")}`;
+}
+
+/** The form in which a learner types a number before it is shown. */
+function guess(choose) {
+    let truth, asked;
+    const field = el("input", {type: "text", id: "guess", autocomplete: "off", spellcheck: "false", inputmode: "text"});
+    const verdict = el("span", {class: "verdict", id: "verdict", role: "status"});
+    const check = el("button", {type: "submit", class: "main-button"}, "Check");
+    const reveal = el("button", {type: "button", id: "reveal", onclick: () => choose({shown: true})}, "Reveal");
+    const prompt = el("label", {for: "guess"}, "Your prediction");
+    const form = el("form", {class: "guess", hidden: true, onsubmit: judge}, prompt, field, check, reveal, verdict);
+
+    function judge(event) {
+        event.preventDefault();
+        const given = parsed(field.value);
+        if (given === undefined) return say(false, "Write a number, such as 2.5, 1e-3, inf or nan.");
+        const right = near(given, truth);
+        say(right, right ? "✓ Right, to 1 %." : "✗ Not within 1 %. Try again, or reveal it.");
+        if (right) choose({shown: true});
+        return undefined;
+    }
+
+    function say(right, text) {
+        verdict.setAttribute("data-right", right);
+        verdict.textContent = text;
+    }
+
+    function update(step, hidden, value) {
+        truth = value;
+        if (step !== asked) {
+            asked = step;
+            field.value = "";
+            verdict.textContent = "";
+        }
+        for (const part of [prompt, field, check, reveal]) part.hidden = !hidden;
+        form.hidden = !hidden && !verdict.textContent;
+    }
+    return {form, update};
+}

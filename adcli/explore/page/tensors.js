@@ -1,0 +1,84 @@
+// Tensors: each comprehension beside its derivative, and small tensors as numbers on a ground that says how large they are.
+
+import {el} from "./dom.js";
+import {number, parsed, trouble} from "./numbers.js";
+import {pane} from "./panes.js";
+
+const MOST = 400, EDITABLE = 100;
+
+/** The pane of the tensors, where a program has any; the elements of small inputs can be changed. */
+export function tensors(model, choose) {
+    const entries = model.tensors;
+    if (!entries.length) return () => {};
+    const box = pane("tensors", "Tensors", "", []);
+    let built, maps = [];
+    return (state, values) => {
+        const key = `${state.mode} ${state.notation}`;
+        if (built !== key) {
+            maps = [];
+            box.replaceChildren(el("div", {class: "tensors"}, entries.map((entry) => section(model, state, entry, maps, choose))));
+            built = key;
+        }
+        for (const [map, entry] of maps) map(values.of(entry));
+    };
+}
+
+function section(model, state, entry, maps, choose) {
+    const map = (each, name, kind, edit) => {
+        const [element, update] = heat(each.shape, edit && (([x, k]) => choose(edit(x, k))));
+        maps.push([update, each]);
+        return el("figure", {class: "tensor", "data-kind": kind}, el("figcaption", {}, name, " ", el("small", {}, each.shape.join("×"))), element);
+    };
+    const way = model.way(state), slot = entry[way];
+    const edit = entry.input === undefined || size(entry.shape) > EDITABLE ? null : (x, k) => (now) => ({
+        at: now.at.map((old, i) => (i === entry.input ? {shape: old.shape, data: old.data.with(k, x)} : old)),
+    });
+    const derived = model.derivedTexts(entry, state), code = (kind, lines) => el("pre", {"data-kind": kind}, lines.join("\n"));
+    return el("section", {class: "pair", "data-op": entry.op},
+        entry.text ? el("div", {class: "both"}, code("primal", [entry.text]), derived.length ? code(way, derived) : null) : null,
+        el("div", {class: "both"},
+            map(entry, model.named(entry.value, state) ?? entry.name, "primal", edit),
+            slot === undefined ? null : map({value: slot, shape: entry.shape}, model.named(slot, state), way)));
+}
+
+const size = (shape) => shape.reduce((product, extent) => product * extent, 1);
+
+/** A table of numbers for each matrix of a tensor, and what fills it. `edit` makes fields of the numbers. */
+function heat(shape, edit) {
+    const count = size(shape);
+    if (count > MOST) return [el("p", {class: "note"}, `${count.toLocaleString("en")} numbers: too many to show`), () => {}];
+    const columns = shape.at(-1), rows = shape.length > 1 ? shape.at(-2) : 1, cells = [];
+    const matrices = Array.from({length: rows * columns ? count / (rows * columns) : 0}, (_, m) => {
+        const table = el("table", {class: "heat"}, Array.from({length: rows}, (_r, r) => el("tr", {}, Array.from({length: columns}, (_c, c) => {
+            const k = (m * rows + r) * columns + c;
+            cells[k] = edit ? field(k, edit) : el("td");
+            return edit ? el("td", {}, cells[k]) : cells[k];
+        }))));
+        const at = shape.slice(0, -2).reduceRight(([rest, found], extent) => [Math.floor(rest / extent), [rest % extent, ...found]], [m, []])[1];
+        return at.length ? el("div", {}, el("p", {class: "index"}, `(${at.join(", ")}, ·, ·)`), table) : table;
+    });
+    return [el("div", {class: "matrices"}, matrices), (tensor) => fill(cells, tensor)];
+}
+
+function field(k, edit) {
+    const input = el("input", {type: "text", "aria-label": `element ${k}`, spellcheck: "false", oninput: () => {
+        const x = parsed(input.value);
+        input.setAttribute("aria-invalid", x === undefined);
+        if (x !== undefined) edit([x, k]);
+    }});
+    return input;
+}
+
+function fill(cells, tensor) {
+    const data = tensor ? [...tensor.data] : [], finite = data.filter(Number.isFinite).map(Math.abs);
+    const largest = Math.max(...finite, 0);
+    cells.forEach((cell, k) => {
+        const x = data[k], text = x === undefined ? "···" : `${trouble(x) ? "⚠\uFE0E" : ""}${number(x)}`;
+        if (cell.tagName !== "INPUT") cell.textContent = text;
+        else if (document.activeElement !== cell) cell.value = number(x);
+        cell.style.setProperty("--share", `${Number.isFinite(x) && largest ? Math.round(50 * Math.abs(x) / largest) : 0}%`);
+        cell.setAttribute("data-sign", x < 0 ? "-" : "+");
+        if (trouble(x)) cell.setAttribute("title", trouble(x));
+        else cell.removeAttribute("title");
+    });
+}
