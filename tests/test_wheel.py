@@ -61,6 +61,9 @@ def test_the_wheel_has_everything_that_is_read_at_run_time(wheel):
             "adcli/editors/extension.js"} <= names
     (points,) = (name for name in names if name.endswith("/entry_points.txt"))
     assert "[pygments.lexers]\nadcli = adcli.editors.lexer:AdcliLexer\n" in zipfile.ZipFile(wheel).read(points).decode()
+    page = [p for p in (ROOT / "adcli" / "explore").rglob("*") if p.suffix in (".js", ".css", ".html")]
+    assert {p.relative_to(ROOT).as_posix() for p in page} <= names and page
+    assert {"adcli/codegen/scripts/interpreter.js"} <= names
     sources = {f"{'' if folder == 'adcli' else 'adcli/'}{p.relative_to(ROOT)}" for folder in ("adcli", "lang", "codegen")
                for p in (ROOT / folder).rglob("*.py")}
     assert sources == {name for name in names if name.endswith(".py")}

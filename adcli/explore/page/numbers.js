@@ -8,17 +8,26 @@ export function number(x) {
     if (Number.isNaN(x)) return "nan";
     if (!Number.isFinite(x)) return x > 0 ? "inf" : "-inf";
     if (x === 0) return Object.is(x, -0) ? "-0" : "0";
-    const [digits, power] = x.toExponential(DIGITS - 1).split("e");
-    const exponent = Number(power);
+    const sign = x < 0 ? "-" : "", [digits, exponent] = rounded(Math.abs(x));
     if (exponent < -4 || exponent >= DIGITS) {
         const size = String(Math.abs(exponent)).padStart(2, "0");
-        return `${trimmed(digits)}e${exponent < 0 ? "-" : "+"}${size}`;
+        return `${sign}${trimmed(`${digits[0]}.${digits.slice(1)}`)}e${exponent < 0 ? "-" : "+"}${size}`;
     }
-    return trimmed(x.toFixed(DIGITS - 1 - exponent));
+    const whole = exponent < 0 ? "0" : digits.slice(0, exponent + 1);
+    const rest = exponent < 0 ? "0".repeat(-exponent - 1) + digits : digits.slice(exponent + 1);
+    return sign + trimmed(`${whole}.${rest}`);
+}
+
+/** The leading digits of a positive number and its power of ten; halves go to the even digit, as in C. */
+function rounded(x) {
+    const split = (text) => [text.replace(/e.*|\./g, ""), Number(text.slice(text.indexOf("e") + 1))];
+    const [exact, power] = split(x.toExponential(100));
+    const half = /^50*$/.test(exact.slice(DIGITS)) && Number(exact[DIGITS - 1]) % 2 === 0;
+    return half ? [exact.slice(0, DIGITS), power] : split(x.toExponential(DIGITS - 1));
 }
 
 function trimmed(text) {
-    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+    return text.includes(".") ? text.replace(/\.?0*$/, "") : text;
 }
 
 /** The number that a text says, also inf and nan; undefined where it says none. */
