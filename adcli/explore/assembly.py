@@ -18,8 +18,8 @@ from string import Template
 from typing import Any
 
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "code", "table", "layers", "graph", "tensors",
-           "main")
+SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "code", "table", "layers", "graph",
+           "tensors", "main")
 """The modules, each after those that it imports."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)

@@ -7,7 +7,7 @@ import {pane} from "./panes.js";
 import {spoken} from "./words.js";
 
 const HEIGHT = 62, ROW = 104, LETTER = 7.9, MARGIN = 16;
-const MOST = 160, LONGEST = 30;
+const MOST = 160, LONGEST = 30, SMALLEST = 0.75;
 const NEAR = 2;
 
 /** The pane of the graph; of a long program it shows what is around the current operation. */
@@ -77,11 +77,13 @@ function picture(model, state, kept, parts) {
         return group;
     });
     const height = (rows - 1) * ROW + HEIGHT + 2 * MARGIN, across = width + 2 * MARGIN;
-    return svg("svg", {class: "graph", viewBox: `0 0 ${across} ${height}`, width: across, height, role: "img",
+    const drawing = svg("svg", {class: "graph", viewBox: `0 0 ${across} ${height}`, width: across, height, role: "img",
         "aria-label": `Graph of ${nodes.length} nodes; the evaluation table says the same.`},
         svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto",
             markerUnits: "userSpaceOnUse"}, svg("path", {class: "arrow", d: "M0 0.5 7.5 4 0 7.5z"}))),
         lines, groups);
+    drawing.style.minWidth = `${Math.round(SMALLEST * across)}px`;
+    return drawing;
 }
 
 /** Inputs are round, operations have corners, outputs a heavy border. */

@@ -58,12 +58,13 @@ function opening(state) {
     return [el("p", {class: "note"}, `${way} Go on with → or ▶.`)];
 }
 
-/** q̄ = i2 × ī3 = 28 × 1 = 28 */
+/** q̄ = i2 × ī3 = 28 × 1 = 28; a comprehension has its numbers in the pane of tensors. */
 function equation(model, state, step, values, hidden) {
-    const formula = model.formula(step, state), numbers = model.filled(step, state, values);
-    return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op},
-        `${model.named(step.value, state)} = ${formula}`, numbers !== formula && !numbers.includes("□") ? ` = ${numbers}` : "", " = ",
-        hidden ? el("span", {class: "hidden-value"}, "?") : el("span", {class: "value", id: "value"}, shown(values.of(step))))];
+    const formula = model.formula(step, state), numbers = model.filled(step, state, values), x = values.at(step.value);
+    const value = hidden ? el("span", {class: "hidden-value"}, "?") : el("span", {class: "value", id: "value"}, shown(values.of(step)));
+    const parts = typeof x === "object" ? [formula, " : ", value]
+        : [`${model.named(step.value, state)} = ${formula}`, numbers === formula || numbers.includes("□") ? "" : ` = ${numbers}`, " = ", value];
+    return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op}, parts)];
 }
 
 /** What a screen reader says of a step. */
@@ -104,7 +105,8 @@ function guess(choose) {
             field.value = "";
             verdict.textContent = "";
         }
-        for (const part of [prompt, field, check, reveal]) part.hidden = !hidden;
+        reveal.hidden = !hidden;
+        for (const part of [prompt, field, check]) part.hidden = !hidden || typeof value === "object";
         form.hidden = !hidden && !verdict.textContent;
     }
     return {form, update};

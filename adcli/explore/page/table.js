@@ -29,14 +29,15 @@ function content(model, state, cells) {
     const named = (slot, name) => model.named(slot, state) ?? name;
     const row = (each) => el("tr", {"data-op": each.op},
         el("th", {scope: "row"}, each.value === undefined ? each.name : named(each.value, each.name)),
-        el("td", {class: "formula"}, each.row ? model.formula(each.row, state) : each.word), value(each, "value"),
-        el("td", {class: "formula derived"}, each.derived?.row ? equation(each.derived) : ""), value(each.derived, "value derived"));
+        formula(each.row ? model.formula(each.row, state) : each.word), value(each, "value"),
+        value(each.derived, "value derived"), el("td", {class: "formula derived"}, each.derived?.row ? equation(each.derived) : ""));
+    const formula = (text) => el("td", {class: "formula", title: text}, text);
     const equation = ({value: slot, row: by}) => `${named(slot, "")} = ${model.formula(by, state)}`;
     const head = (text, numeric) => el("th", {scope: "col", class: numeric ? "value" : null}, text);
     const [given, made, results] = model.rows(state);
     return el("table", {class: "table", "data-mode": state.mode},
         el("caption", {}, reverse ? "Values downwards, adjoints upwards." : "Values and tangents downwards."),
         el("thead", {}, el("tr", {}, head("Name"), head("Operation"), head("Value", true),
-            head(reverse ? "Adjoint" : "Tangent"), head("Value", true))),
+            head(reverse ? "Adjoint" : "Tangent", true), head("How it is made"))),
         ...[given, made, results].map((part) => el("tbody", {}, part.map(row))));
 }

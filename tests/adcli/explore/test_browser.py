@@ -1,0 +1,296 @@
+"""The page in a browser: its numbers are Python's, everything on it can be reached by keyboard, and nothing is complained of."""
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import adcli, succeeds
+from engines import package, program
+from places import ROOT
+from sample_files import SAMPLES, SCALARS
+
+pytestmark = pytest.mark.engine
+
+POINTS = {"projectile": ["--at", "a=45"], "matrix_vector": ["--at", "A=[[1,2],[3,4],[5,6]],B=[7,8]"],
+          "softmax_regression": ["--at", "W=[[1,0,0,-1],[0,1,0,0],[0,0,1,0]],b=[0,0,0]", "--at", "x=[1,2,3,4]", "--at", "c=1"]}
+"""Points of samples whose first command has none that is one point."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests; it keeps what it complains of."""
+    package("selenium")
+    from selenium import webdriver
+    options = webdriver.ChromeOptions()
+    options.binary_location = program("chromium", "chromium-browser", "google-chrome")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1440,1000"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(program("chromedriver")))
+    yield started
+    started.quit()
+
+
+class Page:
+    """An open page, as a reader has it."""
+
+    def __init__(self, browser: Any, path: Path, hash: str = "") -> None:
+        self.browser = browser
+        browser.get("about:blank")
+        browser.get(f"{path.as_uri()}{hash}")
+
+    def run(self, script: str, *args: Any) -> Any:
+        return self.browser.execute_script(script, *args)
+
+    def text(self, selector: str) -> str:
+        return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector).strip()
+
+    def texts(self, selector: str) -> list[str]:
+        return [t.strip() for t in self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)]
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.keys import Keys
+        for key in keys:
+            ActionChains(self.browser).send_keys(getattr(Keys, key, key)).perform()
+
+    def type(self, selector: str, text: str) -> None:
+        """Put a text into a field, as if it were typed."""
+        self.run("const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+                 " e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true}))",
+                 selector, text)
+
+    def click(self, selector: str) -> None:
+        self.run("document.querySelector(arguments[0]).click()", selector)
+
+    @property
+    def results(self) -> dict[str, str]:
+        """The numbers of the results, without the sign of what is not finite."""
+        rows = self.run("return [...document.querySelectorAll('.results tr')].map(r => [...r.children].map(c => c.textContent))")
+        return dict(rows)
+
+    @property
+    def lit(self) -> set[str]:
+        """The panes in which the current operation is marked."""
+        return set(self.run("return [...document.querySelectorAll('.pane:has([data-now])')].map(p => p.getAttribute('data-pane'))"))
+
+    def quiet(self) -> None:
+        """Nothing was complained of, no policy was violated, and nothing sticks out of the page."""
+        assert [entry["message"] for entry in self.browser.get_log("browser")] == []
+        assert self.run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def point(path: Path) -> list[str]:
+    """The point of the first command of a sample."""
+    if path.stem in POINTS:
+        return POINTS[path.stem]
+    words = shlex.split(next((line[8:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# Try:  ")), ""))
+    return [word for option, value in zip(words, words[1:], strict=False) if option == "--at" for word in ("--at", value)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+def page(browser: Any, folder: Path, *args: object, hash: str = "") -> Page:
+    path = folder / "page.html"
+    assert adcli("explore", *args, "-o", path).code == 0
+    return Page(browser, path, hash)
+
+
+def table(*args: object) -> dict[str, str]:
+    """The numbers of a run of adcli to 6 digits, by their names."""
+    ended = adcli(*args, "--fmt", "%.6g", "-q")
+    return {name: float(x) for name, x in re.findall(r"^(\w+) = ([-+.\w]+)$", ended.out, re.M)}
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+def test_a_sample(path, browser, folder):
+    """Every pane opens and folds, each step lights up its operation, and the results are those of vjp and jvp."""
+    made = page(browser, folder, path, *point(path))
+    panes = made.run("return [...document.querySelectorAll('.pane')].map(p => [p.dataset.pane, p.querySelector('.box').innerText.length])")
+    assert {name for name, _ in panes} == {"table", "graph", "program", "forward", "reverse", "simplified"} | (
+        set() if path in SCALARS else {"tensors"})
+    assert all(length for _, length in panes)
+    made.run("for (const b of document.querySelectorAll('.pane h2 button')) { b.click(); if (!b.closest('.pane').querySelector('.box').hidden)"
+             " throw 'open'; b.click(); }")
+    made.press("END")
+    assert {"table", "graph", "reverse"} <= made.lit
+    if path in SCALARS:
+        at = point(path)
+        shown = {k: float(v) for k, v in made.results.items()}
+        outputs = [name for name in shown if not name.startswith("∂")]
+        want = table("vjp", path, *at, "--cotangent", f"{outputs[-1]}=1")
+        for name, x in shown.items():
+            left, _, right = name.removeprefix("∂").partition("/∂")
+            assert x == pytest.approx(want[f"d_d{right}" if right else left], rel=2e-6), name
+    made.click("input[value=forward]")
+    made.press("END")
+    assert {"table", "graph", "forward"} <= made.lit
+    if path in SCALARS:
+        inputs = made.run("return [...document.querySelectorAll('#seed option')].map(o => o.value)")
+        want = table("jvp", path, *at, "--tangent", f"{inputs[0]}=1")
+        for name, x in made.results.items():
+            left, _, right = name.removeprefix("∂").partition("/∂")
+            assert float(x) == pytest.approx(want[f"d{left}" if right else left], rel=2e-6), name
+    made.quiet()
+
+
+def test_sliders_and_fields_move_everything(browser, folder):
+    made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")
+    assert made.results == {"v": "3920.6", "∂v/∂x": "5880", "∂v/∂y": "-0.12"}
+    made.type("#input-0", "3")
+    made.type(".input:nth-child(2) input[type=range]", "4")
+    want = table("grad", ROOT / "samples" / "worked.ad", "--at", "x=3,y=4")
+    assert [float(x) for x in made.results.values()] == list(want.values())
+    assert made.run("return [...document.querySelectorAll('[data-pane=simplified] .seen')].map(e => e.innerText)")[-1] == "13230"
+    made.type("#input-0", "3,5")
+    assert made.run("return document.querySelector('#input-0').getAttribute('aria-invalid')") == "true"
+    assert "Write a number" in made.text("#fault-0")
+    assert [float(x) for x in made.results.values()] == list(want.values())
+    made.quiet()
+
+
+def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
+    """The values that the steps show are those of the evaluation table of trace."""
+    made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")
+    (traced,) = succeeds("trace", ROOT / "samples" / "worked.ad", "--at", "x=2,y=5", "--cotangent", "v=1", "--format", "json").records
+    steps = int(re.search(r"(\d+) steps", made.text("#where"))[1])
+    shown, kinds = [], []
+    for _ in range(steps):
+        made.press("ARROW_RIGHT")
+        shown.append(float(made.text("#value")))
+        kinds.append(made.run("return document.body.dataset.way"))
+        assert made.lit >= {"table", "graph", "reverse"}
+        assert made.text("#said")
+    assert kinds == sorted(kinds, reverse=True)
+    assert shown[:8] == [float(f"{line['value']:.6g}") for line in traced["lines"]]
+    assert {float(f"{x['adjoint']:.6g}") for x in (*traced["lines"], *traced["inputs"])} <= {*shown[8:], 1.0}
+    made.press("ARROW_RIGHT")
+    assert made.text("#where").startswith(f"Step {steps} of {steps}")
+    made.press("HOME")
+    assert made.text("#where").startswith("Start")
+    made.press("END", "ARROW_LEFT")
+    assert made.text("#where").startswith(f"Step {steps - 1} of")
+    made.quiet()
+
+
+def test_predict_then_reveal(browser, folder):
+    """What is to be predicted stands nowhere on the page before."""
+    made = page(browser, folder, "-e", "a = 3*x", "-e", "v = a*y", "--at", "x=7,y=11", hash="#step=2&predict=hidden")
+    assert made.text("#where").startswith("Step 2 of")
+    everything = made.run("return document.querySelector('main').innerText + document.querySelector('#results').innerText + "
+                          "[...document.querySelectorAll('svg text')].map(t => t.textContent).join(' ')")
+    assert "231" not in everything and "21" in everything
+    made.press("HOME")
+    made.press("ARROW_RIGHT")
+    made.type("#guess", "25")
+    made.click("form.guess button[type=submit]")
+    assert "Not within 1 %" in made.text("#verdict") and made.text("#value") == ""
+    made.type("#guess", "21.1")
+    made.click("form.guess button[type=submit]")
+    assert "Right" in made.text("#verdict") and made.text("#value") == "21"
+    made.press("ARROW_RIGHT")
+    assert made.text("#value") == ""
+    made.click("#reveal")
+    assert made.text("#value") == "231"
+    made.quiet()
+
+
+def test_a_state_is_in_the_address(browser, folder):
+    path = ROOT / "samples" / "kinks.ad"
+    made = page(browser, folder, path, hash="#at=x=0.5&forward=x&step=3&style=prefix&notation=plain")
+    assert made.text("#where").startswith("Step 3 of") and made.run("return document.querySelector('#input-0').value") == "0.5"
+    assert made.run("return document.querySelector('[name=mode]:checked').value") == "forward"
+    assert "abs(" in made.text("[data-pane=forward]")
+    made.press("ARROW_RIGHT")
+    assert made.run("return new Promise(done => setTimeout(() => done(location.hash), 500))").startswith("#at=x=0.5&forward=x&step=4")
+    made.run("location.hash = '#at=x=2&reverse=root&step=1'")
+    assert made.run("return new Promise(done => setTimeout(() => done(document.querySelector('#where').innerText), 300))").startswith("Step 1 of")
+    assert made.results["root"] == "1.41421" and made.results["∂root/∂x"] == "0.353553"
+    page(browser, folder, path, hash="#at=%E0%A4%A,x=zzz&step=99999999&reverse=<b>&style=none&predict").quiet()
+
+
+def test_what_is_not_finite_is_marked_and_explained(browser, folder):
+    """By a sign and in the words of why, not by colour alone."""
+    path = ROOT / "samples" / "kinks.ad"
+    made = page(browser, folder, path, "--at", "x=0", hash="#at=x=0&reverse=root&step=9999")
+    assert made.results["∂root/∂x"] == "inf"
+    assert made.texts("[data-pane=table] .trouble") and "⚠" in made.run(
+        "return getComputedStyle(document.querySelector('.trouble'), '::before').content")
+    (reason,) = re.findall(r"droot_dx is inf\n\S+ (.*)\n", succeeds("why", path, "--at", "x=0", "--of", "root").out)
+    assert reason in made.text("#because")
+    made.quiet()
+
+
+def test_hostile_names_and_comments_are_text(browser, folder):
+    source = folder / "<img src=x onerror=alert(1)>.ad"
+    source.write_text("# <script>document.title = 'had'</script>. More.\n__proto__ = 2*x  # <b onclick=alert(1)>\nv = __proto__*x\n",
+                      encoding="utf-8")
+    made = page(browser, folder, source, "--at", "x=3")
+    made.press("END")
+    assert browser.title == source.name and made.text("h1") == source.name
+    assert made.text("#about") == "<script>document.title = 'had'</script>."
+    assert made.results == {"v": "18", "∂v/∂x": "12"}
+    assert made.run("return document.querySelectorAll('img, b[onclick], h1 *').length") == 0
+    made.quiet()
+
+
+def test_everything_has_a_name_for_who_does_not_see_it(browser, folder):
+    """Fields have labels, buttons texts, tables headers; the way through the page begins with a link past the head."""
+    made = page(browser, folder, ROOT / "samples" / "max_pooling.ad", *point(ROOT / "samples" / "max_pooling.ad"))
+    nameless = made.run("""
+        return [...document.querySelectorAll('input, select, button')].filter(e => e.type !== 'hidden' && !(e.getAttribute('aria-label')
+            || e.labels?.length || e.innerText.trim() || e.id && document.querySelector(`label[for="${e.id}"]`)
+            || e.closest('[hidden]'))).map(e => e.outerHTML)""")
+    assert nameless == []
+    assert made.run("return document.querySelectorAll('table.table th[scope]').length") > 4
+    assert made.run("return document.querySelectorAll('[aria-live], [role=status]').length") >= 1
+    made.press("TAB")
+    assert made.run("return document.activeElement.id") == "skip"
+    made.press("ENTER")
+    assert made.run("return document.activeElement.id") == "step"
+    made.quiet()
+
+
+@pytest.mark.parametrize("width", [390, 900, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_and_widths(width, scheme, browser, folder):
+    """Text against its ground: 4.5 to 1 at least (WCAG 2.1, 1.4.3); nothing makes the page wider than the window."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1,
+                                                                   "mobile": False})
+    made = page(browser, folder, ROOT / "samples" / "kinks.ad", hash="#at=x=0&reverse=root&step=9999")
+    low = made.run(CONTRAST)
+    made.quiet()
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert low == []
+
+
+CONTRAST = """
+const light = (text) => {
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = (e) => {
+    for (; e; e = e.parentElement) {
+        const colour = getComputedStyle(e).backgroundColor;
+        if (!/, 0\\)$|transparent/.test(colour)) return colour;
+    }
+    return "rgb(255, 255, 255)";
+};
+const found = [];
+for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || e.closest("svg, script, noscript, [hidden], .unseen, :disabled") || !e.getClientRects().length) continue;
+    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(`${e.className} ${e.textContent.slice(0, 20)} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+}
+return found;
+"""
