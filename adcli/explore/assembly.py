@@ -10,16 +10,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from adcli.explore.data import packed
+
 FOLDER = Path(__file__).parent / "page"
-SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "code", "table", "layers", "graph",
-           "tensors", "main")
+SCRIPTS = ("dom", "numbers", "state", "words", "panes", "model", "controls", "stepper", "windowed", "code", "table", "layers",
+           "graph", "tensors", "main")
 """The modules, each after those that it imports."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\w+)", re.MULTILINE)
@@ -30,10 +31,9 @@ ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 def page(title: str, document: dict[str, Any], evaluator: str) -> str:
     """The page about a program: `document` is what it shows, `evaluator` the script that computes it."""
     style, script = part("page.css"), joined(part(f"{name}.js") for name in SCRIPTS)
-    evaluator = evaluator.replace("</", "<\\/").replace("<!--", "<\\!--")
     return Template(part("page.html")).substitute(
         policy=policy([evaluator, script], style), title=html.escape(title), style=style, script=script, evaluator=evaluator,
-        document=json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES))
+        document=packed(document).translate(ESCAPES))
 
 
 def part(name: str) -> str:
@@ -43,14 +43,14 @@ def part(name: str) -> str:
 
 def joined(modules: Iterable[str]) -> str:
     """Modules as one script: each a function that gives what it exports, the rest of it being nobody else's."""
-    return '(() => {\n"use strict";\n' + "\n".join(map(enclosed, modules)) + "})();\n"
+    return '(async () => {\n"use strict";\n' + "\n".join(map(enclosed, modules)) + "})();\n"
 
 
 def enclosed(module: str) -> str:
     """A module as the declaration of the names that it exports."""
     names = ", ".join(name for _, name in EXPORT.findall(module))
     body = EXPORT.sub(r"\1 \2", IMPORT.sub("", module)).strip("\n")
-    return f"{f'const {{{names}}} = ' if names else ''}(() => {{\n{body}\nreturn {{{names}}};\n}})();\n"
+    return f"{f'const {{{names}}} = ' if names else ''}await (async () => {{\n{body}\nreturn {{{names}}};\n}})();\n"
 
 
 def policy(scripts: Iterable[str], style: str) -> str:

@@ -1,32 +1,48 @@
 // A program as its lines: what comes of an operation is marked by the number of the operation, and shows its value beside it.
 
-import {el, reveal} from "./dom.js";
+import {el} from "./dom.js";
 import {pane} from "./panes.js";
+import {windowed} from "./windowed.js";
 import {shown} from "./words.js";
 
 /** The pane of a program. */
 export function code(model, program) {
     const box = pane(program.key, program.title, program.about, []);
-    let built, places = [];
+    let built, place, list;
     return (state, values) => {
         if (built !== state.style) {
-            places = [];
-            box.replaceChildren(el("ol", {class: "code"}, program.lines(state.style).map((line, i) => row(line, i, places))));
-            reveal(box.querySelector("li[data-op]") ?? box, box);
+            const lines = program.lines(state.style);
+            place = placed(lines);
+            list = windowed(lines.length, {
+                row: (i) => row(lines[i], i), wrap: (button) => el("li", {}, el("span"), button),
+                draw: (rows) => box.replaceChildren(el("ol", {class: "code"}, rows)),
+            });
             built = state.style;
         }
-        for (const [entries, seen] of places) {
-            seen.replaceChildren(...entries.flatMap((entry, i) => [i ? ", " : "", shown(values.of(entry))]));
-        }
+        list(values, place(model.steps(state)[state.step - 1]));
     };
 }
 
-function row(line, i, places) {
+/** Where the line of a step is: one of the same kind, else the first of its operation; before any step, the first that has one. */
+function placed(lines) {
+    const place = new Map(), set = (key, i) => place.has(key) || place.set(key, i);
+    lines.forEach((line, i) => {
+        for (const op of line.ops) {
+            set("", i);
+            set(`${op}`, i);
+            set(`${op} ${line.kind}`, i);
+        }
+    });
+    return (step) => place.get(step ? `${step.op} ${step.kind}` : "") ?? place.get(`${step?.op}`) ?? -1;
+}
+
+/** A line, and what fills in its values. */
+function row(line, i) {
     const seen = el("span", {class: "seen"});
-    if (line.values.length) places.push([line.values, seen]);
-    return el("li", {"data-kind": line.kind, "data-op": line.ops.join(" ") || null},
+    const element = el("li", {"data-kind": line.kind, "data-op": line.ops.join(" ") || null},
         el("span", {class: "count", "aria-hidden": "true"}, String(i + 1)),
         el("span", {class: "text"}, line.spans ? pieces(line.text, line.spans) : line.text), seen);
+    return [element, (values) => seen.replaceChildren(...line.values.flatMap((entry, k) => [k ? ", " : "", shown(values.of(entry))]))];
 }
 
 /** A line of text with its parts that are operations, which may lie in each other: [start, end, operation], outer ones first. */

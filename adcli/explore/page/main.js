@@ -11,7 +11,10 @@ import {table} from "./table.js";
 import {tensors} from "./tensors.js";
 
 const SOON = 200;
-const model = modelOf(JSON.parse(byId("document").textContent));
+const model = modelOf(await adcliOpened(byId("document").textContent).catch((fault) => {
+    byId("about").textContent = `This browser cannot open the page: ${fault.message}.`;
+    throw fault;
+}));
 const state = box(started());
 const choose = (change) => state.set(valid(typeof change === "function" ? change(state.get()) : change));
 

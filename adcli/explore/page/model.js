@@ -17,20 +17,34 @@ export function modelOf(doc) {
     const steps = {forward: forwardSteps(doc.table), reverse: reverseSteps(doc.table)};
     const reached = {forward: firsts(steps.forward), reverse: firsts(steps.reverse)};
     const styles = Object.keys(doc.panes.find((pane) => pane.styles).styles).reverse();
+    const truths = doc.operations.flatMap((operation) => operation.outs.filter((out) => out.truth).map((out) => out.value));
     const place = (name, list) => Math.max(0, list.findIndex((each) => each.name === name));
+
+    const others = {forward: new Set(doc.table.adjoint.map((row) => row.value)), reverse: new Set(doc.table.tangent.map((row) => row.value))};
+    let found, of = [];
+
+    /** What the evaluator gives, which no step changes. */
+    function everything(state) {
+        const now = [state.at, state.forward, state.reverse];
+        if (now.some((each, i) => each !== of[i])) {
+            of = now;
+            found = evaluate(state.at, place(state.forward, inputs), place(state.reverse, outputs));
+            for (const slot of truths) found.values[slot] = Boolean(found.values[slot]);
+        }
+        return found;
+    }
 
     /** Everything at the inputs and the seed of a state; what is not reached yet is undefined. */
     function evaluated(state) {
-        const found = evaluate(state.at, place(state.forward, inputs), place(state.reverse, outputs));
-        const count = steps[state.mode].length, until = state.predict ? state.step - (state.shown ? 0 : 1) : count;
-        const derived = new Set(doc.table[WAYS[state.mode === "forward" ? "reverse" : "forward"]].map((row) => row.value));
-        const open = (slot) => until >= count || (reached[state.mode].get(slot) ?? (derived.has(slot) ? count : -1)) < until;
+        const {values, status} = everything(state), count = steps[state.mode].length;
+        const until = state.predict ? state.step - (state.shown ? 0 : 1) : count;
+        const open = (slot) => until >= count || (reached[state.mode].get(slot) ?? (others[state.mode].has(slot) ? count : -1)) < until;
         return {
-            status: until >= count ? found.status : null,
-            at: (slot) => found.values[slot],
+            status: until >= count ? status : null,
+            at: (slot) => values[slot],
             of: (entry) => (entry.constant !== undefined ? given(entry.constant)
-                : entry.value === undefined ? 0 : open(entry.value) ? found.values[entry.value] : undefined),
-            why: (slot) => found.why?.(slot) ?? [],
+                : entry.value === undefined ? 0 : open(entry.value) ? values[entry.value] : undefined),
+            why: (row) => reasons(row, (slot) => adcliReasons(doc, everything(state), slot, number)),
         };
     }
 
@@ -61,6 +75,12 @@ function operand(x, alone) {
     if (x === undefined || typeof x === "object") return "□";
     const text = number(x);
     return text.startsWith("-") && !alone ? `(${text})` : text;
+}
+
+/** What made a value: for an adjoint that is a sum or a copy, what made the first of its parts that says something. */
+function reasons(row, why) {
+    const slots = [row.value, ...row.formula.plain.filter((piece) => typeof piece === "number")];
+    return slots.map(why).find((sentences) => sentences.length) ?? [];
 }
 
 /** Each value with its tangent behind it. */

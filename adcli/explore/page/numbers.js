@@ -30,10 +30,11 @@ function trimmed(text) {
     return text.includes(".") ? text.replace(/\.?0*$/, "") : text;
 }
 
-/** The number that a text says, also inf and nan; undefined where it says none. */
+/** The number that a text says, also inf, nan, true and false; undefined where it says none. */
 export function parsed(text) {
     const word = text.trim().toLowerCase().replace(/^\+/, "").replace("−", "-");
     if (word === "nan") return NaN;
+    if (word === "true" || word === "false") return Number(word === "true");
     if (/^-?(inf|infinity|∞)$/.test(word)) return word.startsWith("-") ? -Infinity : Infinity;
     return /^-?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(word) ? Number(word) : undefined;
 }

@@ -2,42 +2,49 @@
 
 import {el} from "./dom.js";
 import {pane} from "./panes.js";
+import {windowed} from "./windowed.js";
 import {shown} from "./words.js";
 
 /** The pane of the table. */
 export function table(model) {
     const box = pane("table", "Evaluation table", "", []);
-    let built = "", cells = [];
+    let built, list, place;
     return (state, values) => {
         const key = `${state.mode} ${state.notation}`;
         if (built !== key) {
-            cells = [];
-            box.replaceChildren(content(model, state, cells));
+            const rows = model.rows(state).flatMap((part, i) => part.map((each, k) => ({...each, first: i > 0 && k === 0})));
+            place = new Map(rows.map((each, i) => [each.op, i]).reverse());
+            list = windowed(rows.length, {
+                row: (i) => row(model, state, rows[i]), wrap: (button) => el("tr", {}, el("td", {colspan: 5}, button)),
+                draw: (made) => box.replaceChildren(framed(state, made)),
+            });
             built = key;
         }
-        for (const [cell, entry] of cells) cell.replaceChildren(shown(values.of(entry)));
+        list(values, place.get(model.steps(state)[state.step - 1]?.op) ?? -1);
     };
 }
 
-function content(model, state, cells) {
-    const reverse = state.mode === "reverse";
-    const value = (entry, kind) => {
-        const cell = el("td", {class: kind});
-        if (entry) cells.push([cell, entry]);
-        return cell;
-    };
+/** A row, and what fills in its values. */
+function row(model, state, each) {
     const named = (slot, name) => model.named(slot, state) ?? name;
-    const row = (each) => el("tr", {"data-op": each.op},
+    const value = el("td", {class: "value"}), derived = el("td", {class: "value derived"});
+    const formula = each.row ? model.formula(each.row, state) : each.word, by = each.derived?.row;
+    const element = el("tr", {"data-op": each.op, class: each.first ? "first" : null},
         el("th", {scope: "row"}, each.value === undefined ? each.name : named(each.value, each.name)),
-        formula(each.row ? model.formula(each.row, state) : each.word), value(each, "value"),
-        value(each.derived, "value derived"), el("td", {class: "formula derived"}, each.derived?.row ? equation(each.derived) : ""));
-    const formula = (text) => el("td", {class: "formula", title: text}, text);
-    const equation = ({value: slot, row: by}) => `${named(slot, "")} = ${model.formula(by, state)}`;
+        el("td", {class: "formula", title: formula}, formula), value, derived,
+        el("td", {class: "formula derived"}, by ? `${named(each.derived.value, "")} = ${model.formula(by, state)}` : ""));
+    return [element, (values) => {
+        value.replaceChildren(shown(values.of(each)));
+        derived.replaceChildren(...(each.derived ? [shown(values.of(each.derived))] : []));
+    }];
+}
+
+function framed(state, rows) {
+    const reverse = state.mode === "reverse";
     const head = (text, numeric) => el("th", {scope: "col", class: numeric ? "value" : null}, text);
-    const [given, made, results] = model.rows(state);
     return el("table", {class: "table", "data-mode": state.mode},
         el("caption", {}, reverse ? "Values downwards, adjoints upwards." : "Values and tangents downwards."),
         el("thead", {}, el("tr", {}, head("Name"), head("Operation"), head("Value", true),
             head(reverse ? "Adjoint" : "Tangent", true), head("How it is made"))),
-        ...[given, made, results].map((part) => el("tbody", {}, part.map(row))));
+        el("tbody", {}, rows));
 }

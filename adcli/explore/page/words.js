@@ -21,5 +21,5 @@ export function spoken(x) {
 
 /** Sentences about a value that is not finite: what made it. */
 export function because(step, values) {
-    return trouble(values.at(step.value)) ? values.why(step.value) : [];
+    return trouble(values.at(step.value)) ? values.why(step) : [];
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +43,22 @@ class Page:
         self.browser = browser
         browser.get("about:blank")
         browser.get(f"{path.as_uri()}{hash}")
+        self.wait("document.querySelector('#where')?.innerText")
 
     def run(self, script: str, *args: Any) -> Any:
         return self.browser.execute_script(script, *args)
+
+    def wait(self, condition: str) -> None:
+        """Until it holds, for 20 seconds at most."""
+        from selenium.webdriver.support.wait import WebDriverWait
+        WebDriverWait(self.browser, 20, 0.02).until(lambda _: self.run(f"return {condition}"))
 
     def text(self, selector: str) -> str:
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector).strip()
 
     def texts(self, selector: str) -> list[str]:
-        return [t.strip() for t in self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)]
+        found = self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
+        return [text.strip() for text in found]
 
     def press(self, *keys: str) -> None:
         from selenium.webdriver.common.action_chains import ActionChains
@@ -70,13 +78,13 @@ class Page:
     @property
     def results(self) -> dict[str, str]:
         """The numbers of the results, without the sign of what is not finite."""
-        rows = self.run("return [...document.querySelectorAll('.results tr')].map(r => [...r.children].map(c => c.textContent))")
-        return dict(rows)
+        rows = "[...document.querySelectorAll('.results tr')].map(row => [...row.children].map(cell => cell.textContent))"
+        return dict(self.run(f"return {rows}"))
 
     @property
     def lit(self) -> set[str]:
         """The panes in which the current operation is marked."""
-        return set(self.run("return [...document.querySelectorAll('.pane:has([data-now])')].map(p => p.getAttribute('data-pane'))"))
+        return set(self.run("return [...document.querySelectorAll('.pane:has([data-now])')].map(p => p.dataset.pane)"))
 
     def quiet(self) -> None:
         """Nothing was complained of, no policy was violated, and nothing sticks out of the page."""
@@ -88,8 +96,8 @@ def point(path: Path) -> list[str]:
     """The point of the first command of a sample."""
     if path.stem in POINTS:
         return POINTS[path.stem]
-    words = shlex.split(next((line[8:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# Try:  ")), ""))
-    return [word for option, value in zip(words, words[1:], strict=False) if option == "--at" for word in ("--at", value)]
+    commands = [line[8:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# Try:  ")]
+    return [word for option, value in pairwise(shlex.split(commands[0])) if option == "--at" for word in ("--at", value)]
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +121,16 @@ def table(*args: object) -> dict[str, str]:
 def test_a_sample(path, browser, folder):
     """Every pane opens and folds, each step lights up its operation, and the results are those of vjp and jvp."""
     made = page(browser, folder, path, *point(path))
-    panes = made.run("return [...document.querySelectorAll('.pane')].map(p => [p.dataset.pane, p.querySelector('.box').innerText.length])")
+    panes = made.run("""return [...document.querySelectorAll('.pane')].map(
+        p => [p.dataset.pane, p.querySelector('.box').innerText.length + p.querySelectorAll('svg text').length])""")
     assert {name for name, _ in panes} == {"table", "graph", "program", "forward", "reverse", "simplified"} | (
         set() if path in SCALARS else {"tensors"})
     assert all(length for _, length in panes)
-    made.run("for (const b of document.querySelectorAll('.pane h2 button')) { b.click(); if (!b.closest('.pane').querySelector('.box').hidden)"
-             " throw 'open'; b.click(); }")
+    folded = made.run("""return [...document.querySelectorAll('.pane')].map(p => [0, 1].map(() => {
+        p.querySelector('h2 button').click();
+        return p.querySelector('.box').hidden;
+    }))""")
+    assert folded == [[True, False]] * len(panes)
     made.press("END")
     assert {"table", "graph", "reverse"} <= made.lit
     if path in SCALARS:
@@ -148,7 +160,7 @@ def test_sliders_and_fields_move_everything(browser, folder):
     made.type(".input:nth-child(2) input[type=range]", "4")
     want = table("grad", ROOT / "samples" / "worked.ad", "--at", "x=3,y=4")
     assert [float(x) for x in made.results.values()] == list(want.values())
-    assert made.run("return [...document.querySelectorAll('[data-pane=simplified] .seen')].map(e => e.innerText)")[-1] == "13230"
+    assert made.texts("[data-pane=simplified] .seen")[-1] == "13230"
     made.type("#input-0", "3,5")
     assert made.run("return document.querySelector('#input-0').getAttribute('aria-invalid')") == "true"
     assert "Write a number" in made.text("#fault-0")
@@ -184,8 +196,8 @@ def test_predict_then_reveal(browser, folder):
     """What is to be predicted stands nowhere on the page before."""
     made = page(browser, folder, "-e", "a = 3*x", "-e", "v = a*y", "--at", "x=7,y=11", hash="#step=2&predict=hidden")
     assert made.text("#where").startswith("Step 2 of")
-    everything = made.run("return document.querySelector('main').innerText + document.querySelector('#results').innerText + "
-                          "[...document.querySelectorAll('svg text')].map(t => t.textContent).join(' ')")
+    everything = made.run("return document.body.innerText") + " ".join(made.run(
+        "return [...document.querySelectorAll('svg text')].map(text => text.textContent)"))
     assert "231" not in everything and "21" in everything
     made.press("HOME")
     made.press("ARROW_RIGHT")
@@ -209,9 +221,9 @@ def test_a_state_is_in_the_address(browser, folder):
     assert made.run("return document.querySelector('[name=mode]:checked').value") == "forward"
     assert "abs(" in made.text("[data-pane=forward]")
     made.press("ARROW_RIGHT")
-    assert made.run("return new Promise(done => setTimeout(() => done(location.hash), 500))").startswith("#at=x=0.5&forward=x&step=4")
+    made.wait("location.hash.startsWith('#at=x=0.5&forward=x&step=4')")
     made.run("location.hash = '#at=x=2&reverse=root&step=1'")
-    assert made.run("return new Promise(done => setTimeout(() => done(document.querySelector('#where').innerText), 300))").startswith("Step 1 of")
+    made.wait("document.querySelector('#where').innerText.startsWith('Step 1 of')")
     assert made.results["root"] == "1.41421" and made.results["∂root/∂x"] == "0.353553"
     page(browser, folder, path, hash="#at=%E0%A4%A,x=zzz&step=99999999&reverse=<b>&style=none&predict").quiet()
 
@@ -230,8 +242,8 @@ def test_what_is_not_finite_is_marked_and_explained(browser, folder):
 
 def test_hostile_names_and_comments_are_text(browser, folder):
     source = folder / "<img src=x onerror=alert(1)>.ad"
-    source.write_text("# <script>document.title = 'had'</script>. More.\n__proto__ = 2*x  # <b onclick=alert(1)>\nv = __proto__*x\n",
-                      encoding="utf-8")
+    source.write_text("# <script>document.title = 'had'</script>. More.\n"
+                      "__proto__ = 2*x  # <b onclick=alert(1)>\nv = __proto__*x\n", encoding="utf-8")
     made = page(browser, folder, source, "--at", "x=3")
     made.press("END")
     assert browser.title == source.name and made.text("h1") == source.name
@@ -275,7 +287,8 @@ def test_contrast_and_widths(width, scheme, browser, folder):
 
 CONTRAST = """
 const light = (text) => {
-    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    const linear = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(c => linear(c / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ground = (e) => {
@@ -290,7 +303,8 @@ for (const e of document.querySelectorAll("body *")) {
     const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
     if (!own || e.closest("svg, script, noscript, [hidden], .unseen, :disabled") || !e.getClientRects().length) continue;
     const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) found.push(`${e.className} ${e.textContent.slice(0, 20)} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) found.push(`${e.className} ${e.textContent.slice(0, 20)} ${contrast.toFixed(2)}`);
 }
 return found;
 """

@@ -68,7 +68,7 @@ def test_the_samples_are_listed_a_line_each(monkeypatch):
 
 
 def test_topics_are_completed():
-    assert shell('COMP_LINE="adcli help ex" _ADCLI_COMPLETE=bash_complete adcli') == "plain,it-codes\n"
+    assert shell('COMP_LINE="adcli help ex" _ADCLI_COMPLETE=bash_complete adcli') == "plain,plore\nplain,it-codes\n"
     (setup,) = re.findall(r'eval "\$\((.+)\)"', text("environment"))
     assert shell(setup).startswith("_adcli_completion() {")
 
