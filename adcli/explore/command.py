@@ -14,9 +14,12 @@ from adcli.command.usage import Command
 from adcli.explore.assembly import page
 from adcli.explore.data import document
 from adcli.input.points import located
-from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.errors import AdError, Source, shortened
 from adcli.lang.lower.frontend import parse_source
 from adcli.output.streams import STDOUT, descriptor, packed_destination, say
+
+LONGEST_TITLE = 60
+"""Characters of a title that is the beginning of a program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +45,17 @@ def command(options: ExploreOptions) -> int:
         raise AdError("refusing to write a page to a terminal; use -o FILE.html")
     source = options.source
     made, evaluator = document(source, start(source, options), options.outputs, options.inputs)
-    text = page(PurePath(source.name).name, made, evaluator)
+    text = page(title(source, options), made, evaluator)
     with packed_destination(options.output) as stream:
         stream.write(text.encode())
     return 0
+
+
+def title(source: Source, options: ExploreOptions) -> str:
+    """The name of the file; where there is none, how the program begins."""
+    if options.program not in (None, "-"):
+        return PurePath(source.name).name
+    return shortened(source.text.strip().partition("\n")[0], LONGEST_TITLE) or source.name
 
 
 def start(source: Source, options: ExploreOptions) -> dict[str, Any] | None:

@@ -57,7 +57,7 @@ function exact(x) {
 
 /** The ends of a slider: the declared range, else one around the value that is there at first. */
 function ends(input) {
-    const size = Number.isFinite(input.start) && input.start !== 0 ? 10 ** Math.ceil(Math.log10(2 * Math.abs(input.start))) : 10;
+    const size = Number.isFinite(input.start) && input.start !== 0 ? rounded(3.999 * Math.abs(input.start)) : 10;
     const low = input.low ?? (input.high === null ? -size : input.high - 2 * size);
     const high = input.high ?? (input.low === null ? size : low + 2 * size);
     return [Math.max(low, -1e300), Math.min(high, 1e300)];

@@ -171,7 +171,8 @@ def test_sliders_and_fields_move_everything(browser, folder):
 def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
     """The values that the steps show are those of the evaluation table of trace."""
     made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")
-    (traced,) = succeeds("trace", ROOT / "samples" / "worked.ad", "--at", "x=2,y=5", "--cotangent", "v=1", "--format", "json").records
+    (traced,) = succeeds("trace", ROOT / "samples" / "worked.ad", "--at", "x=2,y=5", "--cotangent", "v=1",
+                         "--format", "json").records
     steps = int(re.search(r"(\d+) steps", made.text("#where"))[1])
     shown, kinds = [], []
     for _ in range(steps):
@@ -236,7 +237,7 @@ def test_what_is_not_finite_is_marked_and_explained(browser, folder):
     assert made.texts("[data-pane=table] .trouble") and "⚠" in made.run(
         "return getComputedStyle(document.querySelector('.trouble'), '::before').content")
     (reason,) = re.findall(r"droot_dx is inf\n\S+ (.*)\n", succeeds("why", path, "--at", "x=0", "--of", "root").out)
-    assert reason in made.text("#because")
+    assert reason.replace("0.0", "0") in made.text("#because")
     made.quiet()
 
 
@@ -257,9 +258,8 @@ def test_everything_has_a_name_for_who_does_not_see_it(browser, folder):
     """Fields have labels, buttons texts, tables headers; the way through the page begins with a link past the head."""
     made = page(browser, folder, ROOT / "samples" / "max_pooling.ad", *point(ROOT / "samples" / "max_pooling.ad"))
     nameless = made.run("""
-        return [...document.querySelectorAll('input, select, button')].filter(e => e.type !== 'hidden' && !(e.getAttribute('aria-label')
-            || e.labels?.length || e.innerText.trim() || e.id && document.querySelector(`label[for="${e.id}"]`)
-            || e.closest('[hidden]'))).map(e => e.outerHTML)""")
+        return [...document.querySelectorAll('input, select, button')].filter(e => !(e.getAttribute('aria-label')
+            || e.labels?.length || e.innerText.trim() || e.closest('[hidden]'))).map(e => e.outerHTML)""")
     assert nameless == []
     assert made.run("return document.querySelectorAll('table.table th[scope]').length") > 4
     assert made.run("return document.querySelectorAll('[aria-live], [role=status]').length") >= 1
