@@ -23,7 +23,7 @@ export function code(model, program) {
     };
 }
 
-/** Where the line of a step is: one of the same kind, else the first of its operation; before any step, the first that has one. */
+/** Where the line of a step is: one of its kind, else the first of its operation; before any step, the first of any. */
 function placed(lines) {
     const place = new Map(), set = (key, i) => place.has(key) || place.set(key, i);
     lines.forEach((line, i) => {
@@ -42,7 +42,8 @@ function row(line, i) {
     const element = el("li", {"data-kind": line.kind, "data-op": line.ops.join(" ") || null},
         el("span", {class: "count", "aria-hidden": "true"}, String(i + 1)),
         el("span", {class: "text"}, line.spans ? pieces(line.text, line.spans) : line.text), seen);
-    return [element, (values) => seen.replaceChildren(...line.values.flatMap((entry, k) => [k ? ", " : "", shown(values.of(entry))]))];
+    const filled = (values) => line.values.flatMap((entry, k) => [k ? ", " : "", shown(values.of(entry))]);
+    return [element, (values) => seen.replaceChildren(...filled(values))];
 }
 
 /** A line of text with its parts that are operations, which may lie in each other: [start, end, operation], outer ones first. */

@@ -2,9 +2,10 @@
 
 import {byId, el, mark} from "./dom.js";
 import {number, parsed} from "./numbers.js";
+import {within} from "./state.js";
 import {shown} from "./words.js";
 
-const STEPS = 200;
+const STEPS = 200, LARGEST = 1e300;
 
 /** A field and a slider for every input of a number; `choose` changes the state. */
 export function inputs(model, state, choose) {
@@ -13,7 +14,8 @@ export function inputs(model, state, choose) {
         return input.shape.length ? null : row(input, i, set);
     });
     byId("inputs").append(...rows.filter(Boolean).map((each) => each.element));
-    if (rows.includes(null)) byId("inputs").append(el("p", {class: "note"}, "The elements of tensors are changed in the pane Tensors."));
+    const note = "The elements of tensors are changed in the pane Tensors.";
+    if (rows.includes(null)) byId("inputs").append(el("p", {class: "note"}, note));
     return (now) => rows.forEach((each, i) => each && each.update(now.at[i]));
 }
 
@@ -44,8 +46,9 @@ function row(input, i, set) {
         }
     }
     const known = input.low !== null && input.high !== null;
+    const texts = [number(low), ...(known ? [] : ["no range declared"]), number(high)];
     const element = el("div", {class: "input"}, el("label", {for: `input-${i}`}, input.name), field, slider,
-        el("div", {class: "ends"}, el("span", {}, number(low)), known ? null : el("span", {}, "no range declared"), el("span", {}, number(high))),
+        el("div", {class: "ends"}, texts.map((text) => el("span", {}, text))),
         fault);
     return {element, update};
 }
@@ -57,10 +60,11 @@ function exact(x) {
 
 /** The ends of a slider: the declared range, else one around the value that is there at first. */
 function ends(input) {
-    const size = Number.isFinite(input.start) && input.start !== 0 ? rounded(3.999 * Math.abs(input.start)) : 10;
+    const about = Math.min(Math.abs(input.start), LARGEST);
+    const size = about > 0 ? rounded(3.999 * about) : 10;   // twice as far as the value is from 0, or somewhat more
     const low = input.low ?? (input.high === null ? -size : input.high - 2 * size);
     const high = input.high ?? (input.low === null ? size : low + 2 * size);
-    return [Math.max(low, -1e300), Math.min(high, 1e300)];
+    return [Math.max(low, -LARGEST), Math.min(high, LARGEST)];
 }
 
 /** A step of 1, 2 or 5 times a power of ten. */
@@ -77,31 +81,51 @@ function onGrid(x, step, low, high) {
     return Math.min(high, Math.max(low, near));
 }
 
-/** Forward along one input, or reverse from one output. */
+/** Forward along one input, or reverse from one output; of a tensor all elements, or one. */
 export function seeds(model, choose) {
-    const fill = (names) => names.map((name) => el("option", {value: name}, name));
-    const select = el("select", {id: "seed", onchange: () => choose((now) => ({[now.mode]: select.value, step: now.step}))});
-    const label = el("label", {for: "seed"});
     const modes = ["forward", "reverse"].filter((mode) => model.seeds[mode].length).map((mode) => el("label", {},
-        el("input", {type: "radio", name: "mode", value: mode, onchange: () => choose({mode, step: 0, shown: false})}),
+        el("input", {type: "radio", name: "mode", value: mode,
+            onchange: () => choose({mode, step: 0, shown: false, element: null})}),
         mode === "forward" ? "Forward" : "Reverse"));
+    if (!modes.length) {
+        byId("seeds").closest("section").hidden = true;
+        return () => {};
+    }
+    const select = el("select", {id: "seed", onchange: () => choose((now) => ({[now.mode]: select.value, element: null}))});
+    const label = el("label", {for: "seed"});
+    const element = el("input", {type: "text", id: "element", placeholder: "all", autocomplete: "off",
+        oninput: () => choose((now) => ({element: elementOf(element.value, model.seed(now).shape)}))});
+    const only = el("label", {for: "element"}, "Its element");
     byId("seeds").append(el("fieldset", {class: "choice"}, el("legend", {class: "unseen"}, "Sweep"), modes),
-        el("div", {class: "seed"}, label, select));
+        el("div", {class: "seed"}, label, select, only, element));
     let filledFor = "";
     return (state) => {
         for (const each of modes) each.firstChild.checked = each.firstChild.value === state.mode;
         label.textContent = state.mode === "forward" ? "Tangent 1 at input" : "Adjoint 1 at output";
-        if (filledFor !== state.mode) select.replaceChildren(...fill(model.seeds[state.mode]));
+        const names = model.seeds[state.mode];
+        if (filledFor !== state.mode) select.replaceChildren(...names.map((name) => el("option", {value: name}, name)));
         filledFor = state.mode;
         select.value = state[state.mode];
+        const {shape} = model.seed(state);
+        only.hidden = element.hidden = shape.length === 0;
+        element.setAttribute("aria-label", `Element of ${shape.join(" by ")}, subscripts from 0`);
+        if (document.activeElement !== element) element.value = state.element ? state.element.join(", ") : "";
+        mark(element, "aria-invalid", element.value.trim() !== "" && !state.element);
     };
+}
+
+/** Subscripts within a shape, as "0, 1" says them; null for anything else. */
+function elementOf(text, shape) {
+    const at = text.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
+    return within(at, shape) ? at : null;
 }
 
 /** The outputs and the derivatives, as far as they are reached. */
 export function results(model) {
     const box = byId("results");
     return (state, values) => {
-        const body = (rows) => el("tbody", {}, rows.map(([name, x]) => el("tr", {}, el("th", {scope: "row"}, name), el("td", {}, shown(x)))));
+        const line = ([name, x]) => el("tr", {}, el("th", {scope: "row"}, name), el("td", {}, shown(x)));
+        const body = (rows) => el("tbody", {}, rows.map(line));
         const {outputs, derived, status} = model.results(state, values);
         box.replaceChildren(el("table", {class: "results"}, body(outputs), body(derived)),
             ...(status ? [el("p", {class: "status"}, "Status: ", el("strong", {}, status))] : []));

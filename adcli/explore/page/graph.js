@@ -6,7 +6,7 @@ import {trouble} from "./numbers.js";
 import {pane} from "./panes.js";
 import {spoken} from "./words.js";
 
-const HEIGHT = 62, ROW = 104, LETTER = 7.9, MARGIN = 16;
+const HEIGHT = 62, ROW = 104, LETTER = 7.9, MARGIN = 16, ARROW = 3;
 const MOST = 160, LONGEST = 30, SMALLEST = 0.75;
 const NEAR = 2;
 
@@ -40,7 +40,11 @@ function label(model, state, node) {
     return !formula ? name : formula.length + name.length < LONGEST ? `${name} = ${formula}` : `${name} = ${node.sign} …`;
 }
 
-const signed = (x) => (x === undefined ? "···" : `${trouble(x) ? "⚠\uFE0E " : ""}${x?.shape ? x.shape.join("×") : spoken(x)}`);
+/** A value in few letters: a sign where it is not finite, of a tensor its shape. */
+function signed(x) {
+    if (x === undefined) return "···";
+    return `${trouble(x) ? "⚠\uFE0E " : ""}${x.shape ? x.shape.join("×") : spoken(x)}`;
+}
 
 /** The positions of the nodes within a few edges of an operation. */
 function around(nodes, edges, op) {
@@ -65,13 +69,15 @@ function picture(model, state, kept, parts) {
     const middle = (cell) => MARGIN + cell.rank * ROW + HEIGHT / 2;
     const lines = edges.map(([tail, head], i) => {
         const from = cells[place.get(tail)], to = cells[place.get(head)];
-        const points = [[from.x, middle(from) + HEIGHT / 2], ...bends[i].map((bend) => [bend.x, middle(bend)]), [to.x, middle(to) - HEIGHT / 2 - 3]];
+        const half = HEIGHT / 2, passed = bends[i].map((bend) => [bend.x, middle(bend)]);
+        const points = [[from.x, middle(from) + half], ...passed, [to.x, middle(to) - half - ARROW]];
         return svg("path", {class: "edge", d: curve(points.map(([x, y]) => [x + MARGIN, y])), "marker-end": "url(#arrow)",
             "data-edge": model.graph.nodes[head].op});
     });
     const groups = nodes.map((node, k) => {
         const value = svg("text", {class: "value", y: 8}), derived = svg("text", {class: "derived", y: 23});
-        const group = svg("g", {class: "node", "data-op": node.op, "data-role": node.role, transform: `translate(${cells[k].x + MARGIN} ${middle(cells[k])})`},
+        const transform = `translate(${cells[k].x + MARGIN} ${middle(cells[k])})`;
+        const group = svg("g", {class: "node", "data-op": node.op, "data-role": node.role, transform},
             shape(node, sized[k].width), svg("text", {class: "name", y: -11}, label(model, state, node)), value, derived);
         parts.push({node, group, value, derived});
         return group;
@@ -79,8 +85,8 @@ function picture(model, state, kept, parts) {
     const height = (rows - 1) * ROW + HEIGHT + 2 * MARGIN, across = width + 2 * MARGIN;
     const drawing = svg("svg", {class: "graph", viewBox: `0 0 ${across} ${height}`, width: across, height, role: "img",
         "aria-label": `Graph of ${nodes.length} nodes; the evaluation table says the same.`},
-        svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto",
-            markerUnits: "userSpaceOnUse"}, svg("path", {class: "arrow", d: "M0 0.5 7.5 4 0 7.5z"}))),
+        svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 8, markerHeight: 8,
+            orient: "auto", markerUnits: "userSpaceOnUse"}, svg("path", {class: "arrow", d: "M0 0.5 7.5 4 0 7.5z"}))),
         lines, groups);
     drawing.style.minWidth = `${Math.round(SMALLEST * across)}px`;
     return drawing;
@@ -88,7 +94,8 @@ function picture(model, state, kept, parts) {
 
 /** Inputs are round, operations have corners, outputs a heavy border. */
 function shape(node, width) {
-    return svg("rect", {class: "shape", x: -width / 2, y: -HEIGHT / 2, width, height: HEIGHT, rx: node.role === "input" ? HEIGHT / 2 : 7});
+    const rx = node.role === "input" ? HEIGHT / 2 : 7;
+    return svg("rect", {class: "shape", x: -width / 2, y: -HEIGHT / 2, width, height: HEIGHT, rx});
 }
 
 /** A smooth line through points, downwards at each. */

@@ -73,7 +73,9 @@ function place(rows) {
                 return around.length ? mean(around, (other) => other.x) : cell.x;
             });
             const fromLeft = [], fromRight = [];
-            row.forEach((cell, i) => { fromLeft[i] = i ? Math.max(wanted[i], fromLeft[i - 1] + apart(row[i - 1], cell)) : wanted[i]; });
+            for (let i = 0; i < row.length; i++) {
+                fromLeft[i] = i ? Math.max(wanted[i], fromLeft[i - 1] + apart(row[i - 1], row[i])) : wanted[i];
+            }
             for (let i = row.length - 1; i >= 0; i--) {
                 fromRight[i] = i < row.length - 1 ? Math.min(wanted[i], fromRight[i + 1] - apart(row[i], row[i + 1])) : wanted[i];
             }

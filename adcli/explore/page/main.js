@@ -5,7 +5,7 @@ import {inputs, results, seeds} from "./controls.js";
 import {byId, el, mark, reveal} from "./dom.js";
 import {graph} from "./graph.js";
 import {modelOf} from "./model.js";
-import {box, read, written} from "./state.js";
+import {box, read, within, written} from "./state.js";
 import {KEYS, stepper} from "./stepper.js";
 import {table} from "./table.js";
 import {tensors} from "./tensors.js";
@@ -29,7 +29,8 @@ const step = stepper(model, {go, choose});
 // ---------------------------------------------------------------- the state
 
 function started() {
-    const first = {...model.start, step: 0, predict: false, shown: false, style: model.styles[0], notation: model.notations[0]};
+    const [style] = model.styles, [notation] = model.notations;
+    const first = {...model.start, step: 0, element: null, predict: false, shown: false, style, notation};
     return {...first, ...valid(read(location.hash, model.inputs, model.seeds), first)};
 }
 
@@ -37,6 +38,7 @@ function started() {
 function valid(change, now = state.get()) {
     const next = {...change};
     if (next.at) next.at = next.at.map((x, i) => x ?? now.at[i]);
+    if (next.element && !within(next.element, model.seed({...now, ...next}).shape)) next.element = null;
     if (!model.styles.includes(next.style)) delete next.style;
     if (!model.notations.includes(next.notation)) delete next.notation;
     const steps = model.steps({...now, ...next}).length;
@@ -98,7 +100,8 @@ byId("panes").addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
     const to = Object.keys(KEYS).find((name) => KEYS[name] === event.key);
-    if (!to || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+    const field = event.target.closest("input, select, textarea"), free = !field || (field.id === "guess" && field.value === "");
+    if (!to || !free || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     go(to);
 });

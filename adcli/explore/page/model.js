@@ -11,7 +11,7 @@ export function modelOf(doc) {
     const inputs = doc.inputs.map((input, k) => ({
         ...input, start: given(input.start), low: input.low ?? null, high: input.high ?? null, op: -1 - k,
     }));
-    const outputs = doc.outputs.map((output) => ({...output, op: output.from?.startsWith("op") ? Number(output.from.slice(2)) : null}));
+    const outputs = doc.outputs.map((output) => ({...output, op: /^op/.test(output.from) ? Number(output.from.slice(2)) : null}));
     const moving = inputs.filter((input) => input.differentiated).map((input) => input.name);
     const weighed = outputs.filter((output) => output.constant === undefined).map((output) => output.name);
     const steps = {forward: forwardSteps(doc.table), reverse: reverseSteps(doc.table)};
@@ -20,15 +20,17 @@ export function modelOf(doc) {
     const truths = doc.operations.flatMap((operation) => operation.outs.filter((out) => out.truth).map((out) => out.value));
     const place = (name, list) => Math.max(0, list.findIndex((each) => each.name === name));
 
-    const others = {forward: new Set(doc.table.adjoint.map((row) => row.value)), reverse: new Set(doc.table.tangent.map((row) => row.value))};
+    const slots = (rows) => new Set(rows.map((row) => row.value));
+    const others = {forward: slots(doc.table.adjoint), reverse: slots(doc.table.tangent)};
     let found, of = [];
 
     /** What the evaluator gives, which no step changes. */
     function everything(state) {
-        const now = [state.at, state.forward, state.reverse];
+        const now = [state.at, state.forward, state.reverse, state.mode, state.element];
         if (now.some((each, i) => each !== of[i])) {
             of = now;
-            found = evaluate(state.at, place(state.forward, inputs), place(state.reverse, outputs));
+            const seed = (mode, list) => ({index: place(state[mode], list), element: state.mode === mode ? state.element : null});
+            found = evaluate(state.at, seed("forward", inputs), seed("reverse", outputs));
             for (const slot of truths) found.values[slot] = Boolean(found.values[slot]);
         }
         return found;
@@ -38,7 +40,8 @@ export function modelOf(doc) {
     function evaluated(state) {
         const {values, status} = everything(state), count = steps[state.mode].length;
         const until = state.predict ? state.step - (state.shown ? 0 : 1) : count;
-        const open = (slot) => until >= count || (reached[state.mode].get(slot) ?? (others[state.mode].has(slot) ? count : -1)) < until;
+        const step = (slot) => reached[state.mode].get(slot) ?? (others[state.mode].has(slot) ? count : -1);
+        const open = (slot) => until >= count || step(slot) < until;
         return {
             status: until >= count ? status : null,
             at: (slot) => values[slot],
@@ -53,6 +56,7 @@ export function modelOf(doc) {
         notations: Object.keys(doc.names).reverse(),
         start: {at: inputs.map((input) => input.start), mode: "reverse", forward: moving[0], reverse: weighed.at(-1)},
         steps: (state) => steps[state.mode],
+        seed: (state) => chosen(state, inputs, outputs),
         way: (state) => WAYS[state.mode],
         named: (slot, state) => doc.names[state.notation][slot],
         formula: (row, state) => spelled(row.formula[state.notation], (slot) => doc.names[state.notation][slot]),
@@ -67,7 +71,8 @@ export function modelOf(doc) {
 
 /** A formula as text: pieces that are numbers are values, spelled by `spell`. */
 function spelled(pieces, spell) {
-    return pieces.map((piece, i) => (typeof piece === "number" ? spell(piece, i === 0 || /\($/.test(pieces[i - 1])) : piece)).join("");
+    const alone = (i) => i === 0 || /\($/.test(pieces[i - 1]);
+    return pieces.map((piece, i) => (typeof piece === "number" ? spell(piece, alone(i)) : piece)).join("");
 }
 
 /** A value within a formula: a negative one in parentheses. */
@@ -137,7 +142,8 @@ function rows(doc, inputs, outputs, way) {
 /** A pane of code: its lines in each style. */
 function program(pane) {
     const line = ({text, kind, ops, spans, values}) => ({
-        text, spans, kind: kind ?? (text.startsWith("#") ? "comment" : null), ops: ops ?? [], values: (values ?? []).map(([, value]) => ({value})),
+        text, spans, kind: kind ?? (text.startsWith("#") ? "comment" : null), ops: ops ?? [],
+        values: (values ?? []).map(([, value]) => ({value})),
     });
     const styles = pane.styles ?? {"": pane.lines};
     return {
@@ -158,15 +164,28 @@ function graphOf(doc, inputs, outputs) {
         if (node && node.name === output.name) node.role = "output";
         else add(`out${k}`, {...output, role: "output"});
     });
-    const edges = doc.graph.edges.filter(([tail, head]) => place.has(tail) && place.has(head)).map(([tail, head]) => [place.get(tail), place.get(head)]);
+    const ends = doc.graph.edges.map(([tail, head]) => [place.get(tail), place.get(head)]);
+    const edges = ends.filter((edge) => !edge.includes(undefined));
     return {nodes, edges: [...new Map(edges.map((edge) => [edge.join(), edge])).values()]};
 }
 
-/** The outputs, and the derivatives that one sweep gives: of all outputs by one input, or of one output by all inputs. */
+/** The input or output that has the seed. */
+function chosen(state, inputs, outputs) {
+    const list = state.mode === "forward" ? inputs : outputs;
+    return list.find((each) => each.name === state[state.mode]) ?? {shape: []};
+}
+
+/** The outputs, and the derivatives that one sweep gives: of all outputs by one input, or of one output by all inputs. A seed of
+ *  many elements gives tangents or adjoints, which are sums of derivatives. */
 function results(state, values, inputs, outputs) {
-    const derived = state.mode === "forward"
-        ? outputs.map((output) => [`∂${output.name}/∂${state.forward}`, values.of({value: output.tangent})])
-        : inputs.filter((input) => input.differentiated).map((input) => [`∂${state.reverse}/∂${input.name}`, values.of({value: input.adjoint})]);
+    const {shape} = chosen(state, inputs, outputs), at = state.element ? `(${state.element.join(", ")})` : "";
+    const way = WAYS[state.mode], seed = state[state.mode] + at;
+    const name = (each) => {
+        if (shape.length && !at) return `${way} of ${each.name}`;
+        return state.mode === "forward" ? `∂${each.name}/∂${seed}` : `∂${seed}/∂${each.name}`;
+    };
+    const list = state.mode === "forward" ? outputs : inputs.filter((input) => input.differentiated);
+    const derived = state[state.mode] === undefined ? [] : list.map((each) => [name(each), values.of({value: each[way]})]);
     return {outputs: outputs.map((output) => [output.name, values.of(output)]), derived, status: values.status};
 }
 

@@ -17,9 +17,12 @@ export function box(state) {
 
 /** The state as the text behind the # of an address: numbers in full, names with what has a meaning here escaped. */
 export function written(state, inputs) {
-    const at = inputs.flatMap((input, i) => (input.shape.length ? [] : `${encodeURIComponent(input.name)}=${exact(state.at[i])}`));
+    const scalars = inputs.map((input, i) => [input, state.at[i]]).filter(([input]) => input.shape.length === 0);
+    const at = scalars.map(([input, x]) => `${encodeURIComponent(input.name)}=${exact(x)}`), seed = state[state.mode];
     return [
-        ...(at.length ? [`at=${at.join(",")}`] : []), `${state.mode}=${encodeURIComponent(state[state.mode])}`, `step=${state.step}`,
+        ...(at.length ? [`at=${at.join(",")}`] : []),
+        ...(seed === undefined ? [] : [`${state.mode}=${encodeURIComponent(seed)}`]),
+        ...(state.element ? [`element=${state.element.join(",")}`] : []), `step=${state.step}`,
         ...(state.predict ? [`predict=${state.shown ? "shown" : "hidden"}`] : []),
         `notation=${state.notation}`, `style=${state.style}`,
     ].join("&");
@@ -34,6 +37,7 @@ export function read(text, inputs, seeds) {
     const change = {};
     for (const [key, value] of text.replace(/^#/, "").split("&").map((entry) => cut(entry, "="))) {
         if (key === "at") change.at = point(value, inputs);
+        if (key === "element" && /^\d{1,6}(,\d{1,6})*$/.test(value)) change.element = value.split(",").map(Number);
         if (key === "step" && /^\d{1,9}$/.test(value)) change.step = Number(value);
         if (key === "style" || key === "notation") change[key] = value;
         if (key === "predict") Object.assign(change, {predict: true, shown: value === "shown"});
@@ -44,9 +48,15 @@ export function read(text, inputs, seeds) {
     return change;
 }
 
+/** Whether subscripts name an element of a tensor of this shape. */
+export function within(element, shape) {
+    return element.length === shape.length && element.every((i, d) => i >= 0 && i < shape[d]);
+}
+
 /** The numbers of the inputs, by position; undefined where the text has none for it. */
 function point(text, inputs) {
-    const given = new Map(text.split(",").map((entry) => cut(entry, "=")).map(([name, x]) => [decoded(name), parsed(decoded(x))]));
+    const entries = text.split(",").map((entry) => cut(entry, "="));
+    const given = new Map(entries.map(([name, x]) => [decoded(name), parsed(decoded(x))]));
     return inputs.map((input) => (input.shape.length ? undefined : given.get(input.name)));
 }
 

@@ -13,9 +13,11 @@ export function stepper(model, {go, choose}) {
         ["first", "|◀", "To the start", "Home"], ["back", "◀", "One step back", "←"],
         ["next", "▶", "One step on", "→"], ["last", "▶|", "To the end", "End"],
     ].map(([to, sign, title, key]) => el("button", {
-        type: "button", id: to, title: `${title} (${key})`, "aria-label": title, "aria-keyshortcuts": KEYS[to], onclick: () => go(to),
+        type: "button", id: to, title: `${title} (${key})`, "aria-label": title, "aria-keyshortcuts": KEYS[to],
+        onclick: () => go(to),
     }, sign.replace(/[◀▶]/, "$&\uFE0E")));
-    const predict = el("input", {type: "checkbox", id: "predict", onchange: () => choose({predict: predict.checked, shown: false})});
+    const predict = el("input", {type: "checkbox", id: "predict",
+        onchange: () => choose({predict: predict.checked, shown: false})});
     const track = el("input", {type: "range", class: "track", min: 0, step: 1, "aria-label": "Step", id: "track",
         oninput: () => choose({step: Number(track.value), shown: false})});
     const equations = el("div", {class: "equations"});
@@ -32,14 +34,15 @@ export function stepper(model, {go, choose}) {
         moves[2].disabled = moves[3].disabled = state.step === steps.length && (!state.predict || state.shown);
         track.max = steps.length;
         track.value = state.step;
-        track.setAttribute("aria-valuetext", step ? `${state.step} of ${steps.length}, ${model.named(step.value, state)}` : "start");
+        const place = step ? `${state.step} of ${steps.length}, ${model.named(step.value, state)}` : "start";
+        track.setAttribute("aria-valuetext", place);
         predict.checked = state.predict;
         where.replaceChildren(...(step ? [
             "Step ", el("b", {}, String(state.step)), ` of ${steps.length} · `,
             el("span", {class: "way", "data-kind": step.kind}, WORDS[step.kind]),
         ] : [`Start · ${steps.length} steps`]));
         const hidden = Boolean(step) && state.predict && !state.shown;
-        equations.replaceChildren(...(step ? equation(model, state, step, values, hidden) : opening(state)));
+        equations.replaceChildren(...(step ? equation(model, state, step, values, hidden) : opening(model, state)));
         guessing.update(step, hidden, step && values.at(step.value));
         const told = step && !hidden ? because(step, values) : [];
         reasons.replaceChildren(...told.map((text) => el("p", {}, text)));
@@ -51,19 +54,23 @@ export function stepper(model, {go, choose}) {
 
 export const KEYS = {first: "Home", back: "ArrowLeft", next: "ArrowRight", last: "End"};
 
-function opening(state) {
+function opening(model, state) {
+    const note = (text) => [el("p", {class: "note"}, text)];
+    if (!model.steps(state).length) return note("Nothing is computed here: every output is an input or a constant.");
     const way = state.mode === "reverse"
         ? "The values come first, from the inputs to the outputs; then the adjoints, from the outputs back to the inputs."
         : "Each value comes with its tangent, from the inputs to the outputs.";
-    return [el("p", {class: "note"}, `${way} Go on with → or ▶.`)];
+    return note(`${way} Go on with → or ▶.`);
 }
 
 /** q̄ = i2 × ī3 = 28 × 1 = 28; a comprehension has its numbers in the pane of tensors. */
 function equation(model, state, step, values, hidden) {
     const formula = model.formula(step, state), numbers = model.filled(step, state, values), x = values.at(step.value);
-    const value = hidden ? el("span", {class: "hidden-value"}, "?") : el("span", {class: "value", id: "value"}, shown(values.of(step)));
+    const value = hidden ? el("span", {class: "hidden-value"}, "?")
+        : el("span", {class: "value", id: "value"}, shown(values.of(step)));
+    const between = numbers === formula || numbers.includes("□") ? "" : ` = ${numbers}`;
     const parts = typeof x === "object" ? [formula, " : ", value]
-        : [`${model.named(step.value, state)} = ${formula}`, numbers === formula || numbers.includes("□") ? "" : ` = ${numbers}`, " = ", value];
+        : [`${model.named(step.value, state)} = ${formula}`, between, " = ", value];
     return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op}, parts)];
 }
 
@@ -75,7 +82,7 @@ function sentence(model, state, step, values, hidden, told) {
 
 /** The form in which a learner types a number before it is shown. */
 function guess(choose) {
-    let truth, asked;
+    let truth, asked, used = false;
     const field = el("input", {type: "text", id: "guess", autocomplete: "off", spellcheck: "false", inputmode: "text"});
     const verdict = el("span", {class: "verdict", id: "verdict", role: "status"});
     const check = el("button", {type: "submit", class: "main-button"}, "Check");
@@ -85,6 +92,7 @@ function guess(choose) {
 
     function judge(event) {
         event.preventDefault();
+        used = true;
         const given = parsed(field.value);
         if (given === undefined) return say(false, "Write a number, such as 2.5, 1e-3, inf or nan.");
         const right = near(given, truth);
@@ -99,8 +107,9 @@ function guess(choose) {
     }
 
     function update(step, hidden, value) {
+        const fresh = step !== asked;
         truth = value;
-        if (step !== asked) {
+        if (fresh) {
             asked = step;
             field.value = "";
             verdict.textContent = "";
@@ -108,6 +117,7 @@ function guess(choose) {
         reveal.hidden = !hidden;
         for (const part of [prompt, field, check]) part.hidden = !hidden || typeof value === "object";
         form.hidden = !hidden && !verdict.textContent;
+        if (fresh && hidden && used) field.focus({preventScroll: true});
     }
     return {form, update};
 }

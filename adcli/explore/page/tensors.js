@@ -16,7 +16,8 @@ export function tensors(model, choose) {
         const key = `${state.mode} ${state.notation}`;
         if (built !== key) {
             maps = [];
-            box.replaceChildren(el("div", {class: "tensors"}, entries.map((entry) => section(model, state, entry, maps, choose))));
+            const sections = entries.map((entry) => section(model, state, entry, maps, choose));
+            box.replaceChildren(el("div", {class: "tensors"}, sections));
             built = key;
         }
         for (const [map, entry] of maps) map(values.of(entry));
@@ -27,7 +28,8 @@ function section(model, state, entry, maps, choose) {
     const map = (each, name, kind, edit) => {
         const [element, update] = heat(each.shape, edit && (([x, k]) => choose(edit(x, k))));
         maps.push([update, each]);
-        return el("figure", {class: "tensor", "data-kind": kind}, el("figcaption", {}, name, " ", el("small", {}, each.shape.join("×"))), element);
+        const caption = el("figcaption", {}, name, " ", el("small", {}, each.shape.join("×")));
+        return el("figure", {class: "tensor", "data-kind": kind}, caption, element);
     };
     const way = model.way(state), slot = entry[way];
     const edit = entry.input === undefined || size(entry.shape) > EDITABLE ? null : (x, k) => (now) => ({
@@ -49,15 +51,26 @@ function heat(shape, edit) {
     if (count > MOST) return [el("p", {class: "note"}, `${count.toLocaleString("en")} numbers: too many to show`), () => {}];
     const columns = shape.at(-1), rows = shape.length > 1 ? shape.at(-2) : 1, cells = [];
     const matrices = Array.from({length: rows * columns ? count / (rows * columns) : 0}, (_, m) => {
-        const table = el("table", {class: "heat"}, Array.from({length: rows}, (_r, r) => el("tr", {}, Array.from({length: columns}, (_c, c) => {
-            const k = (m * rows + r) * columns + c;
+        const cell = (k) => {
             cells[k] = edit ? field(k, edit) : el("td");
             return edit ? el("td", {}, cells[k]) : cells[k];
-        }))));
-        const at = shape.slice(0, -2).reduceRight(([rest, found], extent) => [Math.floor(rest / extent), [rest % extent, ...found]], [m, []])[1];
+        };
+        const line = (r) => el("tr", {}, Array.from({length: columns}, (_, c) => cell((m * rows + r) * columns + c)));
+        const table = el("table", {class: "heat"}, Array.from({length: rows}, (_, r) => line(r)));
+        const at = subscripts(m, shape.slice(0, -2));
         return at.length ? el("div", {}, el("p", {class: "index"}, `(${at.join(", ")}, ·, ·)`), table) : table;
     });
     return [el("div", {class: "matrices"}, matrices), (tensor) => fill(cells, tensor)];
+}
+
+/** The subscripts of the element at this place, the last running fastest. */
+function subscripts(place, shape) {
+    const at = [];
+    for (const extent of [...shape].reverse()) {
+        at.unshift(place % extent);
+        place = Math.floor(place / extent);
+    }
+    return at;
 }
 
 function field(k, edit) {

@@ -4,8 +4,8 @@ import {el} from "./dom.js";
 
 const MOST = 600, PART = 300, MARGIN = 20;
 
-/** A list of `count` rows: `row(i)` makes the element of one and what fills in its values, `wrap` a row of a button, and `draw` puts
- *  rows in place of those that are there. What is returned shows the values, with the row of this number on the page. */
+/** A list of `count` rows: `row(i)` makes the element of one and what fills in its values, `wrap` a row of a button, and `draw`
+ *  puts rows in place of those that are there. What is returned shows the values, with the row of this number on the page. */
 export function windowed(count, {row, wrap, draw}) {
     let from = 0, to = count > MOST ? PART : count, rows = [], values;
 
@@ -24,8 +24,8 @@ export function windowed(count, {row, wrap, draw}) {
     show();
     return (found, at) => {
         values = found;
-        const near = at < 0 || ((at >= from + MARGIN || from === 0) && (at < to - MARGIN || to === count) && at >= from && at < to);
-        if (near) return rows.forEach(([, fill]) => fill(values));
+        const first = from && from + MARGIN, last = to < count ? to - MARGIN : count;
+        if (at < 0 || (at >= first && at < last)) return rows.forEach(([, fill]) => fill(values));
         from = Math.max(0, Math.min(count - PART, Math.round(at - PART / 2)));
         to = from + PART;
         return show();

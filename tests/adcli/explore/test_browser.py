@@ -68,7 +68,7 @@ class Page:
 
     def type(self, selector: str, text: str) -> None:
         """Put a text into a field, as if it were typed."""
-        self.run("const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+        self.run("const e = document.querySelector(arguments[0]); e.focus(); e.value = arguments[1];"
                  " e.dispatchEvent(new Event('input', {bubbles: true})); e.dispatchEvent(new Event('change', {bubbles: true}))",
                  selector, text)
 
@@ -166,6 +166,25 @@ def test_sliders_and_fields_move_everything(browser, folder):
     assert "Write a number" in made.text("#fault-0")
     assert [float(x) for x in made.results.values()] == list(want.values())
     made.quiet()
+
+
+def test_elements_of_tensors_are_fields_and_seeds(browser, folder):
+    """A number that is changed changes what depends on it; one element as a seed gives derivatives by it."""
+    model = "-e", "input A(M, N), b(N)", "-e", "y(i) +=! A(i, j)*b(j)"
+    made = page(browser, folder, *model, "--at", "A=[[1,2],[3,4]],b=[10,20]")
+    assert made.results == {"y": "[50, 110]", "adjoint of A": "[10, 20, 10, 20]", "adjoint of b": "[4, 6]"}
+    made.type(".tensor[data-kind=primal] input", "7")
+    made.type("#element", "0")
+    assert made.results == {"y": "[110, 110]", "∂y(0)/∂A": "[10, 20, 0, 0]", "∂y(0)/∂b": "[7, 2]"}
+    made.click("input[value=forward]")
+    made.type("#element", "0, 1")
+    assert made.results == {"y": "[110, 110]", "∂y/∂A(0, 1)": "[20, 0]"}
+    made.type("#element", "0, 2")
+    assert made.run("return document.querySelector('#element').getAttribute('aria-invalid')") == "true"
+    assert made.results == {"y": "[110, 110]", "tangent of y": "[30, 30]"}
+    made.quiet()
+    assert page(browser, folder, *model, "--at", "A=[[1,2],[3,4]],b=[10,20]", hash="#forward=A&element=1,0").results == {
+        "y": "[50, 110]", "∂y/∂A(1, 0)": "[0, 10]"}
 
 
 def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
