@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from adcli.command.options import Options, derivative_options, output_option, points_option, program_options, quiet_option, takes
-from adcli.command.usage import Command
+from adcli.command.options import Options, derivative_options, option, output_option, program_options, quiet_option, takes
+from adcli.command.usage import WHERE, Command
 from adcli.explore.assembly import page
 from adcli.explore.data import document
 from adcli.input.points import located
@@ -31,7 +31,8 @@ class ExploreOptions(Options):
                examples=("adcli explore samples/worked.ad --at x=2,y=5", "adcli explore -e 'v = x*sin(x)' --at x=2"))
 @program_options
 @derivative_options
-@points_option
+@option(WHERE, "--at", "at", multiple=True, metavar="POINT",
+        help="The point to begin at: x=2,y=5; A=@matrix.npy for a tensor; @point.json.")
 @output_option
 @quiet_option
 @takes(ExploreOptions)
