@@ -33,7 +33,7 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Prog
 
     `known` says of inputs what they are: a constant, or another input.
     """
-    return prune(_Folder(known).program(program))
+    return prune(Folder(known).program(program))
 
 
 def prune(program: Program) -> Program:
@@ -50,13 +50,14 @@ def prune(program: Program) -> Program:
     return replace(program, equations=tuple(kept))
 
 
-class _Folder:
+class Folder:
     """The forward pass: what each variable is now, and which equation computed what."""
 
     def __init__(self, known: Mapping[Atom, Atom] | None = None) -> None:
         self.env: dict[Atom, Atom] = dict(known or {})
         self.seen: dict[ValueKey, Var] = {}
         self.constants: dict[Lit, Lit] = {}    # the first of those that are the same
+        self.plain: dict[Atom, Lit] = {}       # of them those that nothing is exact beside
         self.first: dict[object, Lit] = {}
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
@@ -69,17 +70,21 @@ class _Folder:
 
     def lines(self, equations: Iterable[Equation]) -> None:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
-        env, opposite, known, keep, rules = self.env, self.opposite, self.known, self.keep, FOLDS
+        env, opposite, known, plain, keep, rules = self.env, self.opposite, self.known, self.plain, self.keep, FOLDS
         now, entered, append = env.get, self.seen.setdefault, self.equations.append
         for e in equations:
             op = e.op
-            if op in PLAIN_OF_VARIABLES:
+            if op in PLAIN_OPERATIONS:
                 first, second = e.args
                 x, y = now(first, first), now(second, second)
-                if (type(x) is Var and type(y) is Var and x not in opposite and y not in opposite
-                        and x not in known and y not in known):   # as `keep` does, which is called less often
+                if type(x) is Var:
+                    a, b = x, y if type(y) is Var else plain.get(y)
+                else:
+                    a, b = plain.get(x), y if type(y) is Var else None
+                if (a is not None and b is not None and a not in opposite and b not in opposite
+                        and a not in known and b not in known):   # as `keep` does, which is called less often
                     out = e.outs[0]
-                    earlier = entered((op, y, x) if op.commutes and id(y) < id(x) else (op, x, y), out)
+                    earlier = entered((op, b, a) if op.commutes and id(b) < id(a) else (op, a, b), out)
                     if earlier is not out:
                         env[out] = earlier
                     else:
@@ -108,6 +113,8 @@ class _Folder:
 
     def value_key(self, op: Primitive, args: tuple[Atom, ...]) -> ValueKey:
         """Equal for operations that compute the same of the same arguments."""
+        if len(args) == 1 and type(args[0]) is Var and type(op) is Primitive:
+            return op, args[0]
         if len(args) != 2 or type(op) is Comprehension:
             same = [self.constant(a) if isinstance(a, Lit) else a for a in args]
             return structure(op) if isinstance(op, Comprehension) else op, *same
@@ -123,6 +130,8 @@ class _Folder:
         found = self.constants.get(a)
         if found is None:
             found = self.constants[a] = self.first.setdefault(identity(a), a)
+            if a.value not in EXACT:
+                self.plain[a] = found
         return found
 
     def again(self, e: Equation, op: Primitive, *args: Atom) -> Atom:
@@ -168,7 +177,7 @@ def body_structure(body: Program) -> ValueKey:
 
 # ---------------------------------------------------------------- comprehensions
 
-def _comprehension(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     """A comprehension with its body simplified; what it starts from, where it has no points."""
     assert isinstance(e.op, Comprehension)
     op, args = normal(e.op, args)
@@ -221,11 +230,11 @@ CONSTANT: dict[str, Callable[..., float | None]] = {
 EXACT = (0.0, 1.0, -1.0)
 """Constants beside which an operation on a variable can be exact."""
 
-Fold = Callable[[_Folder, Equation, tuple[Atom, ...]], Atom | None]
+Fold = Callable[[Folder, Equation, tuple[Atom, ...]], Atom | None]
 """The atom that an equation with these arguments comes to, or None if it must be computed as it stands."""
 
 
-def _of_constants(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
+def _of_constants(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None:
     """An operation on constants alone."""
     values = tuple([a.value for a in args if isinstance(a, Lit)])
     result = CONSTANT[e.op.name](*values) if len(values) == len(args) else None
@@ -235,14 +244,14 @@ def _of_constants(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Lit | None
 
 def _is(atom: Atom, value: float) -> bool:
     """Whether the atom is this very double (−0 is not 0) and not only rounded to it."""
-    return (isinstance(atom, Lit) and atom.value == value and math.copysign(1, atom.value) == math.copysign(1, value)
-            and type(atom.value) is not Rounded)
+    return (type(atom) is Lit and atom.value == value and type(atom.value) is not Rounded
+            and (value != 0 or math.copysign(1, atom.value) == math.copysign(1, value)))
 
 
 def _binary(constants: Fold, variables: Fold) -> Fold:
     """What an operation of two arguments comes to: as one of constants alone, by what is exact where one is a constant, by the
     signs of variables."""
-    def rule(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    def rule(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         x, y = args
         found = None
         if type(x) is Lit and type(y) is Lit:
@@ -255,39 +264,41 @@ def _binary(constants: Fold, variables: Fold) -> Fold:
     return rule
 
 
-def _added_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _added_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
     return y if _is(x, -0.0) else x if _is(y, -0.0) else None
 
 
-def _added_signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
+def _added_signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     x, y = args
     return f.again(e, SUB, x, f.opposite[y]) if y in f.opposite else f.again(e, SUB, y, f.opposite[x])
 
 
-def _subtracted_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _subtracted_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
     return x if _is(y, 0.0) else f.again(e, NEG, y) if _is(x, -0.0) else None
 
 
-def _subtracted_signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _subtracted_signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
     return f.again(e, ADD, x, f.opposite[y]) if y in f.opposite else None
 
 
-def _multiplied_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
-    for factor, other in (args, args[::-1]):
-        if _is(factor, 1.0) or _is(factor, -1.0):
-            return other if _is(factor, 1.0) else f.again(e, NEG, other)
-    return None
+def _multiplied_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+    x, y = args
+    if _is(x, 1.0):
+        return y
+    if _is(x, -1.0):
+        return f.again(e, NEG, y)
+    return x if _is(y, 1.0) else f.again(e, NEG, x) if _is(y, -1.0) else None
 
 
-def _divided_constant(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _divided_constant(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, y = args
     return x if _is(y, 1.0) else f.again(e, NEG, x) if _is(y, -1.0) else None
 
 
-def _signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _signs(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     """Signs that meet in a product or quotient. A sign alone stays where it is: moved out of the product, it would change
     the sign of a zero in the derivative, where −(a − b) is not b − a."""
     (x, y), opposite = args, f.opposite
@@ -298,12 +309,12 @@ def _signs(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.again(e, e.op, Lit(-x.value), opposite[y]) if isinstance(x, Lit) else None
 
 
-def _neg(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _neg(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, = args
     return Lit(-x.value) if isinstance(x, Lit) else f.opposite.get(x)
 
 
-def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _pown(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     x, n = args
     if _is(n, 1.0):
         return x
@@ -312,7 +323,7 @@ def _pown(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.again(e, MUL, x, x) if _is(n, 2.0) else None
 
 
-def _pow(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _pow(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     """A literal integer as exponent means `pown`, which rounds otherwise, so a computed one stays so."""
     x, n = args
     if isinstance(e.args[1], Lit) or not isinstance(n, Lit) or n.integer is None:
@@ -321,7 +332,7 @@ def _pow(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     return f.keep(e.with_args((x, computed)))
 
 
-def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
+def _select(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
     c, x, y = args
     if x is y or (isinstance(x, Lit) and isinstance(y, Lit) and identity(x) == identity(y)):
         return x
@@ -336,21 +347,21 @@ def _select(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
 
 def _compare(holds: Callable[[float, float], bool]) -> Fold:
     """A comparison of constants; only `select` makes use of it."""
-    def learn(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         x, y = args
         if isinstance(x, Lit) and isinstance(y, Lit) and Rounded not in (type(x.value), type(y.value)):
             f.known[e.outs[0]] = holds(x.value, y.value)
     return learn
 
 
-def _not(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+def _not(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     if args[0] in f.known:
         f.known[e.outs[0]] = not f.known[args[0]]
 
 
 def _joined(dominant: bool) -> Fold:
     """`or`, which one true part makes true, or `and`, which one false part makes false."""
-    def learn(f: _Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         truths = [f.known.get(a) for a in args]
         if dominant in truths:
             f.known[e.outs[0]] = dominant
@@ -367,5 +378,6 @@ FOLDS: dict[Primitive, Fold] = {
     TABLE["lt"]: _compare(operator.lt), TABLE["le"]: _compare(operator.le), TABLE["gt"]: _compare(operator.gt),
     TABLE["ge"]: _compare(operator.ge), TABLE["eq"]: _compare(operator.eq), TABLE["ne"]: _compare(operator.ne),
     NOT: _not, TABLE["and"]: _joined(False), TABLE["or"]: _joined(True)}
-PLAIN_OF_VARIABLES = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
-"""Operations that stay what they are on variables, unless signs meet or a truth value is known: most of any program."""
+PLAIN_OPERATIONS = frozenset([ADD, SUB, MUL, DIV, *[TABLE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or")]])
+"""Operations that stay what they are on variables, and on a variable and a constant beside which nothing is exact, unless signs
+meet or a truth value is known: most of any program."""
