@@ -6,6 +6,7 @@ written with these, and nothing else emits IR for them.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from adcli.lang.ir import Atom, Equation, Lit, ManyArguments, Param, Primitive, Program, Result, Var
@@ -19,6 +20,9 @@ Operand = Union["Expr", float, int]
 Hint = tuple[str | None, bool]
 """The name of a value that is to be made, for printing, and whether it is one that no user named."""
 NO_HINT: Hint = (None, True)
+Operands = Callable[[tuple[Atom, ...]], tuple[Atom, ...]]
+"""The operands of a line among the values that there are when it is written."""
+WrittenLine = tuple[Primitive, Operands]
 
 
 class Builder:
@@ -44,6 +48,19 @@ class Builder:
         out = Var(hint[0], hint[1], op.truth)
         self.equations.append(Equation((out,), op, args, self.span, self.group))
         return Expr(self, out)
+
+    def lines(self, lines: Iterable[WrittenLine], values: tuple[Atom, ...], hint: Hint) -> Atom:
+        """Append lines that find their operands among `values` and what the lines before have made; returns what the last one
+        makes, which gets the printing hint."""
+        append, span, group = self.equations.append, self.span, self.group
+        *before, (last, operands) = lines
+        for op, chosen in before:
+            out = Var(None, True, op.truth)
+            append(Equation((out,), op, chosen(values), span, group))
+            values += (out,)
+        out = Var(hint[0], hint[1], last.truth)
+        append(Equation((out,), last, operands(values), span, group))
+        return out
 
     def rename(self, value: Expr, hint: Hint, start: int) -> Expr:
         """Give the value that the last equation defined its printing hint, if it was emitted at `start` or later."""

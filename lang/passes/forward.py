@@ -16,7 +16,7 @@ from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.comprehension_rules import pushed
-from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.guards import Term, contributions, result
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -99,7 +99,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     """Emit the tangent line of one equation and enter the tangent of what it defines, whose name is `name` with its own for %s;
     `reached` are the positions of the only arguments that can have a tangent, where that is known."""
     op, args = equation.op, equation.args
-    active = [i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents]
+    active = tuple([i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents])
     if not active or op.truth:
         return
     b.span = equation.span
@@ -114,10 +114,8 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     hint = name % out.name if out.name else None, out.temp
     if isinstance(op, Comprehension):
         term = pushed(b, equation, tangents, push_forward)
-    elif len(active) == 1:
-        term = contribution(b, equation, active[0], tangents[args[active[0]]], hint)
     else:
-        term = total(b, [contribution(b, equation, i, tangents[args[i]]) for i in active], hint)
+        term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
     if term is not None:
         value = b.rename(term.value, hint, start)
         tangents[out] = term if value is term.value else Term(value, term.guard, term.exists)

@@ -7,13 +7,13 @@ result; only then is a `select` emitted. Both modes use these functions, so they
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
 from adcli.lang.ir import SINGULAR, Atom, Equation, Lit, Primitive, Var, record
-from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, apply, many, shared
+from adcli.lang.ir.build import NO_HINT, Builder, Expr, Hint, Operands, WrittenLine, apply, many, shared
 from adcli.lang.ir.elementwise import Shape, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.rule_programs import Rule, Statics, map_rule, statics
@@ -62,6 +62,24 @@ def contribution(b: Builder, equation: Equation, position: int, seed: Term, hint
     return None if guard is None else Term(b.expr(values[written.value]), guard, seed.exists)
 
 
+def contributions(b: Builder, equation: Equation, positions: tuple[int, ...], seeds: Sequence[Term], hint: Hint) -> Term | None:
+    """The sum of what the rules of `equation`, a row of the table, make of `seeds` at the arguments of these positions; None
+    where all of it is zero by construction."""
+    op = equation.op
+    written = _written_sum(op, statics(equation) if op.static else (), len(equation.args), positions)
+    if written is not None:
+        atoms = []
+        for seed in seeds:
+            if seed.guard or seed.exists is not None:
+                break
+            atoms.append(seed.value.atom)
+        else:
+            return Term(Expr(b, b.lines(written.lines, (*atoms, equation.outs[0], *equation.args, *written.constants), hint)))
+    if len(seeds) == 1:
+        return contribution(b, equation, positions[0], seeds[0], hint)
+    return total(b, [contribution(b, equation, i, seed) for i, seed in zip(positions, seeds, strict=True)], hint)
+
+
 def can_be_infinite(e: Equation) -> bool:
     """Whether an operation can be infinite at finite values."""
     if e.op is POWN:
@@ -90,12 +108,6 @@ def literals(b: Builder, condition: Expr, start: int) -> Guard:
     kept = {a for e in b.equations[start:] if e.outs[0] not in dissolved for a in e.args} | {v for v, _ in found}
     b.equations[start:] = [e for e in b.equations[start:] if e.outs[0] not in dissolved - kept]
     return tuple(found)
-
-
-Operands = Callable[[tuple[Atom, ...]], tuple[Atom, ...]]
-"""The operands of a line among the seed, the result, the arguments (of many only the one), what the maps have in common, the
-constants, and what the lines have made."""
-WrittenLine = tuple[Primitive, Operands]
 
 
 class WrittenMap(NamedTuple):
@@ -134,13 +146,46 @@ def _written(rule: Rule | None, whole: bool) -> WrittenMap | None:
     guard = () if rule.condition is None else literals(b, b.expr(rule.condition), 0)
     used = [rule.value, *[a for e in b.equations for a in e.args]]
     constants = tuple(dict.fromkeys([a for a in used if isinstance(a, Lit)]))
-    given = (rule.t, rule.z, *rule.args, *constants, *[e.outs[0] for e in b.equations])
-    place = {a: i for i, a in enumerate(given)}
-    lines = [(e.op, _operands([place[a] for a in e.args])) for e in b.equations]
+    given = (rule.t, rule.z, *rule.args, *constants)
+    place = places(given, b.equations)
+    lines = [*written_lines(b.equations, place)]
     last = lines.pop() if lines and not guard and b.equations[-1].outs[0] is rule.value else None
     unchanged = rule.value is rule.t and not b.equations and not guard
     return WrittenMap(tuple(lines), last, constants, place[rule.value], tuple([(place[v], wanted) for v, wanted in guard]), whole,
                       unchanged)
+
+
+class WrittenSum(NamedTuple):
+    """The sum of the maps of some arguments where every one of them exists always, as lines; the last one makes the sum."""
+
+    lines: tuple[WrittenLine, ...]
+    constants: tuple[Lit, ...]
+
+
+@cache
+def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[int, ...]) -> WrittenSum | None:
+    """What `contributions` does with seeds that exist always, read off what it emits for one operation; None where that is not
+    the same at every use: for maps that exist under a condition, have lines in common with others, or give a seed as it is."""
+    if many(op, count):
+        return None
+    b, constants, seeds = Builder(), dict(static), [Var("t") for _ in positions]
+    e = Equation((Var("z"),), op, tuple([Lit(constants[i]) if i in constants else Var(f"x{i}") for i in range(count)]))
+    term = total(b, [contribution(b, e, i, Term(b.expr(seed))) for i, seed in zip(positions, seeds, strict=True)])
+    if term is None or term.guard or not b.equations or b.equations[-1].outs[0] is not term.value.atom:
+        return None
+    lines, used = tuple(b.equations), (*seeds, e.outs[0], *e.args)
+    given = (*used, *dict.fromkeys([a for line in lines for a in line.args if isinstance(a, Lit) and a not in used]))
+    return WrittenSum(written_lines(lines, places(given, lines)), given[len(used):])
+
+
+def places(given: Iterable[Atom], equations: Iterable[Equation]) -> dict[Atom, int]:
+    """Where a line finds its operands: among what is given, and what the lines before it have made."""
+    return {a: i for i, a in enumerate((*given, *[e.outs[0] for e in equations]))}
+
+
+def written_lines(equations: Iterable[Equation], place: Mapping[Atom, int]) -> tuple[WrittenLine, ...]:
+    """Equations as lines whose operands stand at these places."""
+    return tuple([(e.op, _operands([place[a] for a in e.args])) for e in equations])
 
 
 def _operands(places: list[int]) -> Operands:

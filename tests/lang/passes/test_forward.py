@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from adcli.lang.evaluate import FLOAT, every_value, read
@@ -60,10 +61,11 @@ def test_twice_the_direction_has_twice_the_tangents(written: Sample, r: random.R
 def test_a_tangent_that_forgets_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     program, at = parse(WORKED), {"x": 2.0, "y": 5.0}
     check_transposes(program, at, {"x": 1.0, "y": -1.0}, {"v": 1.0})
-    right = forward.contribution
+    right = forward.contributions
 
-    def forgetful(b: object, e: Equation, position: int, seed: object, *hint: object) -> object:
-        return right(b, e, position, seed, *hint) if position == 0 or e.op.name != "mul" else None   # type: ignore[arg-type]
-    monkeypatch.setattr(forward, "contribution", forgetful)
+    def forgetful(b: Any, e: Equation, positions: tuple[int, ...], seeds: list[Any], hint: Any) -> object:
+        count = 1 if e.op.name == "mul" else len(seeds)
+        return right(b, e, positions[:count], seeds[:count], hint)
+    monkeypatch.setattr(forward, "contributions", forgetful)
     with caught():
         check_transposes(program, at, {"x": 1.0, "y": -1.0}, {"v": 1.0})
