@@ -39,14 +39,19 @@ def expand(program: Program, definitions: Definitions | None = None,
         return program
     env: Substitution = {}
     done: list[Equation] = []
-    pending = list(reversed(program.equations))
-    while pending:
-        e = in_terms_of(pending.pop(), env) if env else pending.pop()
-        parts = None if e.op in fixed or kept(e) else rewrite(e, env, definitions)
-        if parts is None:
-            done.append(e)
-        else:
-            pending.extend(reversed(parts))
+    stands_for = env.keys()
+    for line in program.equations:
+        if line.op in fixed and stands_for.isdisjoint(line.args):
+            done.append(line)   # as most of a long program
+            continue
+        pending = [line]
+        while pending:
+            e = in_terms_of(pending.pop(), env)
+            parts = None if e.op in fixed or kept(e) else rewrite(e, env, definitions)
+            if parts is None:
+                done.append(e)
+            else:
+                pending.extend(reversed(parts))
     return replace(program, equations=tuple(done), results=tuple([r.with_atom(read(r.atom, env)) for r in program.results]))
 
 

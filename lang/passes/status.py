@@ -10,11 +10,27 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, INDETERMINATE, JUMP, KINK, Atom, Equation, Lit, Param, Program, Result, Status, Var, substitute
+from adcli.lang.ir import (
+    DOMAIN,
+    INDETERMINATE,
+    JUMP,
+    KINK,
+    Atom,
+    Equation,
+    Lit,
+    Param,
+    Primitive,
+    Program,
+    Result,
+    Status,
+    Var,
+    substitute,
+)
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, body_of
@@ -22,8 +38,10 @@ from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, 
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
-from adcli.lang.passes.guards import Guard, either, flag, restrict, truth
+from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
+from adcli.lang.passes.simplify import Folder
 
 SELECT, DIV, NE, EQ = TABLE["select"], TABLE["div"], TABLE["ne"], TABLE["eq"]
 
@@ -160,9 +178,23 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
     for e, use, inside in equations:
         if inside is not None:
             inside.note(levels, active)
-        for status in e.op.status:
+        for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
             if status.needs is None or e.args[status.needs] in active:
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
+
+
+@cache
+def possible(op: Primitive, static: Statics, count: int) -> tuple[Status, ...]:
+    """The entries of a row that are not false by construction for these constants, as that of x**n is for n ≥ 0."""
+    given = tuple([(i, float(x)) for i, x in static])   # conditions compare doubles, whatever was rounded to them
+    return tuple([s for k, s in enumerate(op.status) if truth_by_construction(status_rule(op, k, given, count)) is not False])
+
+
+def truth_by_construction(rule: Rule) -> bool | None:
+    """What a condition is at every point, where that is known."""
+    folder = Folder()
+    folder.lines(rule.equations)
+    return folder.known.get(rule.value)
 
 
 def condition(b: Builder, e: Equation, status: Status) -> Expr:
@@ -174,11 +206,17 @@ def note_hidden(levels: Levels, equations: Iterable[Reached], looked: set[Atom])
     """Note NaN among the operands of what can hide one, so that none goes unseen; not those `looked` at already."""
     for e, use, _ in equations:
         if e.op.hides_nan and e.op is not SELECT:
-            for a in e.args:
+            for a in hidden(e):
                 if isinstance(a, Var) and not a.truth and a not in looked:
                     if not use.guard:
                         looked.add(a)
                     levels.note(DOMAIN, is_nan(levels.b, a), use.guard)
+
+
+def hidden(e: Equation) -> Sequence[Atom]:
+    """The operands of what can hide NaN that it can hide: where constants say what an operation is, those that it does not depend
+    on, as x of x**0."""
+    return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
 
 
 def is_nan(b: Builder, value: Atom) -> Expr:

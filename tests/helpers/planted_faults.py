@@ -11,7 +11,7 @@ from adcli.lang.analyse import numeric_rules
 from adcli.lang.ir import Primitive
 from adcli.lang.ir.build import When
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.passes import guards
+from adcli.lang.passes import guards, status
 
 
 @contextmanager
@@ -36,7 +36,8 @@ def planted(op: Primitive, column: str, value: Any) -> Iterator[None]:
 
 def forget() -> None:
     """What is kept of rules of the table."""
-    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status, guards._written_maps):
+    for kept in (numeric_rules._map, numeric_rules._shared, numeric_rules._status, guards._written_maps, guards._written_sum,
+                 status.possible):
         kept.cache_clear()
 
 

@@ -178,3 +178,22 @@ def test_what_no_term_of_a_sum_takes_has_no_derivative(text: str) -> None:
 def test_whole_numbers_that_no_input_moves_are_not_stepped_over(body: str, word: str) -> None:
     command = ["eval", "-e", "input x(N), int32 I(N)", "-e", f"y(i) = {body}", "--at", "x=[1,0,3],I=[0,1,2]", "--status", "-q"]
     assert adcli(*command).out.splitlines()[-1] == f"status = {word}"
+
+
+@pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 3, 65])
+def test_a_constant_exponent_says_what_a_power_can_meet(n: int) -> None:
+    program = parse(f"v = x**({n})*y")
+    whole = simplify(with_status(gradient(program), program, ["x", "y"]))
+    for x in (0.0, -0.0, 2.0, -INF, NAN):
+        word = "domain" if math.isnan(x) else "pole" if x == 0 and n < 0 else "smooth"
+        assert LEVELS[int(evaluate(whole, {"x": x, "y": 1.0})["status"])] == word
+    conditions = {e.op.name for e in with_status(program, program, ["x"]).equations} & {"lt", "eq", "and"}
+    assert bool(conditions) == (n < 0), "what is false by construction is not made"
+
+
+@pytest.mark.parametrize(("at", "word"), [({"x": NAN, "y": 2.0}, "domain"), ({"x": 1.0, "y": 2.0}, "smooth")])
+def test_a_nan_that_a_power_hides_is_seen(at: dict[str, float], word: str) -> None:
+    for text in ("v = x**0*y", "v = max(x**2, y)", "v = max(x**0, y)"):
+        program = parse(text)
+        whole = with_status(gradient(program), program, ["x", "y"])
+        assert LEVELS[int(evaluate(whole, at)["status"])] == word, text
