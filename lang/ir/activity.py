@@ -53,3 +53,12 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
         if not e.op.truth and not active.isdisjoint(e.args):
             active.update(e.outs)
     return active
+
+
+def needed_values(program: Program, of: Collection[str]) -> set[Atom]:
+    """The values that the results in `of` depend on, and these."""
+    needed: set[Atom] = {r.atom for r in program.results if r.name in of}
+    for e in reversed(program.equations):
+        if not needed.isdisjoint(e.outs):
+            needed.update(e.args)
+    return needed

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.activity import needed_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
@@ -63,16 +64,17 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
     """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1.
 
     Returns the tangent of every result in `of` along each group that reaches it: the sum of its partial derivatives with
-    respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row.
+    respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row. A value
+    that no result in `of` depends on has no tangent.
     """
     inputs = {p.name: p.var for p in program.params}
     tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
     names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
-    reach = masks(tangents)
+    reach, needed = masks(tangents), needed_values(program, of)
     for e in program.equations:
         b.equations.append(e)
-        mask = union(reach, e.args)
-        if mask and not e.op.truth:
+        mask = 0 if e.op.truth or needed.isdisjoint(e.outs) else union(reach, e.args)
+        if mask:
             reach.update(dict.fromkeys(e.outs, mask))
             long = active_arguments(e, reach) if len(e.args) > LONG else {}
             for i in positions(mask):
