@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcli.codegen.documents.boxes import picture
+from adcli.codegen.documents.columns import width as columns_of
 from adcli.codegen.documents.dot import digraph
 from adcli.codegen.documents.folding import called, folded
 from adcli.codegen.documents.graph import NOWHERE, AtPoint, Graph, program_graph
-from adcli.codegen.documents.notation import width as columns_of
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.elementwise import has_tensors, shape_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adcli.manual.markdown import Block, blocks, table
 
-          "verbs", "language", "tensors", "functions", "points", "rows", "clusters", "matrices", "emit", "pictures",
+TOPICS = ("verbs", "language", "tensors", "functions", "points", "rows", "clusters", "matrices", "emit", "pictures",
           "libraries", "status", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python", "engines",
           "editors", "environment", "security", "exit-codes", "samples", "internals")
 """The chapters, in the order in which they are read."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from adcli.codegen.documents.columns import width
 from adcli.lang.ir.errors import excerpt
-from adcli.output.columns import folded, width
+from adcli.output.columns import folded
 
 MARGIN = 6
 """Columns of an excerpt beside the source: four in front, and two for the marks of what is cut."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from adcli.codegen.documents.notation import Label, Notation, padded, width
+from adcli.codegen.documents.columns import padded, width
+from adcli.codegen.documents.notation import Label, Notation
 from adcli.lang.analyse.numeric_sweeps import Derivative
 from adcli.lang.analyse.trace import (
     ADD,
@@ -31,7 +32,7 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
-from adcli.output.columns import folded, padded, width
+from adcli.output.columns import folded
 from adcli.output.typeset import booktabs, markdown_table
 
 

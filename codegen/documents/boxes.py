@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from adcli.codegen.documents.columns import padded, width
 from adcli.codegen.documents.graph import CALL, COPY, INPUT, Edge, Graph, Node
 from adcli.codegen.documents.layers import Placement, layered
-from adcli.codegen.documents.notation import padded, width
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 SOLID = dict(zip(range(16), "?││││┘┐┤│└┌├─┴┬┼", strict=True))

@@ -142,20 +142,3 @@ def filled(form: str, parts: Sequence[Piece]) -> Piece:
     else:
         level, inner = POWER if form.startswith(r"\frac") else ATOM, TERNARY
     return re.sub(r"#(\d)", lambda m: enclosed(parts[int(m[1]) - 1], inner), form), level
-
-
-# ---------------------------------------------------------------- columns of a terminal
-
-PLAIN = re.compile("[ -\u02ff\u0304\u0307\u0370-\u03ff\u1e00-\u1eff\u2070-\u209c√─│]*")
-"""Texts that hold no characters of other widths than one column, beside dots and bars."""
-
-
-def width(text: str) -> int:
-    """The columns of a terminal that a text takes."""
-    if PLAIN.fullmatch(text):
-        return len(text) - text.count("\u0304") - text.count("\u0307")
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
-def padded(text: str, columns: int) -> str:
-    return text + " " * (columns - width(text))
