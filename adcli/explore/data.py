@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adcli.codegen.documents.dot import sign
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
 from adcli.codegen.scripts.tape import Json, as_json, tape
@@ -19,11 +18,12 @@ from adcli.explore.formulas import rows, spelled
 from adcli.explore.lines import lines, source_lines
 from adcli.explore.rules import WORDS, Rules
 from adcli.explore.sweeps import Shown, shown
-from adcli.lang.ir import LEVELS, Atom, Lit, Param, Program, Var
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import name_table
+from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.sizes import Sizes, number
 from adcli.lang.lower.frontend import parse_source
 from adcli.task.derive import chosen
@@ -188,6 +188,12 @@ class Document:
             ranks[f"out{k}"] = last
             edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
         return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}
+
+
+def sign(e: Equation) -> str:
+    """The sign of an operation, or its name."""
+    form = e.op.unicode or (INFIX[e.op.name][0] if e.op.name in INFIX else "-" if e.op.name == "neg" else e.op.name)
+    return form.replace("#1", "·")
 
 
 def marks(o: Var) -> dict[str, bool]:

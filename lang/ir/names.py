@@ -5,7 +5,7 @@ a number; values without a hint are i1, i2, …. A clash with a user's name is r
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from adcli.lang.ir import Param, Program, Var
 
@@ -78,7 +78,7 @@ class Names:
         return f"{hint}{tail}{n}"
 
 
-def name_table(program: Program, continued: Mapping[Var, Var] | None = None) -> dict[Var, str]:
+def name_table(program: Program, continued: dict[Var, Var] | None = None) -> dict[Var, str]:
     """A name for every variable; a result's name goes to the value it is, where that is no input. `continued` are values that are
     written under the name of another, which goes on from them: they take no name that a reader of the text does not see."""
     continued = continued or {}

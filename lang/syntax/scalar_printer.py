@@ -69,7 +69,7 @@ class ScalarWriter:
         """The statement for an equation; none where its value moves into the expression that uses it."""
         piece = self.operation(e)
         out = e.outs[0]
-        if self.style == "nested" and out.temp and self.single(e) and self.fits(e, piece):
+        if self.style == "nested" and out.temp and self.single(e) and self.is_short(e, piece):
             self.inline[out] = piece
         else:
             yield self.assignment(e, piece[0])
@@ -96,7 +96,7 @@ class ScalarWriter:
         found: list[tuple[Equation, Piece]] = []
         for e in equations:
             out, piece = e.outs[0], self.operation(e)
-            if e.group and out.name is None and self.single(e) and used[out] == 1 and self.fits(e, piece):
+            if e.group and out.name is None and self.single(e) and used[out] == 1 and self.is_short(e, piece):
                 self.inline[out] = piece
             else:
                 found.append((e, piece))
@@ -106,7 +106,7 @@ class ScalarWriter:
         """Whether an equation defines one value that is used once and is no result."""
         return len(e.outs) == 1 and self.uses[e.outs[0]] == 1 and e.outs[0] not in self.results
 
-    def fits(self, e: Equation, piece: Piece) -> bool:
+    def is_short(self, e: Equation, piece: Piece) -> bool:
         """Whether what an equation says is short enough to stand inside another."""
         return len(piece[0]) <= LONGEST_INLINE
 
