@@ -35,8 +35,8 @@ class FormulaWriter(ScalarWriter):
         self.notation = Unicode(number) if style == "unicode" else None
         self.kept = kept
 
-    def fits(self, e: Equation, piece: Piece) -> bool:
-        return super().fits(e, piece) if self.kept is None else e not in self.kept
+    def is_short(self, e: Equation, piece: Piece) -> bool:
+        return super().is_short(e, piece) if self.kept is None else e not in self.kept
 
     def operation(self, e: Equation) -> Piece:
         parts, name = [self.piece(a) for a in e.args], e.op.spelled or e.op.name
