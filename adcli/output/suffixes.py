@@ -17,7 +17,7 @@ FORMATS = {
 FOREIGN = frozenset((
     ".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".hdf",
     ".mat", ".nc", ".rds", ".rdata", ".dta", ".sav", ".sas7bdat", ".pkl", ".pickle", ".msgpack", ".bson", ".sqlite",
-    ".sqlite3", ".db", ".duckdb", ".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".pdf", ".docx", ".png", ".svg",
+    ".sqlite3", ".db", ".duckdb", ".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".docx",
     ".zip", ".tar", ".7z", ".rar",
 ))
 """Suffixes of kinds of files that nothing here writes."""

@@ -121,9 +121,9 @@ def test_suffixes_are_in_small_letters_and_of_one_kind():
     known = {*suffixes.FORMATS, *suffixes.FOREIGN, *suffixes.PACKED}
     assert len(known) == len(suffixes.FORMATS) + len(suffixes.FOREIGN) + len(suffixes.PACKED)
     assert all(re.fullmatch(r"\.[a-z0-9]+", s) for s in known)
-    written = {"json", "csv", "tsv", "parquet", "npz", "npy", "mtx", "markdown", "latex", "svg", "png", "pdf"}
+    written = {"json", "csv", "tsv", "parquet", "npz", "npy", "mtx", "markdown", "latex", "svg", "png", "pdf", "dot"}
     assert set(suffixes.FORMATS.values()) == written and set(suffixes.ARRAYS) < written
-    others = (".ndjson", ".jsonl", ".tab", ".pq", ".md", ".tex")
+    others = (".ndjson", ".jsonl", ".tab", ".pq", ".md", ".tex", ".gv")
     assert all(f.startswith(s[1:]) or s in others for s, f in suffixes.FORMATS.items())
 
 

@@ -139,7 +139,7 @@ FAULTS = [
     (["-e", "x", "--at", "x=0:1", "--at", "x=1:2"], "--at gives several points"),
     (["-e", "x", "--at", "x=0:1", "--points", "1"], "--points needs a whole number from 2"),
     (["-e", "x", "--at", "x=0:1:1000000"], "1,000,000 points are more than a picture shows\nhelp: write --points 401"),
-    (["-e", "x", "--at", "x=0:1", "-o", "f.xlsx"], "plot does not write .xlsx files\nhelp: use .csv, .svg, .png or .pdf"),
+    (["-e", "x", "--at", "x=0:1", "-o", "f.xlsx"], "plot does not write .xlsx files\nhelp: use .csv, .svg, .pdf or .png"),
     (["-e", "x", "--at", "x=0:1", "--format", "gif"], "no format 'gif'"),
     (["-e", "x", "--at", "x=0:1", "--of", "w"], "no output 'w'"),
     (["-e", "x", "--at", "x=0:1", "--fmt", "%.3g"], "--fmt needs --format csv"),
