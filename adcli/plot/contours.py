@@ -40,7 +40,8 @@ def contours(program: Program, setting: Setting, of: Sequence[str] | None, order
     values = np.where(np.isfinite(z), z, np.nan).reshape(shape)
     shown = np.where(bad, np.nan, values)
     lines = chosen(shown)
-    arrows = tuple(gradient_arrows(x, y, slopes[0].reshape(shape), slopes[1].reshape(shape), shown)) if order else ()
+    along = {r.wrt[0]: s.reshape(shape) for r, s in zip(e.results[1:], slopes, strict=True)}
+    arrows = tuple(gradient_arrows(x, y, along[across.name], along[up.name], shown)) if order else ()
     contour = Contour(e.outputs[0], tuple(x.tolist()), tuple(y.tolist()), tuple(tuple(row) for row in shown.tolist()),
                       tuple(lines), arrows, tuple(marks))
     names = across.name, up.name, *(r.name for r in e.results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from adcli.lang.ir.errors import Source, plural
+from adcli.lang.ir.errors import Source, plural, visible
 from adcli.pictures.picture import SYMBOLS
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def operation(blame: Telltale | None, source: Source | None) -> str:
     if blame is None or source is None or blame.equation.span is None:
         return ""
     start, end = blame.equation.span
-    text = " ".join(source.text[start:end].split())
+    text = visible(" ".join(source.text[start:end].split()))
     return text if len(text) <= LONGEST else text[:LONGEST - 1] + "…"

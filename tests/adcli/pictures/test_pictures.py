@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
@@ -96,6 +97,19 @@ def test_a_picture_is_as_wide_as_it_is_told_and_has_no_colour_unless_asked():
     assert "\x1b[38;5;" in coloured and coloured.count("│") == plain.count("│")
     with pytest.raises(AdError, match="too narrow"):
         text(PICTURE, 20)
+
+
+def test_a_terminal_is_filled_and_coloured_unless_it_wants_no_colour(monkeypatch):
+    from adcli.pictures.destinations import encoded
+    monkeypatch.setattr("shutil.get_terminal_size", lambda fallback: os.terminal_size((101, 33)))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    shown = {"colour": encoded(PICTURE, "text", True, repr).decode()}
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown["plain"] = encoded(PICTURE, "text", True, repr).decode()
+    assert "\x1b[" in shown["colour"] and "\x1b" not in shown["plain"]
+    lines = shown["plain"].splitlines()
+    assert len(lines) <= 33 and max(map(len, lines)) == 101
 
 
 def test_no_character_of_a_curve_lies_in_the_column_of_its_pole():

@@ -117,6 +117,20 @@ def test_contours_of_a_product():
         assert dx * (x * 16) == pytest.approx(dy * (y * 36), abs=1e-9) and dx * y + dy * x > 0
 
 
+def test_the_order_of_the_ranges_is_that_of_the_axes():
+    one, other = (picture(parse("v = x + 10*y"), at, points=15) for at in ({"x": (0.0, 1.0), "y": (0.0, 1.0)},
+                                                                            {"y": (0.0, 1.0), "x": (0.0, 1.0)}))
+    assert (one.x_name, one.y_name, other.x_name, other.y_name) == ("x", "y", "y", "x")
+    for got, slope in ((one, 10), (other, 0.1)):
+        assert all(dy == pytest.approx(slope * dx) for _, _, dx, dy in got.contour.arrows)
+
+
+def test_an_output_that_does_not_depend_on_the_input_is_flat():
+    got = picture(parse("a = y\nb = 3\nc = x"), {"x": (0.0, 1.0), "y": 2.0}, points=5)
+    assert [set(c.y) for c in got.panels[0].curves] == [{2.0}, {3.0}, {0.0, 0.25, 0.5, 0.75, 1.0}]
+    assert [set(c.y) for c in got.panels[1].curves] == [{0.0}, {0.0}, {1.0}]
+
+
 def test_contours_have_gaps_and_marks_where_the_value_jumps_or_has_a_pole():
     jump, pole, kink = (picture(parse(f"v = {t}"), {"x": (-1.0, 1.0), "y": (-1.0, 1.05)}, points=21).contour
                         for t in ("x + y > 0.1 ? 1 + x : y", "1/(x - y/3)", "abs(x*y - 0.5)"))
