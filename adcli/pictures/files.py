@@ -62,7 +62,7 @@ def drawn(picture: Picture, form: str) -> bytes:
         top = 0.34 if picture.title else 0.14
         area = {"left": 0.115, "right": 0.975, "top": 1 - top / whole, "bottom": (below + 0.62) / whole}
         if picture.contour:
-            axes = figure.subplots(gridspec_kw=area | {"right": 0.93})
+            axes = figure.subplots(gridspec_kw=area | {"right": 0.91})
             contoured(figure, axes, picture, picture.contour)
         else:
             ratios = [p.share for p in picture.panels]
@@ -141,7 +141,7 @@ def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
         bar.outline.set_visible(False)
     if c.arrows:
         x, y, dx, dy = (np.array(column) for column in zip(*c.arrows, strict=True))
-        ax.quiver(x, y, dx, dy, angles="xy", scale_units="xy", scale=1, pivot="mid", color="white", edgecolor=INK, linewidth=0.4,
+        ax.quiver(x, y, dx, dy, angles="xy", scale_units="xy", scale=1, pivot="mid", color="white", edgecolor=INK, linewidth=0.6,
                   width=0.0042, headwidth=4, headlength=4, headaxislength=3.6, zorder=3)
     by_kind: dict[str, list[tuple[float, float]]] = {}
     for m in c.marks:

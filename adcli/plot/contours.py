@@ -19,7 +19,7 @@ from adcli.plot.words import WORDS, fixed_text, operation
 LEVEL_COUNT = 12
 ARROWS = 15
 """Arrows across and up."""
-WIDE = 30.0
+WIDE = 6.0
 """A value whose largest sizes are so many times its middle ones is drawn at levels that grow by factors."""
 FACTORS = (1.0, 2.0, 5.0)
 
@@ -86,7 +86,7 @@ def chosen(z: np.ndarray) -> list[float]:
     if not len(finite) or finite.min() == finite.max():
         return []
     low, middle, high = (float(q) for q in np.quantile(finite, (0.02, 0.5, 0.98)))
-    if low >= 0 and middle > 0 and (high > WIDE * middle or high > WIDE * WIDE * low > 0):
+    if low >= 0 and high > WIDE * middle > 0:
         least = max(float(np.quantile(finite, 0.01)), high * 1e-6)
         powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
         steps = FACTORS if len(powers) <= 6 else (1.0,)
