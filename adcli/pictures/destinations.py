@@ -9,10 +9,9 @@ from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import Number, shortest
 from adcli.output.streams import STDOUT, descriptor, packed_destination
 from adcli.output.suffixes import split
+from adcli.pictures.packages import FILES, require_package
 from adcli.pictures.picture import Picture
 
-FILES = ("svg", "png", "pdf")
-FORMATS = ("text", "csv", *FILES)
 MARGIN = 3
 """Lines of a terminal that a picture leaves for the prompt."""
 
@@ -30,6 +29,9 @@ def form_of_file(path: str) -> str:
 
 def require_place(plot: str | None, form: str, output: str | None) -> None:
     """AdError where --plot names no picture, or the results and the picture cannot both go to standard output."""
+    if plot is None:
+        return
+    require_package(form_of_file(plot))
     if plot == "-" and form != "text" and descriptor(output) == STDOUT:
         raise AdError(f"--plot and --format {form} would both write to standard output", help="write --plot picture.svg")
 

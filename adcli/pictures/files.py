@@ -9,12 +9,10 @@ import io
 import math
 from typing import Any
 
-from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.pictures.packages import require_package
 from adcli.pictures.picture import Contour, Curve, Panel, Picture
 from adcli.pictures.scales import labels, scale_of
 
-FORMS = ("svg", "png", "pdf")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), "-", (0, (5, 1.5)), (0, (1.2, 1.2)))
 INK, QUIET, RULE = "#222222", "#5f6368", "#d9dce0"
@@ -42,15 +40,11 @@ METADATA = {"svg": {"Date": None, "Creator": "adcli"}, "png": {"Software": "adcl
 
 
 def drawn(picture: Picture, form: str) -> bytes:
-    """The picture as a file of one of the `FORMS`."""
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise missing("a picture in a file", "matplotlib") from None
-    if form not in FORMS:
-        raise AdError(f"no kind of picture '{form}'", help=f"the kinds are {', '.join(FORMS)}")
+    """The picture as a file of svg, png or pdf."""
+    require_package(form)
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
     out = io.BytesIO()
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "agg", **SETTINGS}   # whatever a user's file says
     with matplotlib.rc_context(settings):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.pictures.packages import require_package
 from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture
 from adcli.pictures.scales import Scale, labels, scale_of
 from adcli.pictures.segments import level_lines
@@ -32,10 +32,8 @@ APART = 9, 2.5
 
 def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = False) -> str:
     """The picture, as many characters wide and about as many lines high, with its notes below."""
-    try:
-        import plotext
-    except ModuleNotFoundError:
-        raise missing("a picture in the terminal", "plotext") from None
+    require_package("text")
+    import plotext
     if width < NARROWEST:
         raise AdError(f"{width} columns are too narrow for a picture", help="write it to a file: -o picture.svg")
     width = min(width, WIDEST)

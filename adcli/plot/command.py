@@ -19,7 +19,8 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, WHERE, Command, WholeNumber
 from adcli.output.numbers import number_format
 from adcli.output.streams import say
-from adcli.pictures.destinations import FORMATS, write_picture
+from adcli.pictures.destinations import write_picture
+from adcli.pictures.packages import FORMATS, require_package
 
 HIGHEST = 4
 
@@ -60,6 +61,7 @@ def command(options: PlotOptions) -> int:
     from adcli.lang.lower.frontend import parse_source
     from adcli.plot.pictured import pictured
     from adcli.plot.ranges import from_text
+    require_package(options.form)
     program, number = parse_source(options.source), number_format(options.fmt, False)
     if options.form != "csv":
         options.refuse(["fmt"], "needs --format csv")

@@ -138,6 +138,16 @@ def test_a_picture_beside_results(verb, args, tmp_path):
         assert ended.code == 2 and not ended.out and "--plot" in ended.err
 
 
+@pytest.mark.parametrize("package, args", [
+    ("plotext", ["plot", "-e", "v = x", "--at", "x=0:1"]), ("plotext", ["check", "-e", "v = x", "--at", "x=1", "--plot"]),
+    ("matplotlib", ["plot", "-e", "v = x", "--at", "x=0:1", "-o", "a.svg"]),
+    ("matplotlib", ["propagate", "-e", "v = x", "--at", "x=1±1", "--plot", "a.png"])])
+def test_what_is_not_installed_is_asked_for_before_the_work(package, args, monkeypatch):
+    monkeypatch.setattr("adcli.pictures.packages.find_spec", lambda name: None)
+    ended = adcli(*args)
+    assert ended.code == 2 and not ended.out and f"needs {package}, which is not installed\nhelp: " in ended.err
+
+
 def test_the_sampled_density_adds_up_and_the_linear_one_is_normal(tmp_path):
     there = tmp_path / "numbers.csv"
     adcli("propagate", "-e", "v = 2*x + 1", "--at", "x=3±0.5", "--plot", there)
