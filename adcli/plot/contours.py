@@ -60,7 +60,7 @@ def broken(e: Evaluated, grid: np.ndarray, shape: tuple[int, int], program: Prog
     number = np.arange(grid.shape[1]).reshape(shape)
     pairs = [(number[:, :-1].ravel(), number[:, 1:].ravel()), (number[:-1].ravel(), number[1:].ravel())]
     heights = np.array([height(row) for row in e(grid)[0]])
-    marks, bad, told = list[Mark](), np.zeros(grid.shape[1], bool), dict[tuple[str, str], None]()
+    marks, bad, told = list[Mark](), np.zeros(grid.shape[1], bool), dict[str, dict[str, None]]()
     for one, other in pairs:
         found = list(crossings(e, grid[:, one], grid[:, other], codes[:, one], codes[:, other]))
         if not found:
@@ -73,10 +73,10 @@ def broken(e: Evaluated, grid: np.ndarray, shape: tuple[int, int], program: Prog
             kind = place.kind(0, range(1, len(e.results)), blame)
             if kind:
                 marks.append(Mark(kind, float(place.at[0]), float(place.at[1])))
-                told[kind, operation(blame, program.source)] = None
+                told.setdefault(kind, {})[operation(blame, program.source)] = None
             if kind in ("pole", "singular", "jump") and place.sides.cut(0):
                 bad[[one[k], other[k]]] = True
-    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}{f': {text}' if text else ''}" for kind, text in told]
+    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}: {', '.join(filter(None, texts))}".removesuffix(": ") for kind, texts in told.items()]
     return list(dict.fromkeys(marks)), notes, bad.reshape(shape)
 
 
@@ -121,6 +121,6 @@ def range_notes(z: np.ndarray, x: np.ndarray, y: np.ndarray, across: str, up: st
         return
     for word, at in (("least", int(np.nanargmin(z))), ("greatest", int(np.nanargmax(z)))):
         j, i = divmod(at, len(x))
-        yield f"{word} on the grid: {name} = {z[j, i]:.6g} at {across} = {x[i]:.6g}, {up} = {y[j]:.6g}"
+        yield f"{word} on the grid: {name} = {z[j, i] + 0.0:.6g} at {across} = {x[i] + 0.0:.6g}, {up} = {y[j] + 0.0:.6g}"
     if arrows:
         yield f"arrows point where {name} grows fastest, in parts of the two ranges"

@@ -12,7 +12,7 @@ from adcli.task.shapes import refuse_tensors
 
 POINTS = (401, 101)
 """Values of each input that varies, where one does and where two do: a screen shows no more."""
-MOST_POINTS = (100_000, 1000)
+MOST_POINTS = (100_000, 400)
 
 
 class Setting(NamedTuple):

@@ -141,6 +141,11 @@ def test_contours_have_gaps_and_marks_where_the_value_jumps_or_has_a_pole():
     assert gaps[0] and gaps[1] and not gaps[2]
 
 
+def test_notes_of_contours_name_each_kind_once():
+    notes = picture(parse("v = sqrt(x*y) + abs(x - 0.3)"), {"x": (-1.0, 1.0), "y": (-1.0, 1.0)}, points=21).notes
+    assert sorted(notes[:2]) == ["■ edge of the domain: sqrt(x*y)", "◆ kink: abs(x - 0.3)"] and "-0 at" not in notes[2]
+
+
 # ---------------------------------------------------------------- the command
 
 FAULTS = [
