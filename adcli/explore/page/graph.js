@@ -4,7 +4,7 @@ import {el, mark, svg} from "./dom.js";
 import {layered} from "./layers.js";
 import {trouble} from "./numbers.js";
 import {pane} from "./panes.js";
-import {spoken} from "./words.js";
+import {sizes, spoken} from "./words.js";
 
 const HEIGHT = 62, ROW = 104, LETTER = 7.9, MARGIN = 16, ARROW = 3;
 const MOST = 160, LONGEST = 30, SMALLEST = 0.75;
@@ -37,13 +37,15 @@ export function graph(model) {
 /** A name, and what it is made of where there is room. */
 function label(model, state, node) {
     const name = model.named(node.value, state) ?? node.name, formula = node.row && model.formula(node.row, state);
-    return !formula ? name : formula.length + name.length < LONGEST ? `${name} = ${formula}` : `${name} = ${node.sign} …`;
+    const whole = !formula ? name : node.sign === "comprehension" ? formula : `${name} = ${formula}`;
+    if (whole.length < LONGEST) return whole;
+    return node.sign === "comprehension" ? name : `${name} = ${node.sign} …`;
 }
 
 /** A value in few letters: a sign where it is not finite, of a tensor its shape. */
 function signed(x) {
     if (x === undefined) return "···";
-    return `${trouble(x) ? "⚠\uFE0E " : ""}${x.shape ? x.shape.join("×") : spoken(x)}`;
+    return `${trouble(x) ? "⚠\uFE0E " : ""}${x.shape ? sizes(x.shape) : spoken(x)}`;
 }
 
 /** The positions of the nodes within a few edges of an operation. */

@@ -3,6 +3,7 @@
 import {el} from "./dom.js";
 import {number, parsed, trouble} from "./numbers.js";
 import {pane} from "./panes.js";
+import {sizes} from "./words.js";
 
 const MOST = 400, EDITABLE = 100;
 
@@ -28,7 +29,7 @@ function section(model, state, entry, maps, choose) {
     const map = (each, name, kind, edit) => {
         const [element, update] = heat(each.shape, edit && (([x, k]) => choose(edit(x, k))));
         maps.push([update, each]);
-        const caption = el("figcaption", {}, name, " ", el("small", {}, each.shape.join("×")));
+        const caption = el("figcaption", {}, name, " ", el("small", {}, sizes(each.shape)));
         return el("figure", {class: "tensor", "data-kind": kind}, caption, element);
     };
     const way = model.way(state), slot = entry[way];

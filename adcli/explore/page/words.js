@@ -3,7 +3,7 @@
 import {el} from "./dom.js";
 import {number, trouble} from "./numbers.js";
 
-const FEW = 6;
+const LONGEST = 26;
 
 /** A value as an element: what is not finite has a sign and a hatched ground. */
 export function shown(x) {
@@ -16,7 +16,13 @@ export function shown(x) {
 export function spoken(x) {
     if (x === undefined) return "not reached yet";
     if (typeof x !== "object") return number(x);
-    return x.data.length <= FEW ? `[${[...x.data].map(number).join(", ")}]` : x.shape.join("×");
+    const text = x.data.length < LONGEST ? `[${[...x.data].map(number).join(", ")}]` : "";
+    return text && text.length <= LONGEST ? text : sizes(x.shape);
+}
+
+/** A shape in words: 2×3, of a vector 3 numbers. */
+export function sizes(shape) {
+    return shape.length === 1 ? `${shape[0]} ${shape[0] === 1 ? "number" : "numbers"}` : shape.join("×");
 }
 
 /** Sentences about a value that is not finite: what made it. */
