@@ -13,12 +13,14 @@ from adcli.lang.ir.names import composed
 from adcli.task.tasks import Task
 
 
-def seeded(task: Task, spec: str | None, emitted: bool = False) -> Task:
-    """The task at its seeds. In a program that is `emitted` seeds that are given become constants, and others stay inputs."""
+def seeded(task: Task, spec: str | Mapping[str, Any] | None, emitted: bool = False) -> Task:
+    """The task at its seeds, as an option gives them, or by name. In a program that is `emitted` seeds that are given become
+    constants, and others stay inputs."""
     kind = task.verb.seed or ""
     if emitted and spec is None:
         return task
-    seeds = seed_values(task.signature.inputs, spec, kind)
+    inputs = task.signature.inputs
+    seeds = seeds_for(inputs, given_seeds(inputs, spec, kind) if isinstance(spec, str) else spec, kind)
     return task.at(constants(task, seeds, kind) if emitted else seeds, derive=emitted)
 
 

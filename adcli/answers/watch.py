@@ -20,13 +20,15 @@ class Watch:
     """A note for each result that is not smooth, one for each tensor with elements that are not finite, and what else a verb
     has to remark; `MOST` of each kind, and then how many more there are.
 
-    Nothing is said with --quiet. Where the results say themselves what they are, as in JSON, there are no notes on them.
+    Nothing is said with --quiet. Where the results say themselves what they are, as in JSON, there are no notes on them. `heard`
+    gets what would be said on standard error.
     """
 
     MOST = 20
 
-    def __init__(self, task: Task, options: Options, jobs: int | None = None) -> None:
-        self.task, self.jobs = task, jobs
+    def __init__(self, task: Task, options: Options, jobs: int | None = None,
+                 heard: Callable[[object], object] | None = None) -> None:
+        self.task, self.jobs, self.heard = task, jobs, heard
         self.loud, self.noting, self.strict = not options.quiet, options.form != "json", options.strict
         self.failed = False
         self.counts: Counter[str] = Counter()
@@ -34,7 +36,7 @@ class Watch:
 
     def say(self, remark: object) -> None:
         if self.loud:
-            say(remark)
+            (self.heard or say)(remark)
 
     def begin(self) -> None:
         """What there is to say of the program itself."""

@@ -87,10 +87,7 @@ def command(options: CheckOptions) -> int:
     from adcli.task.derive import opened
     if options.at and options.given("samples"):
         raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
-    primal, inputs = opened(options.source, options.outputs, options.inputs, "check")
-    if not inputs:
-        raise AdError("no input to differentiate with respect to",
-                      help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
+    primal, inputs = differentiated(opened(options.source, options.outputs, options.inputs, "check"))
     if options.plot:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
@@ -103,6 +100,15 @@ def command(options: CheckOptions) -> int:
         from adcli.pictures.destinations import write_beside
         write_beside(picture(check, points), options.plot)
     return code
+
+
+def differentiated(opened: tuple[Program, list[str]]) -> tuple[Program, list[str]]:
+    """A program with the inputs to differentiate by. AdError where there are none."""
+    primal, inputs = opened
+    if not inputs:
+        raise AdError("no input to differentiate with respect to",
+                      help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
+    return primal, inputs
 
 
 def others(primal: Program, options: CheckOptions) -> Against | None:
@@ -118,14 +124,18 @@ def others(primal: Program, options: CheckOptions) -> Against | None:
 
 
 def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
-    """The points of --at at which something can be looked at: inputs are numbers, and so is a value."""
+    """The `usable_points` of --at."""
     from adcli.input.points import checked, points_of, within
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     found = checked(primal.params, options.at, remark)
     if found.points > MOST_POINTS:
         raise AdError(f"--at gives {found.points:,} points; the limit is {MOST_POINTS:,}",
                       help="give fewer points, or draw them: --samples 1000")
-    at = list(within(primal.params, points_of(primal.params, found), remark, primal.source))
+    return usable_points(check, list(within(primal.params, points_of(primal.params, found), remark, primal.source)))
+
+
+def usable_points(check: Check, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
+    """The points at which something can be looked at: inputs are numbers, and so is a value."""
     outputs = len(check.chosen.results)
     good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
     return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}

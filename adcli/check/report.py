@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, letter, named, shown
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
+from adcli.output import html
 from adcli.output.columns import table
 from adcli.output.fitting import fitted
 from adcli.output.numbers import json_text, non_finite, shortest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from adcli.lang.ir.errors import Source, Span
 
 HEADINGS = ("method", "compared", "worst", "allowed", "verdict", "")
+SIDES = "<>>><<"
 PREFERRED = ("status", "multiple", "complex", "differences", "program", "forward", "native", "dot", "Taylor", "against")
 """Methods by how much they say about the entry that is wrong: first words."""
 MOST_FINDINGS = 5
@@ -29,15 +32,31 @@ EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULA
 
 def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
     """The table, what was not compared, the worst entry where there is a fault, and the verdict; in so many columns."""
-    lines = [*heading(check, points), "", *table([HEADINGS, *map(row, check.tallies)], "<>>><<", columns)]
-    skipped: Counter[str] = Counter()
-    for t in check.tallies:
-        skipped.update({f"{t.method}: {reason}": n for reason, n in t.skipped.items()})
-    if skipped:
+    lines = [*heading(check, points), "", *table([HEADINGS, *map(row, check.tallies)], SIDES, columns)]
+    if skipped := not_compared(check):
         lines += ["", "not compared:"] + [f"  {n:6d}  {reason}" for reason, n in skipped.items()]
     if check.failed:
         lines += ["", *fault_lines(check)]
     return fitted("\n".join([*lines, "", verdict(check), ""]), columns)
+
+
+def html_report(check: Check, points: dict[str, Any]) -> str:
+    """The same for notebooks."""
+    parts = [*map(html.paragraph, heading(check, points)),
+             html.table("Methods", [*HEADINGS[:-1], "remarks"], [[*map(row, check.tallies)]], SIDES)]
+    if skipped := not_compared(check):
+        parts.append(html.table("Not compared", ("reason", "times"), [[(reason, str(n)) for reason, n in skipped.items()]], "<>"))
+    if check.failed:
+        parts.append(html.preformatted("\n".join(fault_lines(check))))
+    return "".join([*parts, html.emphasized(verdict(check))])
+
+
+def not_compared(check: Check) -> Counter[str]:
+    """How often methods could not compare, by reason."""
+    skipped: Counter[str] = Counter()
+    for t in check.tallies:
+        skipped.update({f"{t.method}: {reason}": n for reason, n in t.skipped.items()})
+    return skipped
 
 
 def heading(check: Check, points: dict[str, Any]) -> list[str]:
@@ -194,12 +213,16 @@ def elsewhere(check: Check) -> str:
 
 # ---------------------------------------------------------------- JSON
 
+Written = Callable[[float], object]
+"""How a number stands in a record: as JSON has it, or as it is."""
+
+
 def number(x: float) -> object:
     """A number as it is; the slope that is expected is a whole one."""
     return x if math.isfinite(x) else non_finite(x)
 
 
-def entry(t: Tally) -> dict[str, Any]:
+def entry(t: Tally, number: Written) -> dict[str, Any]:
     """The worst of a method; levels of smoothness as words."""
     assert t.worst is not None
     w, written = t.worst, number if t.derivatives else lambda level: LEVELS[int(level)]
@@ -209,23 +232,27 @@ def entry(t: Tally) -> dict[str, Any]:
 
 def json_report(check: Check, points: dict[str, Any]) -> str:
     """Everything as one JSON object."""
+    return json_text(record(check, points, number)) + "\n"
+
+
+def record(check: Check, points: dict[str, Any], number: Written) -> dict[str, Any]:
+    """The figures of all methods, the fault, and the verdict."""
     source = check.primal.source
-    record: dict[str, Any] = {
+    return {
         "program": source.name if source else None,
         "points": {**points, "looked_at": check.looked_at},
         "entries": {"first": len(check.entries(1)), "second": len(check.entries(2)), "all": check.whole},
         "methods": [{"method": t.method, "verdict": t.verdict, "compared": t.compared, "failed": t.failed,
-                     "worst": entry(t) if t.worst else None, "digits": t.digits, "slope": t.slope,
+                     "worst": entry(t, number) if t.worst else None, "digits": t.digits, "slope": t.slope,
                      "skipped": dict(t.skipped), "note": t.note,
                      **({"findings": [{"message": f.message, "at": {n: number(x) for n, x in f.at.items()}} for f in t.findings]}
                         if foreign(check, t) else {})} for t in check.tallies],
-        "fault": fault_record(check) if check.failed else None,
+        "fault": fault_record(check, number) if check.failed else None,
         "verdict": verdict(check).split(":")[0],
     }
-    return json_text(record) + "\n"
 
 
-def fault_record(check: Check) -> dict[str, Any]:
+def fault_record(check: Check, number: Written) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
     source = check.primal.source
@@ -237,13 +264,13 @@ def fault_record(check: Check) -> dict[str, Any]:
     if foreign(check, t):
         assert check.against is not None
         why = check.against.explanation(t.worst)
-        return {"method": t.method, **entry(t), **(blamed(why.message, why.operation, why.span, source) if why else
+        return {"method": t.method, **entry(t, number), **(blamed(why.message, why.operation, why.span, source) if why else
                                                   blamed("no part of the formula explains it", None, None, source))}
     found = check.culprit(t.worst.at) if t.derivatives else None
     equation = found.equation if found else None if t.derivatives else check.misjudged[0][0]
     message = blame(found)[0] if found else elsewhere(check) if t.derivatives else misjudged(check)[0]
     operation, span = (equation.op.spelled or equation.op.name, equation.span) if equation else (None, None)
-    return {"method": t.method, **entry(t), **blamed(message, operation, span, source)}
+    return {"method": t.method, **entry(t, number), **blamed(message, operation, span, source)}
 
 
 def blamed(message: str, operation: str | None, span: Span | None, source: Source | None) -> dict[str, Any]:

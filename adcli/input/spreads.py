@@ -134,12 +134,16 @@ def from_file(name: str, text: str, read: Read) -> tuple[str, Spread]:
     if tail and tail[1].strip() != T.name:
         raise AdError(f"'{name}={text}': values of a file have a distribution already",
                       help=f"write {name}=@{place}, or with ~t for observations whose mean is wanted")
-    sample = Sample(path, tuple(read(path, column)))
+    return of_sample(f"{path}: {column}", name, Sample(path, tuple(read(path, column))), tail is not None)
+
+
+def of_sample(place: str, name: str, sample: Sample, repeated: bool) -> tuple[str, Spread]:
+    """The estimate and the spread that values of an input give, or `repeated` observations of it; `place` is where they stand."""
     count = len(sample.values)
     if count < 2:
-        raise AdError(f"{path}: {column}: {plural(count, 'value')} cannot say how much {name} varies", help="give 2 or more")
+        raise AdError(f"{place}: {plural(count, 'value')} cannot say how much {name} varies", help="give 2 or more")
     if not math.isfinite(sample.s):
-        raise AdError(f"{path}: {column}: the values must be finite")
-    if tail:
+        raise AdError(f"{place}: the values must be finite")
+    if repeated:
         return repr(sample.mean), Spread(sample.mean, sample.s / math.sqrt(count), T, count - 1.0, sample)
     return repr(sample.mean), Spread(sample.mean, sample.s, SAMPLES, math.nan, sample)

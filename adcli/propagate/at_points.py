@@ -60,7 +60,8 @@ class Budgets:
     def beside(self, verb: str) -> Task:
         """Another derivative of the same outputs."""
         wrt = None if verb == "eval" else self.task.request.wrt
-        return prepared(self.task.request._replace(verb=verb, wrt=wrt, order=1, correlations=(), moments=()), self.options)
+        request = self.task.request._replace(verb=verb, wrt=wrt, order=1, correlations=(), moments=())
+        return prepared(request, self.options, self.task.whole)
 
     @cached_property
     def gradient(self) -> Task:
@@ -167,7 +168,7 @@ class Budgets:
         experiment = Experiment(self.sampler.kernel, {p.name: at[p.name] for p in self.sampler.signature.inputs},
                                 draws(spreads, self.correlations))
         how = self.sampling
-        progress = Progress(how.samples, shown=self.watch.loud)
+        progress = Progress(how.samples, shown=self.watch.loud and self.watch.heard is None)
         try:
             return sample(experiment, how.samples, how.seed, how.coverage, self.options.jobs,
                           lambda done: progress.update(done, done), how.shortest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adcli.input.distributions import NORMAL, Spread
 from adcli.lang.ir import LEVELS
@@ -288,14 +288,17 @@ def csv_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
 
 def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
     """One object a point."""
+    for budget in budgets:
+        yield json_text(record(budget, lambda x: json_number(x, number))) + "\n"
+
+
+def record(budget: Budget, written: Callable[[float], object]) -> dict[str, Any]:
+    """Everything known at a point; `written` is a number as it stands there."""
     def numbers(found: Mapping[str, float]) -> dict[str, object]:
-        return {name: json_number(x, number) for name, x in found.items()}
+        return {name: written(x) for name, x in found.items()}
 
     def pairs(found: Correlations) -> dict[str, object]:
-        return {f"{v}:{w}": json_number(r, number) for (v, w), r in found.items()}
-
-    def ordered(found: Iterable[float]) -> list[object]:
-        return [json_number(x, number) for x in found]
+        return {f"{v}:{w}": written(r) for (v, w), r in found.items()}
 
     def interval(of: CoverageInterval) -> dict[str, object]:
         record: dict[str, object] = numbers({"k": of.k, "U": of.expanded, "low": of.low, "high": of.high})
@@ -304,32 +307,29 @@ def json_rows(budgets: Iterable[Budget], number: Number) -> Iterator[str]:
             record["monte_carlo"] = {**numbers({"tolerance": tolerance, "low_off": low, "high_off": high}), "verdict": verdict}
         return record
 
-    for budget in budgets:
-        outputs = budget.outputs
-        record: dict[str, object] = {"at": numbers(budget.at), "spread": numbers(budget.u),
-                                     "value": numbers({o.name: o.value for o in outputs}),
-                                     "u": numbers({o.name: o.u for o in outputs}),
-                                     "share": {o.name: numbers(o.shares) for o in outputs}}
-        if any(spread.kind is not NORMAL for spread in budget.spreads.values()):
-            record["distribution"] = {x: spread.label for x, spread in budget.spreads.items()}
-        if any(o.dof is not None for o in outputs):
-            record["dof"] = numbers({o.name: o.dof for o in outputs if o.dof is not None})
-        if budget.correlations:
-            record["correlation"] = pairs(budget.correlations)
-        if budget.sampling:
-            record["coverage"] = budget.sampling.coverage
-            record["interval"] = {o.name: interval(o.interval) for o in outputs if o.interval}
-        if any(o.quadratic for o in outputs):
-            record["second_order"] = {
-                o.name: {**numbers(dict(zip(("mean", "u"), o.quadratic, strict=True))),
-                         **({"interval": interval(o.wider)} if o.wider else {})} for o in outputs if o.quadratic}
-        if budget.sampling and any(o.sampled for o in outputs):
-            record["monte_carlo"] = {
-                "samples": budget.samples, "seed": budget.sampling.seed,
-                "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
-                                "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
-                                **({} if (both := o.sampled.shortest) is None else {"shortest": ordered(both)}),
-                                "bad": o.sampled.bad} for o in outputs if o.sampled},
-                **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
-        record["status"] = LEVELS[budget.level]
-        yield json_text(record) + "\n"
+    outputs = budget.outputs
+    found: dict[str, Any] = {"at": numbers(budget.at), "spread": numbers(budget.u),
+                             "value": numbers({o.name: o.value for o in outputs}), "u": numbers({o.name: o.u for o in outputs}),
+                             "share": {o.name: numbers(o.shares) for o in outputs}}
+    if any(spread.kind is not NORMAL for spread in budget.spreads.values()):
+        found["distribution"] = {x: spread.label for x, spread in budget.spreads.items()}
+    if any(o.dof is not None for o in outputs):
+        found["dof"] = numbers({o.name: o.dof for o in outputs if o.dof is not None})
+    if budget.correlations:
+        found["correlation"] = pairs(budget.correlations)
+    if budget.sampling:
+        found["coverage"] = budget.sampling.coverage
+        found["interval"] = {o.name: interval(o.interval) for o in outputs if o.interval}
+    if any(o.quadratic for o in outputs):
+        found["second_order"] = {
+            o.name: {**numbers(dict(zip(("mean", "u"), o.quadratic, strict=True))),
+                     **({"interval": interval(o.wider)} if o.wider else {})} for o in outputs if o.quadratic}
+    if budget.sampling and any(o.sampled for o in outputs):
+        found["monte_carlo"] = {
+            "samples": budget.samples, "seed": budget.sampling.seed,
+            "of": {o.name: {**numbers({kind: x for kind, (x, _) in o.sampled.figures.items()}),
+                            "error": numbers({kind: error for kind, (_, error) in o.sampled.figures.items()}),
+                            **({} if (both := o.sampled.shortest) is None else {"shortest": [*map(written, both)]}),
+                            "bad": o.sampled.bad} for o in outputs if o.sampled},
+            **({"correlation": pairs(budget.sampled_correlations)} if budget.sampled_correlations else {})}
+    return found | {"status": LEVELS[budget.level]}

@@ -36,7 +36,7 @@ from adcli.output.streams import columns_of, packed_destination, write_points
 from adcli.propagate import budgets
 from adcli.propagate.at_points import Budgets
 from adcli.propagate.budgets import Sampling
-from adcli.propagate.given import given_points, moments, require_degrees, uncertain, with_files
+from adcli.propagate.given import GivenPoint, given_points, moments, require_degrees, uncertain, with_files
 from adcli.rows.sample_columns import opened
 from adcli.rows.stream import stream, tables
 from adcli.task.emit import emit
@@ -45,9 +45,10 @@ from adcli.task.tasks import Task, prepared
 from adcli.task.verbs import TABLE_FORMATS, VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from adcli.lang.derive.uncertainty_figures import Correlation, Moments
+    from adcli.lang.ir import Program
 
 COVERAGE = 0.95
 AT_POINTS = ("monte_carlo", "seed", "coverage", "shortest", "concise", "plot")
@@ -79,6 +80,9 @@ class PropagateOptions(ResultOptions):
     def request(self, source: Source, wrt: list[str] | None, correlations: tuple[Correlation, ...],
                 moments: tuple[Moments, ...] = ()) -> Request:
         """The propagation of the uncertainties of these inputs."""
+        for name in self.outputs or ():
+            if ":" in name:
+                raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
         return Request("propagate", source, self.outputs, wrt, order=2 if self.second_order else 1, fast=self.fast_math,
                        correlations=correlations, moments=moments)
 
@@ -115,9 +119,6 @@ class PropagateOptions(ResultOptions):
 @takes(PropagateOptions)
 def command(options: PropagateOptions) -> int:
     program = options.source
-    for name in options.outputs or ():
-        if ":" in name:
-            raise AdError(f"--of {name}: propagate takes outputs, not derivatives")
     told = coefficients(options.correlation)
     if not options.at or (options.data and not options.emit):
         options.refuse(AT_POINTS, "needs points (--at POINT)")
@@ -195,11 +196,10 @@ def together(text: Source, specs: Sequence[str]) -> Sequence[str]:
     return joined(parse_source(text).params, specs)
 
 
-def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:
-    """Write the budgets of all points; returns the exit code."""
-    points = given_points(together(text, options.at), partial(opened, options=options))
-    if not any(spread.sample for point in points for spread in point.spreads.values()):
-        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
+def prepared_budgets(text: Source, points: Sequence[GivenPoint], told: tuple[Correlation, ...], sampling: Sampling | None,
+                     options: PropagateOptions, whole: Program | None = None,
+                     heard: Callable[[object], object] | None = None) -> Budgets:
+    """What computes the budgets of all points; `whole` as of a Task, `heard` as of a Watch."""
     names = uncertain(points)
     if not names:
         for point in points:
@@ -209,14 +209,22 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     if sampling:
         require_degrees(points, correlations)
     beyond = moments(points, correlations) if options.second_order else ()
-    task = prepared(options.request(text, names, correlations, beyond), options)
-    watch = Watch(task, options)
+    task = prepared(options.request(text, names, correlations, beyond), options, whole)
+    watch = Watch(task, options, heard=heard)
     watch.begin()
+    return Budgets(task, points, sampling, options, watch)
+
+
+def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | None, options: PropagateOptions) -> int:
+    """Write the budgets of all points; returns the exit code."""
+    points = given_points(together(text, options.at), partial(opened, options=options))
+    if not any(spread.sample for point in points for spread in point.spreads.values()):
+        options.refuse(SAMPLE_OPTIONS, "needs a table: --data FILE, or values of an input, --at x=@FILE")
+    writer = prepared_budgets(text, points, told, sampling, options)
     picture = None
     if options.plot:
         from adcli.propagate.pictured import picture_at
-        picture = picture_at(task, points, sampling.samples if sampling else None, options.seed, options)
-    writer = Budgets(task, points, sampling, options, watch)
+        picture = picture_at(writer.task, points, sampling.samples if sampling else None, options.seed, options)
     number = number_format(options.fmt, options.hexadecimal)
     shown = budgets.concise if options.concise else budgets.rounded
     headed = several([point.plain for point in points])
@@ -238,4 +246,4 @@ def at_points(text: Source, told: tuple[Correlation, ...], sampling: Sampling | 
     if picture and options.plot:
         from adcli.pictures.destinations import write_beside
         write_beside(picture, options.plot)
-    return watch.conclude(options.strict)
+    return writer.watch.conclude(options.strict)

@@ -1,5 +1,5 @@
-"""The uncertainty budget as a table for a report, in Markdown or LaTeX: a row for each uncertain input, as EA-4/02 (Evaluation of
-the Uncertainty of Measurement in Calibration, section 6) and the examples of JCGM 100, annex H, have it."""
+"""The uncertainty budget as a table for a report, in Markdown, LaTeX or HTML: a row for each uncertain input, as EA-4/02
+(Evaluation of the Uncertainty of Measurement in Calibration, section 6) and the examples of JCGM 100, annex H, have it."""
 from __future__ import annotations
 
 import math
@@ -8,25 +8,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from adcli.codegen.documents.latex_names import latex_names
+from adcli.output import html
 from adcli.output.numbers import Number
 from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
 from adcli.propagate.budgets import Budget, OutputBudget, Shown, judged, pair
 
 HEAD = ("Quantity", "Estimate", "Standard uncertainty", "Distribution", "Degrees of freedom", "Sensitivity", "Contribution",
         "Share in %")
+WORDS = ("Quantity", "Distribution")
+"""The columns that hold no numbers."""
 DOF = HEAD.index("Degrees of freedom")
 """The column that is left out where all standard uncertainties are known exactly."""
 
 
 class Markup(NamedTuple):
-    """How names, numbers and sentences are written; `table` takes the heading, the rows of the inputs, that of the output."""
+    """How names, numbers and sentences are written; `table` takes its title, the heading, the rows of the inputs, that of the
+    output."""
 
     name: Callable[[str], str]
     number: Callable[[str], str]
     plain: Callable[[str], str]
-    heading: Callable[[str], str]
     sentence: Callable[[str], str]
-    table: Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[str]]], Iterator[str]]
+    table: Callable[[str, Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[str]]], Iterator[str]]
 
 
 def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: Shown, several: bool) -> Iterator[str]:
@@ -37,8 +40,8 @@ def tables(form: str, budgets: Iterable[Budget], number: Number | None, shown: S
         dialect = DIALECTS[form]([*budget.at, *(o.name for o in budget.outputs)])
         where = f" at {', '.join(f'{dialect.name(x)} = {v:.6g}' for x, v in budget.at.items())}" if several else ""
         for output in budget.outputs:
-            yield "".join(["" if first else "\n", dialect.heading(f"Uncertainty budget of {dialect.name(output.name)}{where}"),
-                           *dialect.table(*cells(budget, output, number, dialect)),
+            title = f"Uncertainty budget of {dialect.name(output.name)}{where}"
+            yield "".join(["" if first else "\n", *dialect.table(title, *cells(budget, output, number, dialect)),
                            *map(dialect.sentence, sentences(budget, output, shown))])
             first = False
 
@@ -93,25 +96,33 @@ def sentences(budget: Budget, output: OutputBudget, shown: Shown) -> Iterator[st
                f"{', the shortest ' if shortest else ''}{shortest}.")
 
 
-# ---------------------------------------------------------------- the two notations
+# ---------------------------------------------------------------- the notations
 
 def in_markdown(names: Sequence[str]) -> Markup:
-    def table(head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
+    def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
+        yield f"**{markdown_text(title)}**\n\n"
         yield from markdown_table(head, [*rows, *last])
         yield "\n"
 
-    return Markup(str, str, str, lambda t: f"**{markdown_text(t)}**\n\n", lambda t: f"- {markdown_text(t)}\n", table)
+    return Markup(str, str, str, lambda t: f"- {markdown_text(t)}\n", table)
 
 
 def in_latex(names: Sequence[str]) -> Markup:
     spelled = {name: f"${base}_{{{sub}}}$" if sub else f"${base}$" for name, (base, sub) in
                zip(names, latex_names(names), strict=True)}
 
-    def table(head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
-        layout = "".join("l" if title in ("Quantity", "Distribution") else "r" for title in head)
-        yield from booktabs(layout, head, [rows, last])
+    def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
+        yield f"% {title}\n"
+        yield from booktabs("".join("l" if column in WORDS else "r" for column in head), head, [rows, last])
 
-    return Markup(spelled.__getitem__, latex_number, latex_text, lambda t: f"% {t}\n", lambda t: f"\n{latex_text(t)}\n", table)
+    return Markup(spelled.__getitem__, latex_number, latex_text, lambda t: f"\n{latex_text(t)}\n", table)
+
+
+def in_html(names: Sequence[str]) -> Markup:
+    def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
+        yield html.table(title, head, [rows, last], "".join("<" if column in WORDS else ">" for column in head))
+
+    return Markup(str, str, str, html.paragraph, table)
 
 
 def latex_number(text: str) -> str:
@@ -121,4 +132,4 @@ def latex_number(text: str) -> str:
     return f"${found[1]}$" if found[2] is None else rf"${found[1]} \cdot 10^{{{int(found[2])}}}$"
 
 
-DIALECTS = {"markdown": in_markdown, "latex": in_latex}
+DIALECTS = {"markdown": in_markdown, "latex": in_latex, "html": in_html}

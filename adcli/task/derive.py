@@ -45,9 +45,10 @@ class DerivedProgram:
         return replace(self, program=VERBS[request.verb].derive(Asked(request, self.primal, self.wrt, nonzero, [])))
 
 
-def derived(request: Request) -> DerivedProgram:
-    """What a request asks for. AdError if the program is wrong, or what is asked of it."""
-    verb, program = VERBS[request.verb], parse_source(request.source)
+def derived(request: Request, program: Program | None = None) -> DerivedProgram:
+    """What a request asks for, of its text or of a program that is there already. AdError if the program is wrong, or what is
+    asked of it."""
+    verb, program = VERBS[request.verb], program or parse_source(request.source)
     outputs, partials = requested(program, request.of)
     primal = chosen(program, outputs)
     wrt = inputs_to_differentiate(primal, request.wrt, partials) if verb.differentiates else []
@@ -79,7 +80,12 @@ def chosen(program: Program, of: Sequence[str] | None) -> Program:
 def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
     """The program of scalars that a verb looks at, with the outputs asked for, and the inputs to differentiate by. AdError
     where it has tensors."""
-    primal = chosen(parse_source(source), of)
+    return looked_at(parse_source(source), of, wrt, verb)
+
+
+def looked_at(program: Program, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
+    """The same of a program that is there already."""
+    primal = chosen(program, of)
     refuse_tensors(primal, verb)
     return primal, inputs_to_differentiate(primal, wrt)
 

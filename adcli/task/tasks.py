@@ -41,6 +41,7 @@ class Task:
 
     Code that is made is kept in the `slot` of the cache, if there is one. `worked`, `linked` and `recorded` are what is there
     already of the programs, the code and the tape; `tier` is the tier of code that is asked for, `jobs` the number of threads.
+    `whole` is the program that is asked about, where it is there without its text being read.
     """
 
     request: Request
@@ -52,6 +53,7 @@ class Task:
     recorded: Tape | None = None
     tier: str = "auto"
     jobs: int | None = None
+    whole: Program | None = None
 
     @property
     def verb(self) -> Verb:
@@ -158,13 +160,13 @@ class Task:
             self.slot.store.put(self.slot.key, pack(self.slot.key, self.signature, entry, code))
 
 
-def prepared(request: Request, options: ResultOptions) -> Task:
-    """The Task for a request. AdError if the program or what is asked of it is wrong."""
+def prepared(request: Request, options: ResultOptions, whole: Program | None = None) -> Task:
+    """The Task for a request, about its text or the `whole` program. AdError if the program or what is asked of it is wrong."""
     tier = "compiled" if options.tier == "auto" and options.in_parts else options.tier   # parts have rows enough, each a process
     if tier == "tape" and request.fast:
         raise AdError("--tier tape and --fast-math cannot be used together", help="leave out --fast-math")
-    if options.no_cache or options.emit:
-        return made(request, None, tier, options.jobs)
+    if whole or options.no_cache or options.emit:
+        return made(request, None, tier, options.jobs, whole)
     try:
         slot = Slot(cache.Store(cache.location(), cache.to_stderr), request.key())
     except OSError:   # our own files cannot be looked at
@@ -176,10 +178,10 @@ def prepared(request: Request, options: ResultOptions) -> Task:
     return replace(found, slot=slot, tier=tier, jobs=options.jobs)
 
 
-def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | None = None) -> Task:
+def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | None = None, whole: Program | None = None) -> Task:
     from adcli.task.derive import derived
-    worked = derived(request)
-    return Task(request, worked.signature, slot=slot, worked=worked, tier=tier, jobs=jobs)
+    worked = derived(request, whole)
+    return Task(request, worked.signature, slot=slot, worked=worked, tier=tier, jobs=jobs, whole=whole)
 
 
 # ---------------------------------------------------------------- entries of the cache

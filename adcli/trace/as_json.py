@@ -1,7 +1,7 @@
 """The trace of a program as one JSON object a point: every number of the tables, with the places in the source."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from adcli.codegen.documents.notation import Number
@@ -17,27 +17,29 @@ def json_object(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Map
                 number: Number) -> str:
     """The object of a point: `at`, `tangent`, `cotangent`, `inputs`, `lines`, `outputs`, `status`. Terms are in the order of
     their sum, steps in the order of the reverse sweep."""
-    return _Object(writer, number).text(at, seeds, level) + "\n"
+    members = _Object(writer, lambda x: json_number(x, number)).members(at, seeds, level)
+    texts = {name: json_text(x) if name != "lines" else f"[{','.join(map(json_text, x))}]" for name, x in members}
+    return "{" + ",".join(f'"{name}":{text}' for name, text in texts.items()) + "}\n"
+
+
+def record(writer: Writer, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> dict[str, Any]:
+    """The same with the numbers themselves."""
+    return {name: list(x) if name == "lines" else x for name, x in _Object(writer, float).members(at, seeds, level)}
 
 
 class _Object:
-    def __init__(self, writer: Writer, number: Number) -> None:
-        self.writer, self.trace, self.written = writer, writer.trace, number
+    def __init__(self, writer: Writer, written: Callable[[float], object]) -> None:
+        self.writer, self.trace, self.written = writer, writer.trace, written
 
-    def text(self, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> str:
+    def members(self, at: Mapping[str, float], seeds: Mapping[str, Mapping[str, float]], level: int) -> Iterator[tuple[str, Any]]:
         """The members one by one, and the lines too: as one structure they would take several times the memory."""
         program = self.trace.program
-        given = {"at": at, **seeds}
-        inputs = [{"name": self.name(p.var), "input": p.name, **self.numbers(p.var)} for p in program.params]
-        outputs = [{"output": r.name, "of": self.name(r.atom), **self.numbers(r.atom)} for r in program.results]
-        members = {
-            **{kind: json_text({name: self.number(x) for name, x in numbers.items()}) for kind, numbers in given.items()},
-            "inputs": json_text(inputs),
-            "lines": f"[{','.join(json_text(record) for line in self.trace.lines for record in self.lines(line))}]",
-            "outputs": json_text(outputs),
-            "status": json_text(LEVELS[level]),
-        }
-        return "{" + ",".join(f'"{name}":{text}' for name, text in members.items()) + "}"
+        for kind, numbers in {"at": at, **seeds}.items():
+            yield kind, {name: self.number(x) for name, x in numbers.items()}
+        yield "inputs", [{"name": self.name(p.var), "input": p.name, **self.numbers(p.var)} for p in program.params]
+        yield "lines", (record for line in self.trace.lines for record in self.lines(line))
+        yield "outputs", [{"output": r.name, "of": self.name(r.atom), **self.numbers(r.atom)} for r in program.results]
+        yield "status", LEVELS[level]
 
     def lines(self, line: TracedLine) -> list[dict[str, object]]:
         e = line.equation
@@ -72,4 +74,4 @@ class _Object:
         return self.writer.label(atom) if isinstance(atom, Var) else self.number(atom.value)
 
     def number(self, x: Any) -> object:
-        return x if isinstance(x, bool) else json_number(x, self.written)
+        return x if isinstance(x, bool) else self.written(x)

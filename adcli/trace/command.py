@@ -8,7 +8,7 @@ itself has names such as v1, the numbered ones go by another letter.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import click
@@ -45,7 +45,7 @@ from adcli.task.shapes import refuse_tensors
 from adcli.task.tasks import Task, made
 from adcli.trace.as_json import json_object
 from adcli.trace.labels import labels
-from adcli.trace.tables import RENDERERS, Writer, text
+from adcli.trace.tables import RENDERERS, TraceTable, Writer, text
 
 READABLE = "%.6g"
 """Numbers of a table, where --fmt does not say otherwise."""
@@ -82,7 +82,8 @@ def command(options: TraceOptions) -> int:
     With --tangent the tangent of every line stands beside it; with --cotangent the adjoints, to be read upwards; with both
     there are two tables.
     """
-    tables = Tables(prepared(options), options)
+    tasks = prepared(Request("eval", options.source, options.outputs, options.inputs), options.tangent, options.cotangent)
+    tables = Tables(tasks, options)
     params, watch = tables.primal.params, tables.watches[0]
     require_point(params, options.at)
     watch.begin()
@@ -94,31 +95,34 @@ def command(options: TraceOptions) -> int:
     return 0
 
 
-def prepared(options: TraceOptions) -> list[Task]:
+Seeds = str | Mapping[str, float] | None
+"""A tangent or a cotangent: as the option has it, or numbers by name."""
+
+
+def prepared(asked: Request, tangent: Seeds, cotangent: Seeds, whole: Program | None = None) -> list[Task]:
     """What is evaluated beside the trace for its status: the forward and the reverse derivative at the given seeds, or the
     program alone."""
-    source, of, wrt = options.source, options.outputs, options.inputs
-    seeds = {"jvp": options.tangent, "vjp": options.cotangent}
-    found = [seeded(task(Request(verb, source, of, wrt)), spec) for verb, spec in seeds.items() if spec is not None]
-    if not found and wrt is not None:
+    seeds = {"jvp": tangent, "vjp": cotangent}
+    found = [seeded(task(asked._replace(verb=verb), whole), spec) for verb, spec in seeds.items() if spec is not None]
+    if not found and asked.wrt is not None:
         raise AdError("--wrt needs --tangent or --cotangent")
-    return found or [task(Request("eval", source, of))]
+    return found or [task(asked, whole)]
 
 
-def task(request: Request) -> Task:
-    found = made(request, None)
+def task(request: Request, whole: Program | None) -> Task:
+    found = made(request, None, whole=whole)
     refuse_tensors(found.primal, "trace")
     return found
 
 
 class Tables:
-    """The tables of a program, point by point, in one of the forms."""
+    """The tables of a program, point by point, in one of the forms; `heard` as of a Watch."""
 
-    def __init__(self, tasks: list[Task], options: TraceOptions) -> None:
+    def __init__(self, tasks: list[Task], options: TraceOptions, heard: Callable[[object], object] | None = None) -> None:
         self.tasks, self.form = tasks, options.form
         self.number = number_format(options.fmt or (None if self.form == "json" else READABLE), False)
-        self.columns = columns_of(options.output)
-        self.watches = [Watch(t, options) for t in tasks]
+        self.columns = columns_of(options.output) if heard is None else None
+        self.watches = [Watch(t, options, heard=heard) for t in tasks]
         self.primal = tasks[0].primal if tasks[0].request.of is None else prune(tasks[0].primal)
         self.names = labels(self.primal, options.naming == "program")
         self.seeds: dict[str, dict[str, float]] = {
@@ -126,12 +130,15 @@ class Tables:
 
     def written(self, at: Iterable[dict[str, float]], headed: bool) -> Iterator[str]:
         """The text of every point; with `headed` it says which point it is."""
-        programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
-        for i, point in enumerate(at):
-            trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"))
-            writer = Writer(trace, self.names, notation)
-            level = self.watched(programs, point)
+        for i, (writer, point, level) in enumerate(self.all(at)):
             yield self.object(writer, point, level) if self.form == "json" else "".join(self.lines(writer, point, headed, i))
+
+    def all(self, at: Iterable[dict[str, float]]) -> Iterator[tuple[Writer, dict[str, float], int]]:
+        """What writes each trace, with its point and the worst status there."""
+        programs, notation, wrt = [with_level(t) for t in self.tasks], self.notation(), self.tasks[0].derivation.wrt
+        for point in at:
+            trace = traced(self.primal, point, wrt, self.seeds.get("tangent"), self.seeds.get("cotangent"))
+            yield Writer(trace, self.names, notation), point, self.watched(programs, point)
 
     def lines(self, writer: Writer, point: Mapping[str, float], headed: bool, i: int) -> Iterator[str]:
         """The tables of a point."""
@@ -139,10 +146,14 @@ class Tables:
         if headed:
             yield blank + self.heading(", ".join(f"{name} = {self.number(x)}" for name, x in point.items()))
             blank = "\n"
-        for table in writer.tables("tangent" in self.seeds, "cotangent" in self.seeds):
+        for table in self.tables(writer):
             yield blank if self.form != "text" or not headed else ""
             yield from text(table, self.columns) if self.form == "text" else RENDERERS[self.form](table)
             blank = "\n"
+
+    def tables(self, writer: Writer) -> Iterator[TraceTable]:
+        """The tables that were asked for."""
+        return writer.tables("tangent" in self.seeds, "cotangent" in self.seeds)
 
     def heading(self, point: str) -> str:
         return f"{ {'latex': '%', 'markdown': '**At**'}.get(self.form, '#') } {point}".rstrip() + "\n"

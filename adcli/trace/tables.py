@@ -1,4 +1,4 @@
-"""The trace of a program as a table: aligned text, Markdown, LaTeX.
+"""The trace of a program as a table: aligned text, Markdown, LaTeX, and HTML for notebooks.
 
 A table has a row for every input, every line and every output. Beside the primal cell `v₂ = v₋₁ × v₀ = 2 × 5 = 10` stands the
 tangent, in the same order, or the adjoints that the line sends to its operands, which the reverse sweep reaches from the last
@@ -32,6 +32,7 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
+from adcli.output import html
 from adcli.output.columns import folded
 from adcli.output.typeset import booktabs, markdown_table
 
@@ -57,6 +58,8 @@ class TraceTable(NamedTuple):
     sections: tuple[list[TraceRow], list[TraceRow], list[TraceRow]]
 
 
+MOST_ROWS = 500
+"""Rows of a section that a notebook shows."""
 PRIMAL, FORWARD, REVERSE = "Forward primal trace", "Forward tangent trace", "Reverse adjoint trace, read upwards"
 NOTHING = Cell()
 
@@ -300,4 +303,20 @@ def latex_cells(row: Sequence[Cell]) -> list[str]:
     return ["" if c == "$$" else c for c in cells]
 
 
-RENDERERS = {"text": text, "markdown": markdown, "latex": latex}
+# ---------------------------------------------------------------- notebooks
+
+def in_html(table: TraceTable) -> Iterator[str]:
+    """A table of HTML, four columns for the primal trace and four for the other; of a long one its first rows."""
+    columns = 2 if table.titles[1] else 1
+    sections = [[html_cells(row[:columns]) for row in section[:MOST_ROWS]] for section in table.sections]
+    yield html.table("Evaluation table", table.titles[:columns], sections, "<" * 4 * columns, 4)
+    if more := sum(max(0, len(section) - MOST_ROWS) for section in table.sections):
+        yield html.paragraph(f"… {more:,} more rows")
+
+
+def html_cells(row: Sequence[Cell]) -> list[str]:
+    """The parts of a row's cells, each in a column of its own."""
+    return [part and ("= " if i else "") + part for cell in row for i, part in enumerate(cell)]
+
+
+RENDERERS = {"text": text, "markdown": markdown, "latex": latex, "html": in_html}

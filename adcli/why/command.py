@@ -37,6 +37,7 @@ NAMES_LISTED = 6
 """Names that a heading lists before it counts."""
 CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
+NOTHING = "nothing to explain: all values and derivatives here are finite and not zero"
 COMPARED = 2_000_000
 """Operations that may be spent on asking the other mode."""
 
@@ -133,12 +134,14 @@ def rank(x: float) -> int:
 def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
-        told: set[str] = set()
-        paragraphs = ["\n".join(paragraph(g, told)) for g in groups(asked, point)]
-        if not paragraphs:
-            paragraphs = ["nothing to explain: all values and derivatives here are finite and not zero"]
         head = "\n" * bool(i) + f"# {', '.join(f'{k} = {shortest(x)}' for k, x in point.items())}\n" if headed else ""
-        yield head + "\n\n".join(paragraphs) + "\n"
+        yield head + "\n\n".join(paragraphs(groups(asked, point))) + "\n"
+
+
+def paragraphs(found: Sequence[Explanation]) -> list[str]:
+    """What each group says, or that there is none."""
+    told: set[str] = set()
+    return ["\n".join(paragraph(g, told)) for g in found] or [NOTHING]
 
 
 def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
@@ -195,36 +198,36 @@ def as_json(asked: WhyAt, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
     for point in at:
         at_point = {k: json_number(x) for k, x in point.items()}
-        yield json_text({"at": at_point, "why": [record(g) for g in groups(asked, point)]}) + "\n"
+        yield json_text({"at": at_point, "why": [record(g, json_number) for g in groups(asked, point)]}) + "\n"
 
 
-def record(group: Explanation) -> dict[str, Any]:
+def record(group: Explanation, number: Callable[[float], object]) -> dict[str, Any]:
     """A group as an object: the numbers, their causes, and what else is known."""
-    made: dict[str, Any] = {"results": {f.name: json_number(f.value) for f in group.findings},
-                            "causes": [one(group.words, c) for c in group.findings[0].causes]}
+    made: dict[str, Any] = {"results": {f.name: number(f.value) for f in group.findings},
+                            "causes": [one(group.words, c, number) for c in group.findings[0].causes]}
     if group.other:
-        made["other_mode"] = {name: json_number(x) for name, x in group.other.items()}
+        made["other_mode"] = {name: number(x) for name, x in group.other.items()}
     if group.limits:
-        made["limits"] = [limit.record(json_number) for limit in group.limits]
+        made["limits"] = [limit.record(number) for limit in group.limits]
     if group.rewrite:
         made["rewrite"] = {"from": group.rewrite.old, "to": group.rewrite.new, "gives": {
-            name: json_number(x) for name, x in group.rewrite.numbers.items()}}
+            name: number(x) for name, x in group.rewrite.numbers.items()}}
     return made
 
 
-def one(words: Words, cause: Cause) -> dict[str, Any]:
+def one(words: Words, cause: Cause, number: Callable[[float], object]) -> dict[str, Any]:
     """A cause as an object."""
     made: dict[str, Any] = {"kind": cause.kind, "sweep": cause.sweep, "text": words.sentence(cause)}
     e = cause.equation
     if e is not None:
         made["operation"] = e.op.spelled or e.op.name
         values = [words.explainer.number(a) for a in e.args]
-        made["operands"] = [x if isinstance(x, bool) else json_number(x) for x in values]
+        made["operands"] = [x if isinstance(x, bool) else number(x) for x in values]
         if e.span is not None and words.source is not None:
             line, column = words.source.place(e.span[0])
             made |= {"file": words.source.name, "line": line, "column": column, "source": words.source.text[slice(*e.span)]}
     if cause.position is not None:
         made["argument"] = cause.position
-        made |= {key: json_number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}
+        made |= {key: number(x) for key, x in ((cause.sweep, cause.seed), ("partial", cause.partial)) if x is not None}
     reasons = list(words.reasons(cause))
     return made | ({"because": reasons} if reasons else {})
