@@ -5,6 +5,7 @@
     f(x=2.0, y=5.0)                              # {'v': 3920.6}
     f.grad()(x=2.0, y=5.0)["dv_dx"]              # 5880.0
 
+In a notebook `%load_ext adcli` gives the magic %%ad (see `adcli help notebooks`).
 `adcli.polars`, `adcli.duckdb`, `adcli.spark` and `adcli.ray` are for tables in these engines (see `adcli help engines`).
 `load` and `compile` give a `Function`; whatever is wrong with a program or a point is an `AdError`, a ValueError.
 Everything is imported when it is first used, since a command line starts in a tenth of a second or not at all.
@@ -36,6 +37,17 @@ def __getattr__(name: str) -> Any:
         return import_module(f"adcli.{name}")
     value = globals()[name] = getattr(import_module(f"adcli.{_HOMES[name]}"), name)
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext adcli` in a notebook: the magic %%ad, and errors without a traceback."""
+    from adcli.notebook import load
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    from adcli.notebook import unload
+    unload(shell)
 
 
 def __dir__() -> list[str]:

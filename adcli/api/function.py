@@ -6,21 +6,19 @@ program text and is compiled again where it arrives.
 from __future__ import annotations
 
 import os
-import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adcli.api.looks import Looks
+from adcli.api.words import OneOrMore, names, need_arrow, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
-from adcli.input.names import listed, partials
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
 from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing as missing_package
-from adcli.lang.ir.names import composed
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
 
 LOOP = 10
 """Calls after which a Function is made quick to call: it may take as long as a thousand calls, the first time in a process."""
-OneOrMore = str | Sequence[str] | None
-"""Names as 'x,y' or a sequence of them, or None for the default."""
 MatrixColumns = tuple[MatrixKind, tuple[str, ...]]
 """What matrix a Function computes, and the inputs that are its columns."""
 
@@ -80,7 +76,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function
     return Function(parse(program, name))
 
 
-class Function:
+class Function(Looks):
     """Outputs of a program as a function of its inputs, in native code.
 
     Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.
@@ -139,8 +135,8 @@ class Function:
         `wrt` names inputs (default: all that are not `param`), `of` outputs (default: all) or single partial derivatives, as
         'v:x,x,y'; `mode` is auto, forward or reverse.
         """
-        _word("mode", mode)
-        return self._derived(derivatives.gradient(self._program, _names(wrt), _names(of), mode, order), wrt, of)
+        word("mode", mode)
+        return self._derived(derivatives.gradient(self._program, names(wrt), names(of), mode, order), wrt, of)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
@@ -148,44 +144,49 @@ class Function:
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
         than 100).
         """
-        _word("mode", mode)
-        inputs = inputs_to_differentiate(self._program, _names(wrt))
-        made = derivatives.jacobian(self._program, inputs, _names(of), mode, zeros if zeros is None else _truth("zeros", zeros))
+        word("mode", mode)
+        inputs = inputs_to_differentiate(self._program, names(wrt))
+        made = derivatives.jacobian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
         return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
 
     def hessian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
         """One output, its gradient and its Hessian: d2v_dx_dy, entries on and above the diagonal; `sparse` gives the matrix."""
-        _word("mode", mode)
-        inputs = inputs_to_differentiate(self._program, _names(wrt))
-        made = derivatives.hessian(self._program, inputs, _names(of), mode, zeros if zeros is None else _truth("zeros", zeros))
+        word("mode", mode)
+        inputs = inputs_to_differentiate(self._program, names(wrt))
+        made = derivatives.hessian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
         return self._derived(made, wrt, of, ("hessian", tuple(inputs)))
 
     def hvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """One output and the product hvp_x of its Hessian with a direction: a further input dx for every x in `wrt`."""
-        return self._derived(derivatives.hvp(self._program, _names(wrt), _names(of)), wrt, of)
+        return self._derived(derivatives.hvp(self._program, names(wrt), names(of)), wrt, of)
 
     def taylor(self, order: int, wrt: OneOrMore = None, of: OneOrMore = None, scaled: bool = False) -> Function:
         """The Taylor coefficients v_0, v_1, … of the outputs along a direction, with a further input dx for every x in `wrt`;
         `scaled` makes them derivatives."""
         from adcli.lang.derive.taylor import taylor
         program = self._kept(of)
-        inputs = inputs_to_differentiate(program, _names(wrt))
-        return self._derived(taylor(program, inputs, None, order, _truth("scaled", scaled)), wrt, of)
+        inputs = inputs_to_differentiate(program, names(wrt))
+        return self._derived(taylor(program, inputs, None, order, truth("scaled", scaled)), wrt, of)
 
     def jvp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and their tangents dv, with a further input dx for every x in `wrt`: forward mode."""
-        return self._derived(pipeline.tangent_program(self._kept(of), _names(wrt)), wrt, of)
+        return self._derived(pipeline.tangent_program(self._kept(of), names(wrt)), wrt, of)
 
     def vjp(self, wrt: OneOrMore = None, of: OneOrMore = None) -> Function:
         """The outputs in `of` and the adjoints d_dx of the inputs in `wrt`, with a further input d_dv for every output v:
         reverse mode."""
-        return self._derived(pipeline.adjoint_program(self._kept(of), _names(wrt)), wrt, of)
+        return self._derived(pipeline.adjoint_program(self._kept(of), names(wrt)), wrt, of)
+
+    def only(self, of: OneOrMore) -> Function:
+        """The same with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
+        from adcli.lang.passes.simplify import prune
+        return Function(prune(self._kept(of)), None, self._origin)
 
     def _derived(self, program: Program, wrt: OneOrMore, of: OneOrMore, matrix: MatrixColumns | None = None) -> Function:
-        return Function(program, matrix, Origin(self._program, _names(wrt), _names(of)))
+        return Function(program, matrix, Origin(self._program, names(wrt), names(of)))
 
     def _kept(self, of: OneOrMore) -> Program:
-        return chosen(self._program, _names(of))
+        return chosen(self._program, names(of))
 
     # -- SciPy
 
@@ -212,7 +213,7 @@ class Function:
         one of other values, and `unpack` the values of a vector.
         """
         from adcli.api.scientific import solver
-        return solver(self._program, _names(order), _names(of), start, fixed)
+        return solver(self._program, names(order), names(of), start, fixed)
 
     def minimize(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
                  subject_to: str | Sequence[str] = (), maximize: bool = False, solver: str = "auto", **values: Any) -> Any:
@@ -224,9 +225,9 @@ class Function:
         belong to the `conditions`, `held` has the inputs at bounds with theirs, and `why` what would explain a failure.
         """
         from adcli.api.scientific import minimized, texts
-        _word("solver", solver)
-        return minimized(self._program, _together(at, values), _names(wrt), _names(of), texts(subject_to),
-                         _truth("maximize", maximize), solver)
+        word("solver", solver)
+        return minimized(self._program, together(at, values), names(wrt), names(of), texts(subject_to),
+                         truth("maximize", maximize), solver)
 
     def solve(self, at: Mapping[str, Any] | None = None, /, *, wrt: OneOrMore = None, of: OneOrMore = None,
               equations: str | Sequence[str] = (), **values: Any) -> Any:
@@ -239,7 +240,7 @@ class Function:
         regular; `why` is what would explain a failure.
         """
         from adcli.api.scientific import solved, texts
-        return solved(self._program, _together(at, values), _names(wrt), _names(of), texts(equations))
+        return solved(self._program, together(at, values), names(wrt), names(of), texts(equations))
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
@@ -255,7 +256,7 @@ class Function:
         residual_sd, undetermined, held.
         """
         from adcli.api.fitting import fit
-        return fit(self._program, self._fits, data, y, sigma, params, _names(of), _together(at, {}), weights, absolute_sigma,
+        return fit(self._program, self._fits, data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma,
                    loss, f_scale, evaluations, jobs)
 
     # -- Arrow
@@ -270,10 +271,10 @@ class Function:
         for a tensor. `on_error` says what a bad row does: stop, skip it, give null, or mark it (null, with the reason in the
         column of the status). Null is bad, unless `missing` is nan instead of error. `status` appends the status.
         """
-        _need_arrow("arrow()")
+        need_arrow("arrow()")
         from adcli.api.batches import batch_function
-        return batch_function(self, self._with_levels, _together(fixed, values), _truth("only", only), on_error, missing,
-                              _truth("status", status), jobs)
+        return batch_function(self, self._with_levels, together(fixed, values), truth("only", only), on_error, missing,
+                              truth("status", status), jobs)
 
     def arrow_sum(self, fixed: Mapping[str, Any] | None = None, /, *, group_by: OneOrMore = None, weights: str | None = None,
                   gauss_newton: bool = False, on_error: str = "stop", missing: str = "error", status: bool = False,
@@ -284,12 +285,12 @@ class Function:
         a row for each group of the columns `group_by`. `weights` names a column whose numbers the results are multiplied by;
         `gauss_newton` adds ΣJᵀJ and ΣJᵀr of the outputs r; `status` adds the number of rows of each status.
         """
-        _need_arrow("arrow_sum()")
+        need_arrow("arrow_sum()")
         from adcli.api.batch_sums import batch_sums
         from adcli.api.batches import batch_function
-        results = batch_function(self._with_levels(), self._with_levels, _together(fixed, values), True, on_error, missing,
+        results = batch_function(self._with_levels(), self._with_levels, together(fixed, values), True, on_error, missing,
                                  False, 1)
-        return batch_sums(results, _names(group_by), weights, _truth("gauss_newton", gauss_newton), _truth("status", status))
+        return batch_sums(results, names(group_by), weights, truth("gauss_newton", gauss_newton), truth("status", status))
 
     def _with_levels(self) -> Function:
         """The same with the number of its status as one more result."""
@@ -300,7 +301,7 @@ class Function:
     def text(self, style: str = "nested") -> str:
         """The program as .ad text that reads back to an equal program; style nested, anf or prefix."""
         from adcli.codegen.targets import EmitOptions, text
-        _word("style", style)
+        word("style", style)
         return text(self._program, [], EmitOptions(style=style))
 
     def llvm(self, lanes: int = 1) -> str:
@@ -322,7 +323,7 @@ class Function:
                 return found
             if (quick := self._arrays) is not None and (found := quick(given, out, jobs)) is not None:
                 return found
-        return self._called(_together(at, values), out, jobs)
+        return self._called(together(at, values), out, jobs)
 
     def _called(self, given: Mapping[str, Any], out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
         """The same for everything that a call may be given, and what makes the next one quick."""
@@ -366,7 +367,7 @@ class Function:
         for arrays an array of these words."""
         if self._status is None:
             self._status = Function(_status_program(self._program, self._origin))
-        (level,) = self._status(_together(at, values)).values()
+        (level,) = self._status(together(at, values)).values()
         if isinstance(level, float):
             return LEVELS[int(level)]
         import numpy as np
@@ -462,62 +463,11 @@ def _with_levels(program: Program, origin: Origin | None) -> Program:
     return simplify(with_status(program, primal, wrt))
 
 
-# -- arguments
-
-def _together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The inputs that a call gives, in a dictionary and by name."""
-    if at is None:
-        return values
-    if type(at) is not dict and not isinstance(at, Mapping):
-        raise AdError("give inputs by name", help="write f(x=2.0) or f({'x': 2.0})")
-    both = [name for name in at if name in values] if values else []
-    if both:
-        raise AdError(f"input '{both[0]}' is given twice")
-    return {**at, **values} if values else at
-
-
 def _double(name: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError:
         raise AdError(f"input '{name}' is too large for a double") from None
-
-
-def _names(names: OneOrMore) -> Sequence[str] | None:
-    """The names as a list; 'x,y' names two, as on the command line, and 'v:x,x; u:y' are partial derivatives."""
-    if names is None:
-        return None
-    if isinstance(names, str):
-        return (partials(names) if ":" in names else listed(names)) or [composed(names)]
-    found: list[Any]
-    try:
-        found = list(names)   # once: it may be a generator
-    except TypeError:
-        found = [names]
-    if not all(isinstance(name, str) for name in found):
-        raise AdError(f"{reprlib.repr(names)} are not names", help="write 'x,y' or ['x', 'y']")
-    return [composed(name) for name in found]
-
-
-def _need_arrow(what: str) -> None:
-    """AdError where there is no pyarrow."""
-    try:
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError:
-        raise missing_package(what, "pyarrow") from None
-
-
-def _word(what: str, value: object) -> None:
-    """AdError unless an option is a text, of which what is done with it says whether there is such a one."""
-    if not isinstance(value, str):
-        raise AdError(f"{what} is a word, not {type(value).__name__}")
-
-
-def _truth(what: str, value: object) -> bool:
-    """The value of an option that is True or False."""
-    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):   # NumPy's
-        return bool(value)
-    raise AdError(f"{what} is True or False, not {type(value).__name__}")
 
 
 def _some(names: Sequence[str]) -> str:

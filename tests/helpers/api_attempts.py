@@ -151,6 +151,19 @@ def derived(r: random.Random) -> Callable[[], object]:
     return lambda: method(**given)
 
 
+def looked(r: random.Random) -> Callable[[], object]:
+    """What says something of a Function, at a point and with options of which some are wrong; nothing that takes long."""
+    f, name = r.choice(functions()), r.choice(("trace", "why", "propagate", "propagate", "_repr_html_", "_repr_latex_"))
+    method = getattr(f, name)
+    if name.startswith("_"):
+        return lambda: method()
+    options = inspect.signature(method).parameters.values()
+    known = [p.name for p in options if p.kind is p.KEYWORD_ONLY and p.name != "monte_carlo"]
+    given = {n: value(r) for n in r.sample(known, r.choice((0, 0, 1, 2)))}
+    at = {x: r.choice((1.0, 2, (2.0, 0.1), "2±0.1", "3~exp", [1.0, 2.0], value(r))) for x in f.inputs}
+    return lambda: repr(method(at, **given)._repr_html_())
+
+
 def compiled(r: random.Random) -> Callable[[], object]:
     """A program of any kind: text, function, or neither."""
     program = r.choice((r.choice(PROGRAMS), value(r), r.choice(RECORDED)))
@@ -226,7 +239,7 @@ def loaded(r: random.Random) -> Callable[[], object]:
 
 def attempts(r: random.Random) -> Iterator[Callable[[], object]]:
     """Attempts without end."""
-    kinds = (called, called, called, derived, derived, compiled, travelled, solved, loaded)
+    kinds = (called, called, called, derived, derived, looked, compiled, travelled, solved, loaded)
     while True:
         yield r.choice(kinds)(r)
 

@@ -165,6 +165,18 @@ def test_tangents_and_adjoints(worked):
     assert worked.vjp(wrt=["y"]).outputs == ("v", "d_dy")
 
 
+def test_outputs_are_chosen_after_deriving():
+    """Whatever they are: the work of the others is left out, and the status stays that of all."""
+    g = adcli.compile("v = x*sin(y); w = abs(x)").grad()
+    only = g.only("dv_dy, w")
+    assert only.outputs == ("dv_dy", "w") and only(x=2.0, y=0.0) == {"dv_dy": 2.0, "w": 2.0}
+    assert "cos" in only.text() and "sin" not in only.text()
+    assert only.status(x=0.0, y=1.0) == g.status(x=0.0, y=1.0) == "kink"
+    assert only.only(["w"]).outputs == ("w",) and g.only(None).outputs == g.outputs
+    with pytest.raises(adcli.AdError, match="no output 'dv_dz'"):
+        g.only("dv_dz")
+
+
 def test_of_keeps_the_outputs_it_names():
     f = adcli.compile("v = x*y; w = x + y")
     assert f.grad(of="w").outputs == ("w", "dw_dx", "dw_dy")

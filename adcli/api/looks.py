@@ -1,0 +1,88 @@
+"""What a Function has for looking at it: pictures, tables and verdicts, as the shell has them, and how notebooks show it.
+
+The methods take the options of the verbs by the same names, and a point as a call takes it: by name, or in a dictionary where an
+input has the name of an option. Nothing is imported before a method is called.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from adcli.api.words import OneOrMore
+
+if TYPE_CHECKING:
+    from adcli.api.view import PictureView, View
+    from adcli.lang.ir import Program
+
+
+class Looks:
+    """The methods of a Function that say something of it."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _program: Program
+
+    def trace(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
+              tangent: str | Mapping[str, float] | None = None, cotangent: str | Mapping[str, float] | None = None,
+              names: str = "textbook", **values: Any) -> View:
+        """The evaluation table of the textbooks at a point, as `adcli trace` has it: every line with its value, with its tangent
+        along a direction such as {"x": 1}, and with the adjoints for weights of the outputs; `names` is textbook or program."""
+        from adcli.api.verbs import traced
+        return traced(self._program, at, values, of, wrt, tangent, cotangent, names)
+
+    def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, samples: int = 10,
+              seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None, returns: str | None = None,
+              time_limit: int = 60, **values: Any) -> View:
+        """The derivatives compared with methods that get them in other ways, as `adcli check` does: at a point, at several where
+        arrays are given, or at so many drawn `samples`. "verdict" is ok, FAIL or nothing compared; "methods" are the figures.
+
+        `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell.
+        """
+        from adcli.api.verbs import checked
+        return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit)
+
+    def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
+            order: int = 1, limit: bool = False, **values: Any) -> View:
+        """What made a NaN, an infinity or an exact zero in the values and derivatives at a point, and what would help, as
+        `adcli why` says it; `limit` looks for limits of these numbers along each input."""
+        from adcli.api.verbs import explained
+        return explained(self._program, at, values, of, wrt, mode, order, limit)
+
+    def propagate(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None,
+                  correlation: str | Mapping[tuple[str, str], float] | None = None, second_order: bool = False,
+                  monte_carlo: int | str | None = None, seed: int = 0, coverage: float | str | None = None,
+                  shortest: bool = False, jobs: int | None = None, **values: Any) -> View:
+        """Standard uncertainties of inputs in, those of outputs out, as `adcli propagate` has them at a point.
+
+        An input is a number, a pair of an estimate and its standard uncertainty, a text as the shell takes it ("2±0.1~rect",
+        "2.0(1)", "5±2%", "@values.csv:x"), or an array of values that it takes, of which those of one length belong together row
+        by row. "u" has the uncertainties, "share" those of the inputs in the variances.
+        """
+        from adcli.api.verbs import propagated
+        return propagated(self._program, at, values, of, correlation, second_order, monte_carlo, seed, coverage, shortest, jobs)
+
+    def draw(self, at: Mapping[str, Any] | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
+             tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,
+             fold: OneOrMore = "auto", **values: Any) -> PictureView:
+        """The program as a graph, as `adcli draw` has it, at a stage: ssa, dup, forward, reverse or simplified. At a point every
+        node has its value and its adjoint; `fold` says whose calls are one node: auto, all, none, or names of functions.
+
+        A notebook shows it through Graphviz where that is installed, else in characters; `save("g.svg")` writes it.
+        """
+        from adcli.api.pictures import drawn
+        return drawn(self._program, at, values, stage, of, wrt, tangent, cotangent, fold)
+
+    def plot(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, derivatives: int = 1,
+             points: int | None = None, **values: Any) -> PictureView:
+        """Outputs and derivatives against an input that is given a range, x=(-3, 3), or contours over two, as `adcli plot` draws
+        them: with kinks, jumps and poles as they are. "rows" are the numbers; `save("f.svg")` writes the picture."""
+        from adcli.api.pictures import plotted
+        return plotted(self._program, at, values, of, derivatives, points)
+
+    def _repr_html_(self) -> str:
+        from adcli.api.view import function_html
+        return function_html(self._program)
+
+    def _repr_latex_(self) -> str | None:
+        from adcli.api.view import function_latex
+        return function_latex(self._program)

@@ -1,0 +1,78 @@
+"""The verbs that draw, called from Python: graphs and plots as a PictureView."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from adcli.api.arguments import one_number
+from adcli.api.scientific import whole_point
+from adcli.api.verbs import Given, plain
+from adcli.api.view import PictureView
+from adcli.api.words import OneOrMore, by_name, names, together, whole, word
+from adcli.input.values import value
+from adcli.lang.ir import Program
+from adcli.lang.ir.errors import AdError, plural
+from adcli.output import html
+
+
+def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
+          tangent: str | Given | None, cotangent: str | Given | None, fold: OneOrMore) -> PictureView:
+    """See `Looks.draw`."""
+    from adcli.draw.drawing import graph
+    word("stage", stage)
+    program, point = plain(program), together(at, values)
+    folded = names(fold) or ["auto"]
+    drawing = graph(program, stage, of=names(of), wrt=names(wrt), at=whole_point(program, point) if point else None,
+                    tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
+                    fold=folded[0] if len(folded) == 1 else folded)
+    nodes, edges = drawing.graph.nodes, drawing.graph.edges
+    data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
+            "dot": drawing.dot}
+    caption = f"graph at stage {stage}: {plural(len(nodes), 'node')}, {plural(len(edges), 'edge')}"
+    return view("draw", data, drawing.text, (), drawing.picture, caption)
+
+
+def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
+    """A direction or weights, numbers or arrays by name."""
+    known = by_name(kind, given)
+    if isinstance(known, str):
+        from adcli.answers.seeding import components
+        return components(known, kind)
+    return known
+
+
+def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, derivatives: int,
+            points: int | None) -> PictureView:
+    """See `Looks.plot`."""
+    from adcli.pictures.files import drawn
+    from adcli.pictures.terminal import text
+    from adcli.plot.command import HIGHEST
+    from adcli.plot.pictured import picture
+    ranges = {name: extent(name, x) for name, x in together(at, values).items()}
+    count = None if points is None else whole("points", points, 2, 100_000)
+    found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count)
+    rows = [dict(zip(found.table.names, row, strict=True)) for row in found.table.rows]
+    data = {"title": found.title, "x": found.x_name, "y": found.y_name, "notes": list(found.notes), "rows": rows}
+    shown = [found.contour.name] if found.contour else [panel.name for panel in found.panels]
+    caption = "; ".join([f"{', '.join(shown)} against {' and '.join(filter(None, (found.x_name, found.y_name)))}", *found.notes])
+    return view("plot", data, partial(text, found), (), partial(drawn, found), caption)
+
+
+def extent(name: str, x: Any) -> float | tuple[float, ...]:
+    """A number, or the ends of a range and how many points it has: a tuple, or a text as the shell has it."""
+    if isinstance(x, str):
+        fields = tuple(value(name, part) for part in x.split(":"))
+        return fields if len(fields) > 1 else fields[0]
+    return tuple(one_number(name, part) for part in x) if isinstance(x, tuple) else one_number(name, x)
+
+
+def view(verb: str, data: Mapping[str, Any], text: Callable[[], str], notes: tuple[str, ...], drawn: Callable[[str], bytes],
+         caption: str) -> PictureView:
+    """A picture, with the same in characters where it fits and what draws that is installed."""
+    try:
+        shown = text()
+    except AdError as fault:
+        shown = f"{caption}\n{fault.message}\n"
+    return PictureView(verb, data, shown, html.preformatted(shown), notes, drawn, caption)

@@ -1,0 +1,204 @@
+"""The verbs that look at a program, called from Python: their options checked, their data and texts as a View."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
+from adcli.api.scientific import whole_point
+from adcli.api.view import View
+from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, whole, word
+from adcli.input.points import complete, parts, within
+from adcli.lang.ir import Program, Result
+from adcli.lang.ir.errors import AdError, Source
+from adcli.output import html
+from adcli.output.numbers import shortest
+from adcli.task.derive import looked_at
+from adcli.task.request import Request
+
+if TYPE_CHECKING:
+    from adcli.command.options import ResultOptions
+    from adcli.propagate.given import GivenPoint
+
+Given = Mapping[str, Any]
+"""A point by name."""
+NO_TEXT = Source("<program>", "")
+"""The text of a request about a program that is there already."""
+
+
+def traced(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, tangent: str | Given | None,
+           cotangent: str | Given | None, naming: str) -> View:
+    """See `Looks.trace`."""
+    from adcli.codegen.documents.notation import Unicode
+    from adcli.trace.as_json import record
+    from adcli.trace.command import Tables, TraceOptions, prepared
+    from adcli.trace.tables import RENDERERS, Writer
+    naming = one_of("names", naming, ("textbook", "program"))
+    request = Request("eval", program.source or NO_TEXT, names(of), names(wrt))
+    options = TraceOptions(verb="trace", tangent=None, cotangent=None, naming=naming, fmt=None)
+    said: list[str] = []
+    tasks = prepared(request, direction("tangent", tangent), direction("cotangent", cotangent), plain(program))
+    tables = Tables(tasks, options, heard(said))
+    for watch in tables.watches[:1]:
+        watch.begin()
+    point = given_point(tables.primal, together(at, values), said)
+    ((writer, _, level),) = tables.all([point])
+    text = "".join(tables.lines(writer, point, False, 0))
+    markup = "".join(part for table in tables.tables(writer) for part in RENDERERS["html"](table))
+    exact = Writer(writer.trace, tables.names, Unicode(shortest))   # constants of formulas with all their digits
+    return View("trace", record(exact, point, tables.seeds, level), text, markup, tuple(said))
+
+
+def plain(program: Program) -> Program:
+    """A derivative as any program: its seeds are inputs, and its partial derivatives outputs like others."""
+    if not any(p.seed for p in program.params) and not any(r.of for r in program.results):
+        return program
+    return replace(program, params=tuple(replace(p, seed=None) for p in program.params),
+                   results=tuple(Result(r.name, r.atom) for r in program.results))
+
+
+def direction(kind: str, given: str | Given | None) -> str | dict[str, float] | None:
+    """A tangent or cotangent: a text as the option has it, or numbers by name."""
+    known = by_name(kind, given)
+    if known is None or isinstance(known, str):
+        return known
+    return {name: one_number(str(name), x) for name, x in known.items()}
+
+
+def given_point(program: Program, at: Given, said: list[str]) -> dict[str, Any]:
+    """A point that is complete, with a note where it leaves a declared range."""
+    (point,) = within(program.params, [whole_point(program, at)], heard(said), program.source)
+    return point
+
+
+def heard(said: list[str]) -> Callable[[object], None]:
+    """What collects remarks."""
+    return lambda remark: said.append(str(remark))
+
+
+def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int, seed: int,
+            digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int) -> View:
+    """See `Looks.check`."""
+    from adcli.check.command import MOST_POINTS, RETURNS, CheckOptions, differentiated, drawn_points, others, usable_points
+    from adcli.check.methods import Check
+    from adcli.check.report import html_report, record, text_report
+    for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
+        if given is not None:
+            word(what, given)
+            if against is None:
+                raise AdError(f"{what} says more of against, which is not given")
+    if returns is not None:
+        one_of("returns", returns, RETURNS)
+    options = CheckOptions(
+        verb="check", samples=whole("samples", samples, 1, MOST_POINTS), seed=whole("seed", seed, 0, 1 << 53),
+        digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
+        time_limit=whole("time_limit", time_limit, 1, 86_400), plot=None)
+    primal, inputs = differentiated(looked_at(plain(program), names(of), names(wrt), "check"))
+    check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
+    found, said = together(at, values), list[str]()
+    if found:
+        at_points = points(primal, found, MOST_POINTS)
+        at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
+    else:
+        at_points, summary = drawn_points(check, options.samples, options.seed)
+    check.run(at_points)
+    return View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
+
+
+def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
+    """The points that numbers and arrays give, which are broadcast."""
+    given = complete(program.params, at)
+    arrays = real_arrays(list(given), list(given.values()))
+    count = math.prod(shape := common_shape(list(given), arrays))
+    if count > most:
+        raise AdError(f"{count:,} points are given; the limit is {most:,}")
+    columns = [np.broadcast_to(a, shape).ravel().tolist() for a in arrays]
+    return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
+              limit: bool) -> View:
+    """See `Looks.why`."""
+    from adcli.why.command import SWEEPS, WhyAt, groups, paragraphs, record
+    forward = one_of("mode", mode, SWEEPS) == "forward"
+    primal, inputs = looked_at(plain(program), names(of), names(wrt), "why")
+    said = [str(note) for note in primal.notes]
+    point = given_point(primal, together(at, values), said)
+    found = groups(WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit)), point)
+    told, shown = paragraphs(found), html.preformatted if found else html.paragraph
+    return View("why", {"at": point, "why": [record(g, float) for g in found]}, "\n\n".join(told), "".join(map(shown, told)),
+                tuple(said))
+
+
+# ---------------------------------------------------------------- uncertainties
+
+def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
+               correlation: str | Mapping[tuple[str, str], float] | None, second_order: bool, monte_carlo: int | str | None,
+               seed: int, coverage: float | str | None, narrowest: bool, jobs: int | None) -> View:
+    """See `Looks.propagate`."""
+    from adcli.propagate.budgets import record, rounded, text
+    from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
+    from adcli.propagate.tables import tables
+    if truth("shortest", narrowest) and monte_carlo is None:
+        raise AdError("shortest needs monte_carlo", help="write monte_carlo=100000")
+    if monte_carlo is not None and monte_carlo != AUTO:
+        monte_carlo = whole("monte_carlo", monte_carlo, 2, 10**10)
+    wanted = names(of)
+    options = PropagateOptions(
+        verb="propagate", form="markdown", of=None if wanted is None else ",".join(wanted),
+        second_order=truth("second_order", second_order), monte_carlo=monte_carlo, seed=whole("seed", seed, 0, 2**63 - 1),
+        coverage=None if coverage is None else str(coverage), shortest=narrowest,
+        jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
+    point, said = uncertain_point(program, together(at, values), options), list[str]()
+    budgets = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), options.sampling, options,
+                               plain(program), heard(said)).all()
+    budget = next(budgets)
+    if next(budgets, None) is not None:
+        raise AdError("propagate is of one point", help="call it for each value of a range")
+    markup = "".join(tables("html", [budget], None, rounded, False))
+    return View("propagate", record(budget, float), "".join(text([budget], shortest, False)), markup, tuple(said))
+
+
+def uncertain_point(program: Program, at: Given, options: ResultOptions) -> GivenPoint:
+    """Estimates and spreads: texts as the shell takes them, pairs of an estimate and its standard uncertainty, and values."""
+    from adcli.input.distributions import Sample, Spread
+    from adcli.input.spreads import of_sample
+    from adcli.propagate.given import GivenPoint, given_points
+    from adcli.rows.sample_columns import opened
+    complete(program.params, dict.fromkeys(at, 0.0))   # the names, before anything is made of them
+    plain, spreads = list[str](), dict[str, Spread]()
+    for name, x in at.items():
+        if isinstance(x, tuple):
+            if len(x) != 2:
+                raise AdError(f"input '{name}' is given as {len(x)} numbers",
+                              help=f"write {name}=(2.0, 0.1), an estimate and its standard uncertainty, or a list of values")
+            estimate, u = (one_number(name, part) for part in x)
+            x = f"{estimate!r}±{u!r}"
+        if isinstance(x, str):
+            if len(list(parts(x))) > 1 or "=" in x:
+                raise AdError(f"input '{name}' is one value, not '{x}'", help=f"write {name}='2±0.1'")
+            ((number, found),) = given_points([f"{name}={x}"], partial(opened, options=options))
+            plain.append(number)
+            spreads |= found
+        elif (array := real_array(f"input '{name}'", x)).ndim:
+            number, spreads[name] = of_sample(f"input '{name}'", name, Sample(name, tuple(array.ravel().tolist())), False)
+            plain.append(f"{name}={number}")
+        else:
+            plain.append(f"{name}={float(array)!r}")
+    if not spreads:
+        raise AdError("no uncertainties", help="give an input a spread: x=(2.0, 0.1), or x='2±0.1~rect'")
+    return GivenPoint(",".join(plain), spreads)
+
+
+def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | None:
+    """Correlation coefficients as the option has them."""
+    if correlation is None or isinstance(correlation, str):
+        return correlation
+    if not isinstance(correlation, Mapping) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in correlation):
+        raise AdError("correlation is a number for each pair of inputs", help="write correlation={('x', 'y'): 0.5}")
+    return ",".join(f"{x}:{y}={one_number(f'{x}:{y}', r)!r}" for (x, y), r in correlation.items())

@@ -1,0 +1,91 @@
+"""What a method is told in words: names, points by name, options. AdError where it is something else."""
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adcli.input.names import listed, partials
+from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.extras import missing as missing_package
+from adcli.lang.ir.names import composed
+
+OneOrMore = str | Sequence[str] | None
+"""Names as 'x,y' or a sequence of them, or None for the default."""
+
+
+def together(at: Mapping[str, Any] | None, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The inputs that a call gives, in a dictionary and by name."""
+    if at is None:
+        return values
+    if type(at) is not dict and not isinstance(at, Mapping):
+        raise AdError("give inputs by name", help="write f(x=2.0) or f({'x': 2.0})")
+    both = [name for name in at if name in values] if values else []
+    if both:
+        raise AdError(f"input '{both[0]}' is given twice")
+    return {**at, **values} if values else at
+
+
+def names(given: OneOrMore) -> list[str] | None:
+    """The names as a list; 'x,y' names two, as on the command line, and 'v:x,x; u:y' are partial derivatives."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return (partials(given) if ":" in given else listed(given)) or [composed(given)]
+    found: list[Any]
+    try:
+        found = list(given)   # once: it may be a generator
+    except TypeError:
+        found = [given]
+    if not all(isinstance(name, str) for name in found):
+        raise AdError(f"{reprlib.repr(given)} are not names", help="write 'x,y' or ['x', 'y']")
+    return [composed(name) for name in found]
+
+
+def by_name(kind: str, given: object) -> Mapping[str, Any] | str | None:
+    """A tangent or a cotangent: values by name, or a text as the option has it."""
+    if given is None or isinstance(given, str | Mapping):
+        return given
+    example = {"tangent": "x", "cotangent": "v"}[kind]
+    raise AdError(f"{kind} is numbers by name, not {type(given).__name__}", help=f"write {kind}={{'{example}': 1.0}}")
+
+
+def word(what: str, value: object) -> None:
+    """AdError unless an option is a text, of which what is done with it says whether there is such a one."""
+    if not isinstance(value, str):
+        raise AdError(f"{what} is a word, not {type(value).__name__}")
+
+
+def one_of(what: str, value: object, known: Sequence[str]) -> str:
+    """The value of an option that is one of some words."""
+    word(what, value)
+    if value not in known:
+        raise AdError(f"no {what} '{value}'", help=nearest(str(value), known) or f"write {' or '.join(map(repr, known))}")
+    return str(value)
+
+
+def truth(what: str, value: object) -> bool:
+    """The value of an option that is True or False."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):   # NumPy's
+        return bool(value)
+    raise AdError(f"{what} is True or False, not {type(value).__name__}")
+
+
+def whole(what: str, value: object, low: int, high: int) -> int:
+    """The value of an option that is a whole number from `low` to `high`."""
+    from operator import index
+    try:
+        found = int(value) if isinstance(value, float) and value.is_integer() else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise AdError(f"{what} is a whole number, not {type(value).__name__}") from None
+    if not low <= found <= high:
+        raise AdError(f"{what} must be from {low} to {high}, not {reprlib.repr(found)}")
+    return found
+
+
+def need_arrow(what: str) -> None:
+    """AdError where there is no pyarrow."""
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        raise missing_package(what, "pyarrow") from None

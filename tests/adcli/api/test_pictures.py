@@ -1,0 +1,124 @@
+"""Graphs and plots from Python: what the shell draws, as data, in characters, and as pictures that a notebook shows."""
+from __future__ import annotations
+
+import csv
+import json
+import math
+import pickle
+import shutil
+from functools import partial
+
+import numpy as np
+import pytest
+from adcli.lang.ir.extras import missing
+from command import adcli as shell
+from markup import Reader, visible
+
+import adcli
+from adcli.api import pictures
+from adcli.api.view import PictureView
+
+SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'
+
+
+@pytest.mark.parametrize("program, given, options", [
+    ("v = x*sin(y)", {}, ()),
+    ("output v, w; v = x*sin(y); w = v/x", {"stage": "dup", "of": "v"}, ("--stage", "dup", "--of", "v")),
+    ("v = x/y", {"x": 2.0, "y": 0.0}, ("--at", "x=2,y=0")),
+    ("v = x/y", {"stage": "reverse", "x": 2, "y": 4.0, "cotangent": {"v": 3.0}, "wrt": ["y"]},
+     ("--stage", "reverse", "--at", "x=2,y=4", "--cotangent", "v=3", "--wrt", "y")),
+    ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", {"A": np.eye(2), "B": [1, 2]}, ("--at", "A=[[1,0],[0,1]],B=[1,2]")),
+])
+def test_graphs_are_those_of_the_shell(program, given, options):
+    view = adcli.compile(program, "-e").draw(**given)
+    assert view.text == shell("draw", "-e", program, *options, "--format", "text").out
+    dot = shell("draw", "-e", program, *options, "--format", "dot").out
+    assert view["dot"].partition("{")[2] == dot.partition("{")[2]   # after its name
+    assert len(view["nodes"]) == view["dot"].count("label=<") or len(view["nodes"]) > 1
+    assert {edge["tail"] for edge in view["edges"]} <= set(range(len(view["nodes"])))
+    assert pickle.loads(pickle.dumps(view)) == view and json.loads(json.dumps(dict(view)))["stage"] == view["stage"]
+
+
+@pytest.mark.parametrize("given, at", [
+    ({"x": (-3, 3), "y": 2.0}, "x=-3:3,y=2"), ({"x": "-3:3", "y": (0, 1, 5), "points": 7}, "x=-3:3,y=0:1:5")])
+def test_plots_are_those_of_the_shell(given, at):
+    pytest.importorskip("plotext")
+    view = adcli.compile("v = y/x", "-e").plot(**given)
+    more = ("--points", "7") if "points" in given else ()
+    assert view.text == shell("plot", "-e", "v = y/x", "--at", at, *more).out
+    rows = list(csv.DictReader(shell("plot", "-e", "v = y/x", "--at", at, *more, "--format", "csv").out.splitlines()))
+    assert [list(row) for row in rows[:1]] == [list(row) for row in view["rows"][:1]] and len(rows) == len(view["rows"])
+    for row, told in zip(view["rows"], rows, strict=True):
+        assert all(x == told[name] if isinstance(x, str) else repr(x) == repr(float(told[name])) for name, x in row.items())
+    assert view["notes"] and all(note in view.caption for note in view["notes"])
+
+
+@pytest.mark.parametrize("call, told", [
+    (lambda f: f.draw(stage="x"), "error: no stage 'x' to draw\nhelp: the stages are ssa, dup, forward, reverse, simplified"),
+    (lambda f: f.draw(stage=1), "error: stage is a word, not int"),
+    (lambda f: f.draw(x=1.0), "error: no value for y"),
+    (lambda f: f.draw(fold="g"), "error: 'g' is no function that this program calls\nhelp: it calls none"),
+    (lambda f: f.draw(cotangent=3), "error: cotangent is numbers by name, not int\nhelp: write cotangent={'v': 1.0}"),
+    (lambda f: f.plot(x=1.0, y=2.0), "error: nothing varies in this plot\nhelp: give one input a range: --at x=-3:3,y=1"),
+    (lambda f: f.plot(x=(0.0, math.inf), y=1.0), "error: x=0.0:inf: the ends of a range must be finite"),
+    (lambda f: f.plot(x=(0, 1), y=1.0, derivatives=-1), "error: derivatives must be from 0 to 4, not -1"),
+    (lambda f: f.plot(x=(0, 1), y=[1.0, 2.0]), "error: input 'y' must be one number, not an array"),
+])
+def test_what_is_wrong(call, told):
+    with pytest.raises(adcli.AdError) as caught:
+        call(adcli.compile("v = x*sin(y)"))
+    assert str(caught.value) == told
+
+
+# ---------------------------------------------------------------- how it is shown
+
+def image(form, data=SVG):
+    return data
+
+
+def lacking(form):
+    raise missing("a picture", "matplotlib")
+
+
+def test_a_picture_is_shown_by_itself_and_in_words(tmp_path):
+    view = PictureView("plot", {"x": 1}, "characters", "<pre>characters</pre>", ("note: a pole",), image, 'v against "x" <1>')
+    page = Reader(view._repr_html_())
+    assert page.described == ['v against "x" <1>'] and "note: a pole" in page.seen
+    assert "<script" not in view._repr_html_()   # an image runs nothing, and is no part of the page
+    for name in ("p.svg", "p.PNG", tmp_path / "p.pdf"):
+        view.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == SVG
+    with pytest.raises(adcli.AdError, match=r"no picture is written to 'p\.gif'"):
+        view.save("p.gif")
+    assert repr(view) == "note: a pole\ncharacters"
+
+
+def test_characters_stand_in_where_nothing_draws(tmp_path):
+    view = pictures.view("plot", {}, lambda: "┊ v\n", (), lacking, "caption")
+    assert visible(view._repr_html_()).strip() == "┊ v"
+    with pytest.raises(adcli.AdError, match="a picture needs matplotlib"):
+        view.save(tmp_path / "p.svg")
+    assert not list(tmp_path.iterdir())
+    neither = pictures.view("plot", {}, partial(lacking, "text"), (), lacking, "v against x")
+    assert repr(neither) == "v against x\na picture needs matplotlib, which is not installed"
+
+
+def test_a_graph_too_large_for_characters_says_so():
+    f = adcli.compile("".join(f"a{i} = sin(x*{i}.5)\nv{i} = a{i} + x\n" for i in range(300)))
+    assert "too many for a picture of characters" in repr(f.draw()) and len(f.draw()["nodes"]) > 900
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz")
+def test_a_notebook_shows_graphs_through_graphviz():
+    view = adcli.compile("v = x*sin(y)").draw(stage="forward")
+    assert Reader(view._repr_html_()).described == [view.caption] and b"<svg" in view.drawn("svg")
+    assert "graph at stage forward: " in view.caption
+
+
+@pytest.mark.engine
+def test_a_notebook_shows_plots_through_matplotlib(tmp_path):
+    pytest.importorskip("matplotlib")
+    view = adcli.compile("v = 1/x").plot(x=(-3, 3))
+    assert Reader(view._repr_html_()).described == [view.caption]
+    view.save(tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
