@@ -34,7 +34,8 @@ def test_a_console_example_prints_what_is_shown(command, shown):
 
 
 SESSIONS = [pytest.param(block, id=f"{document} {i}", marks=[pytest.mark.engine] * (document == "engines"))
-            for document in ("README", "python", "engines", "editors") for i, block in enumerate(fenced(text(document), "python"))
+            for document in ("README", "python", "notebooks", "engines", "editors")
+            for i, block in enumerate(fenced(text(document), "python"))
             if not {"pyspark", "ray"} & {*imported(block)}]   # which their own tests run, since they take long to start
 
 
