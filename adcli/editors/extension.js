@@ -16,11 +16,11 @@ class Connection {
     this.received = Buffer.alloc(0)
     this.notified = notified
     this.said = ''
-    this.process = spawn(command, ['lsp', '--stdio'], { windowsHide: true, env: { ...process.env, NO_COLOR: '1' } })
+    this.process = spawn(command[0], command.slice(1), { windowsHide: true, env: { ...process.env, NO_COLOR: '1' } })
     this.process.stdout.on('data', data => this.read(data))
     this.process.stderr.on('data', data => { this.said = (this.said + data).slice(-FAULTS_KEPT) })
     this.process.stdin.on('error', () => {})   // it has ended, which is told below
-    const absent = `there is no program '${command}' (setting adcli.path)`
+    const absent = `there is no program '${command[0]}' (setting adcli.server)`
     this.process.once('error', fault => this.close(() => ended(fault.code === 'ENOENT' ? absent : fault.message)))
     this.process.once('close', () => this.close(() => ended(this.said.trim() || 'it ended')))
   }
@@ -143,7 +143,8 @@ function action (a) {
 function hint (h) {
   const label = Array.isArray(h.label) ? h.label.map(part => part.value).join('') : h.label
   const made = new vscode.InlayHint(position(h.position), label, h.kind)
-  return Object.assign(made, { tooltip: markup(h.tooltip), paddingLeft: h.paddingLeft, paddingRight: h.paddingRight })
+  return Object.assign(made, { tooltip: markup(h.tooltip), paddingLeft: h.paddingLeft, paddingRight: h.paddingRight,
+    textEdits: (h.textEdits || []).map(edit) })
 }
 
 function signatures (s) {
@@ -235,11 +236,12 @@ const sessions = []
 
 async function start () {
   const settings = vscode.workspace.getConfiguration('adcli')
-  if (!settings.get('languageServer')) return
+  const command = settings.get('server') || []
+  if (!command.length) return
   const faults = vscode.languages.createDiagnosticCollection(LANGUAGE)
   const session = { disposables: [faults] }
   sessions.push(session)
-  const server = session.server = new Connection(settings.get('path') || 'adcli', (method, params) => {
+  const server = session.server = new Connection(command, (method, params) => {
     if (method === 'textDocument/publishDiagnostics') faults.set(vscode.Uri.parse(params.uri), params.diagnostics.map(diagnostic))
   }, why => {
     faults.clear()

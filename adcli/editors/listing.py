@@ -15,7 +15,7 @@ def write_listing(path: str | None, text: str) -> None:
         if descriptor(path) == STDOUT and wanted(sys.stdout):
             stream = stream.terminal if isinstance(stream, VisibleOutput) else stream
             text = coloured(text)
-        stream.write(text.encode("utf-8", "surrogateescape"))
+        stream.write(text.encode())
 
 
 def coloured(text: str) -> str:

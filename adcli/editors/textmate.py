@@ -12,7 +12,7 @@ from typing import Any
 from adcli.editors.kinds import KINDS, OF_TERMINAL, TokenKind, keywords, words
 from adcli.lang.syntax.scan import INVISIBLE, OPERAND_END, TERMINALS
 
-SCOPE = "source.ad"
+SCOPE = "source.adcli"
 FULL = r"[^ \t\f\x0B\r\n]"
 """A character that is no blank; a line of an engine may have its end."""
 SEEN = "(?!" + re.sub(r"\\[uU]0*([0-9a-f]+)", r"\\x{\1}", INVISIBLE) + ")"
@@ -83,4 +83,4 @@ def captures(*kinds: str) -> dict[str, Any]:
 
 
 def scope(kind: TokenKind) -> str:
-    return f"{kind.scope}.ad"
+    return f"{kind.scope}.adcli"

@@ -3,6 +3,7 @@ server, which is `extension.js` beside this file."""
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,13 @@ def manifest() -> dict[str, Any]:
         "description": "Programs of adcli: colours, faults with their fixes, derivatives, completion",
         "publisher": "adcli", "version": ".".join(__version__.split(".")[:3]), "engines": {"vscode": "^1.75.0"},
         "categories": ["Programming Languages"], "main": "./extension.js", "activationEvents": [f"onLanguage:{LANGUAGE}"],
-        "capabilities": {"untrustedWorkspaces": {"supported": "limited", "restrictedConfigurations": ["adcli.path"],
-                                                 "description": "The language server is the adcli of the user's settings."}},
+        "capabilities": {"untrustedWorkspaces": {"supported": True}, "virtualWorkspaces": True},
         "contributes": {
-            "configuration": {"title": "adcli", "properties": {
-                "adcli.path": {"type": "string", "default": "adcli", "scope": "machine-overridable",
-                               "description": "The program adcli, whose language server is used."},
-                "adcli.languageServer": {"type": "boolean", "default": True,
-                                         "description": "Whether the language server runs; it needs pygls beside adcli."},
-            }},
-            "commands": [{"command": "adcli.restart", "title": "adcli: Start the Language Server Again"}],
+            "configuration": {"title": "adcli", "properties": {"adcli.server": {
+                "type": "array", "items": {"type": "string"}, "scope": "machine",
+                "default": [sys.executable, "-m", "adcli", "lsp"],
+                "description": "The command of the language server, which needs pygls; [] for none."}}},
+            "commands": [{"command": "adcli.restart", "title": "Restart the language server", "category": "adcli"}],
             "languages": [{"id": LANGUAGE, "aliases": ["adcli", "ad"], "extensions": [".ad"],
                            "firstLine": r"^#!.*\badcli\b", "configuration": "./language-configuration.json"}],
             "grammars": [{"language": LANGUAGE, "scopeName": SCOPE, "path": "./syntaxes/adcli.tmLanguage.json"}],

@@ -118,7 +118,7 @@ def show(text: str) -> None:
     program = next((word for word in pager.split() if "=" not in word), "")
     reader = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if not reader or pager == "cat" or not shutil.which(program):
-        click.echo(text, nl=False)
+        click.echo(text, nl=False, color=True)   # as it is: the codes in it are wanted
     elif os.name != "posix":
         click.echo_via_pager(text)
     else:

@@ -1,8 +1,8 @@
-// The extension of VS Code in a stand-in for VS Code: node vscode.cjs EXTENSION PATH. What it registers is asked about one text;
+// The extension of VS Code in a stand-in for VS Code: node vscode.cjs EXTENSION COMMAND..., that of the server. What it registers is asked about one text;
 // what comes of it goes as JSON to standard output.
 'use strict'
 const Module = require('node:module')
-const [extension, path] = process.argv.slice(2)
+const [extension, ...command] = process.argv.slice(2)
 
 const plain = (name, ...fields) => ({ [name]: class {
   constructor (...given) { fields.forEach((field, i) => { if (given[i] !== undefined) this[field] = given[i] }) }
@@ -21,7 +21,7 @@ class Kind { constructor (value = '') { this.value = value } append (more) { ret
 Kind.Empty = new Kind()
 class Edits { constructor () { this.all = [] } set (uri, edits) { this.all.push([uri.toString(), edits]) } }
 const uri = text => ({ toString: () => text, toJSON: () => text })
-const settings = { path, languageServer: true }
+const settings = { server: command }
 
 const vscode = {
   Position: plain('Position', 'line', 'character'), Range: plain('Range', 'start', 'end'), Uri: { parse: uri },
@@ -106,7 +106,7 @@ async function main () {
     seen.tokens = tokens.data.length
     listeners.close.forEach(f => f(document))
     await until(() => faults.get(key).length === 0, 'end of diagnostics')
-  } else {
+  } else if (command.length) {
     await until(() => messages.length, 'message')
   }
   await deactivate()

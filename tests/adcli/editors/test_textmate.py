@@ -14,7 +14,7 @@ from places import HELPERS
 from texts_to_colour import AWKWARD, FILES, corpus
 
 from adcli.editors.kinds import tokens
-from adcli.editors.textmate import SCOPE, grammar, scope
+from adcli.editors.textmate import grammar, scope
 
 PACKAGES = ("vscode-textmate@9", "vscode-oniguruma@2", "shiki@3")
 ENDS = re.compile(r"\r\n|\n|\r")
@@ -34,7 +34,7 @@ def test_every_rule_has_a_scope_and_every_reference_a_rule():
     text = json.dumps(grammar())
     assert {f"#{name}" for name in grammar()["repository"]} == set(re.findall(r'"include": "(.*?)"', text))
     scopes = set(re.findall(r'"name": "([\w.-]+)"', text)) - {"adcli"}
-    assert all(name.endswith(".ad") for name in scopes) and len(scopes) > 15
+    assert all(name.endswith(".adcli") for name in scopes) and len(scopes) > 15
 
 
 @pytest.fixture(scope="module")
@@ -95,4 +95,3 @@ def test_shiki_colours_by_them(folder):
     assert "".join(text for text, _ in lines[1]) == "v = sin(x) + 2.5 # comment"
     assert colours["2.5"] == colours["2"] and colours["input"] == colours["where"]
     assert len({colours[text] for text in ("# comment", "input", "sin", "2.5")}) >= 3
-    assert SCOPE == "source.ad"

@@ -1,18 +1,14 @@
 """The extension of VS Code in a stand-in for VS Code, with the real language server: what it makes of the answers."""
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from engines import program
+from engines import package, program
 from places import HELPERS
 
-from adcli.editors.vscode import files
-from adcli.main import VERBS
+from adcli.editors.vscode import files, manifest
 
 pytestmark = pytest.mark.engine
 
@@ -26,14 +22,15 @@ def extension(tmp_path_factory):
     return folder / "extension.js"
 
 
-def session(extension, path):
-    done = subprocess.run([program("node"), HELPERS / "vscode.cjs", extension, path], capture_output=True, text=True,
+def session(extension, *command):
+    done = subprocess.run([program("node"), HELPERS / "vscode.cjs", extension, *command], capture_output=True, text=True,
                           encoding="utf-8", timeout=180)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_without_a_server_it_says_why(extension, tmp_path):
+    assert session(extension) == {"providers": [], "messages": []}
     gone = session(extension, tmp_path / "gone")
     assert gone["providers"] == [] and "there is no program" in gone["messages"][0]
     script = tmp_path / "adcli"
@@ -44,9 +41,9 @@ def test_without_a_server_it_says_why(extension, tmp_path):
 
 @pytest.fixture(scope="module")
 def seen(extension):
-    if "lsp" not in VERBS or not importlib.util.find_spec("pygls"):
-        pytest.skip("no package pygls")
-    return session(extension, Path(sys.executable).with_name("adcli"))
+    package("pygls")
+    (setting,) = manifest()["contributes"]["configuration"]["properties"].values()
+    return session(extension, *setting["default"])
 
 
 def places(found):

@@ -32,8 +32,8 @@ def test_who_asks_for_colour(environment, on_a_terminal, in_a_pipe, monkeypatch)
         assert ("\x1b[" in on_terminal(80, *args, **given)) == on_a_terminal
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    ended, listing = adcli(*WRONG), adcli(*SHOWN)
-    assert ["\x1b[" in text for text in (ended.err, listing.out)] == [in_a_pipe] * 2
+    said = [adcli(*WRONG).err, adcli(*SHOWN).out, adcli("help", "exit-codes").out]
+    assert ["\x1b[" in text for text in said] == [in_a_pipe] * 3
 
 
 def test_without_colour_it_is_the_same_text():
