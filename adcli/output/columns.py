@@ -35,8 +35,8 @@ def table(rows: Sequence[Sequence[str]], sides: str, columns: int | None, gap: s
 
 
 def paragraph(headings: Sequence[str], row: Sequence[str], columns: int) -> Iterator[str]:
-    """A row by itself: its first cell, then the others with their headings."""
-    yield from folded(f"{headings[0]} {row[0]}".strip() if row[0].isdigit() else row[0], columns)
+    """A row by itself, each cell with its heading."""
+    yield from folded(f"{headings[0]}: {row[0]}" if headings[0] else row[0], columns)
     told = [f"{heading} {cell}".strip() for heading, cell in zip(headings[1:], row[1:], strict=True) if cell.strip()]
     yield from folded(f"  {', '.join(told)}", columns)
 

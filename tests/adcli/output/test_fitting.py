@@ -48,7 +48,7 @@ def test_a_report_fits_and_says_the_same(name):
     columns = drawn("widths", name).choice(WIDTHS)
     shown = on_terminal(columns, *args)
     assert [line for line in shown.split("\n") if width(line) > columns and not unbreakable(line)] == []
-    assert words(off.out) - words(shown) <= {"method", "meaning", "smooth"}, columns   # headings of columns of words
+    assert words(off.out) - words(shown) <= ({"meaning", "smooth"} if name == "functions" else set()), columns   # its headings
 
 
 @pytest.mark.parametrize("name", [name for name in REPORTS if name not in ("explain beside", "functions")])
@@ -78,7 +78,7 @@ TABLE = [("method", "count", ""), ("complex step", "7", "not applicable: erfc"),
     (None, ["method        count", "complex step      7  not applicable: erfc", "x             1,000"]),
     (41, ["method        count", "complex step      7  not applicable: erfc", "x             1,000"]),
     (40, ["method        count", "complex step      7", "    not applicable: erfc", "x             1,000"]),
-    (18, ["complex step", "  count 7, not", "    applicable:", "    erfc", "x", "  count 1,000"]),
+    (18, ["method: complex", "  step", "  count 7, not", "    applicable:", "    erfc", "method: x", "  count 1,000"]),
 ])
 def test_a_table_in_so_many_columns(columns, lines):
     assert table(TABLE, "<><", columns) == lines
