@@ -18,7 +18,7 @@ from adcli.output import standard
 LINES = {
     **{name: [name, "-e", "v = x*sin(y)", "--emit", "text"] for name in ROWS},
     **{name: [name, "-e", "v = x*sin(y)", "--at", "x=2,y=5"] for name in ("grad", "trace", "why")},
-    **{name: [name, "-e", "x*y"] for name in ("show", "draw")}, "fmt": ["fmt", "-e", "x*y"], "fmt --check": ["fmt", "--check", "-e", "x*y"],
+    **{name: [name, "-e", "x*y"] for name in ("show", "draw", "fmt")}, "fmt --check": ["fmt", "--check", "-e", "x*y"],
     **{name: [name, "--help"] for name in ("bench", "check", "explore", "fit", "lsp", "minimize", "plot", "solve")},
     "cache": ["cache", "info"], "functions": ["functions", "atan2"], "help": ["help", "exit-codes"], "editor": ["editor", "vim"],
     "--help": ["grad", "--help"], "--version": ["--version"], "nothing": [],
