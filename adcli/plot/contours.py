@@ -76,7 +76,8 @@ def broken(e: Evaluated, grid: np.ndarray, shape: tuple[int, int], program: Prog
                 told.setdefault(kind, {})[operation(blame, program.source)] = None
             if kind in ("pole", "singular", "jump") and place.sides.cut(0):
                 bad[[one[k], other[k]]] = True
-    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}: {', '.join(filter(None, texts))}".removesuffix(": ") for kind, texts in told.items()]
+    notes = [f"{SYMBOLS[kind]} {WORDS[kind]}: {', '.join(filter(None, texts))}".removesuffix(": ")
+             for kind, texts in told.items()]
     return list(dict.fromkeys(marks)), notes, bad.reshape(shape)
 
 
