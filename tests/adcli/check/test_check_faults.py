@@ -127,12 +127,12 @@ def test_a_sum_of_adjoints_that_drops_a_term(monkeypatch):
 
 
 def test_a_rule_that_is_wrong_in_one_mode_only(monkeypatch):
-    right = forward.contribution
+    right = forward.contributions
 
-    def wrong(b, equation, position, *seed):
-        term = right(b, equation, position, *seed)
+    def wrong(b, equation, positions, *seeds):
+        term = right(b, equation, positions, *seeds)
         return term if equation.op.name != "sin" or term is None else type(term)(term.value * (1 + 1e-6), term.guard)
-    monkeypatch.setattr(forward, "contribution", wrong)
+    monkeypatch.setattr(forward, "contributions", wrong)
     ended = adcli("check", "-e", SHARED)
     assert ended.code == 1 and "the modes differ: the fault is in a sweep" in ended.out
 
