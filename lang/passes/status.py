@@ -10,7 +10,8 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -29,7 +30,6 @@ from adcli.lang.ir import (
     Result,
     Status,
     Var,
-    substitute,
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
@@ -85,6 +85,15 @@ class Levels:
     def under(self, condition: Expr, guard: Guard) -> Expr:
         return self.b.expr(truth(self.b, guard)) & condition if guard else condition
 
+    def over(self, env: Mapping[Atom, Atom]) -> list[Atom]:
+        """Say what was met in terms of other variables; returns them."""
+        def other(x: Expr) -> Expr:
+            return self.b.expr(env.get(x.atom, x.atom))
+        self.met = {level: other(x) for level, x in self.met.items()}
+        self.numbers = [other(x) for x in self.numbers]
+        self.explained = None if self.explained is None else other(self.explained)
+        return [x.atom for x in (*self.met.values(), *self.numbers, *([] if self.explained is None else [self.explained]))]
+
     def worst(self) -> Atom:
         value: Expr = self.b.expr(Lit(0.0))
         for level in sorted(self.met):
@@ -97,26 +106,58 @@ class Levels:
 @paused()
 def with_status(program: Program, primal: Program, wrt: Collection[str]) -> Program:
     """`program`, a derivative of `primal` with the same inputs first, with its status as a last result."""
-    b, copy = Builder(), _instantiate(primal, program)
-    b.equations.extend(program.equations)
-    b.equations.extend(copy.equations)
-    levels = Levels(b)
-    equations = list(reached(b, copy.equations, {r.atom: Liveness() for r in copy.results}))
-    conditions(levels, equations, active_values(copy, wrt))
-    for value in dict.fromkeys(r.atom for r in copy.results if isinstance(r.atom, Var)):
+    b = Builder()
+    levels, copy = Levels(b), _Copy(primal, program, b)
+    with copy.taken_over(levels):
+        equations = list(reached(b, primal.equations, {r.atom: Liveness() for r in primal.results}))
+        conditions(levels, equations, active_values(primal, wrt))
+    results = {r.atom: copy.result(r) for r in primal.results if isinstance(r.atom, Var)}
+    for value in dict.fromkeys(results.values()):
         levels.note(DOMAIN, is_nan(b, value), ())
-    note_hidden(levels, equations, {r.atom for r in copy.results})
+    with copy.taken_over(levels):
+        note_hidden(levels, equations, {*results})
     _indeterminate(b, program, primal, levels)
     worst = Result(Names.of(program).fresh("status"), levels.worst())
-    return replace(program, equations=tuple(b.equations), results=(*program.results, worst))
+    return replace(program, equations=(*program.equations, *copy.equations(), *b.equations), results=(*program.results, worst))
 
 
-def _instantiate(primal: Program, onto: Program) -> Program:
-    """A copy of the primal with fresh variables, over the inputs of `onto`; simplification makes it one with the original."""
-    params = onto.params[:len(primal.params)]
-    env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, params, strict=True)}
-    env.update((o, Var(o.name, True, o.truth, o.shape)) for e in primal.equations for o in e.outs)
-    return replace(substitute(primal, env), params=params)
+class _Copy:
+    """The primal with fresh variables over the inputs of its derivative, as far as conditions need it: they are written in the
+    primal's own variables, and taken over to these. Where the derivative has a result of the primal, that is it."""
+
+    def __init__(self, primal: Program, onto: Program, b: Builder) -> None:
+        self.primal, self.b = primal, b
+        self.env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, onto.params[:len(primal.params)], strict=True)}
+        self.env.update((o, Var(o.name, True, o.truth, o.shape)) for e in primal.equations for o in e.outs)
+        self.results = {r.name: r.atom for r in onto.results if r.of is None}
+        self.needed: set[Atom] = set()
+
+    def result(self, r: Result) -> Atom:
+        """A result of the primal."""
+        there = self.results.get(r.name)
+        if isinstance(there, Var):
+            return there
+        self.needed.add(self.env.get(r.atom, r.atom))
+        return self.env.get(r.atom, r.atom)
+
+    @contextmanager
+    def taken_over(self, levels: Levels) -> Iterator[None]:
+        """What is written within the block."""
+        start = len(self.b.equations)
+        yield
+        written = [e.substituted(self.env) for e in self.b.equations[start:]]
+        self.b.equations[start:] = written
+        self.needed.update(a for e in written for a in e.args)
+        self.needed.update(levels.over(self.env))
+
+    def equations(self) -> list[Equation]:
+        """The equations that what has been taken needs, in order."""
+        kept = []
+        for e in reversed(self.primal.equations):
+            if any(self.env[o] in self.needed for o in e.outs):
+                kept.append(e.substituted(self.env))
+                self.needed.update(kept[-1].args)
+        return kept[::-1]
 
 
 # ---------------------------------------------------------------- what reaches a result, and when
