@@ -6,6 +6,7 @@ how long an operation takes beside an addition in vector code.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -39,7 +40,7 @@ def weight(op: Primitive) -> int:
 
 def operations(program: Program) -> int:
     """The weighted operations of a program."""
-    return sum(weight(e.op) for e in program.equations)
+    return sum(weight(op) * count for op, count in Counter([e.op for e in program.equations]).items())
 
 
 def prices(e: Equation) -> tuple[Price | None, ...]:
