@@ -69,7 +69,16 @@ function show(now) {
     if (current && current !== followed) follow(current);
     followed = current;
     clearTimeout(later);
-    later = setTimeout(() => history.replaceState(null, "", `#${written(now, model.inputs)}`), SOON);
+    later = setTimeout(() => remember(written(now, model.inputs)), SOON);
+}
+
+/** Put a state into the address, where the page has one of its own, which it has not within another. */
+function remember(text) {
+    try {
+        history.replaceState(null, "", `#${text}`);
+    } catch (fault) {
+        if (fault.name !== "SecurityError") throw fault;
+    }
 }
 
 /** Mark operations in every pane. */
@@ -131,13 +140,14 @@ function choices() {
 function tools() {
     byId("print").addEventListener("click", () => print());
     byId("copy").addEventListener("click", () => {
-        const link = `${location.href.replace(/#.*/, "")}#${written(state.get(), model.inputs)}`;
-        const said = (text) => {
-            byId("copy").textContent = text;
+        const text = written(state.get(), model.inputs), link = `${location.href.replace(/#.*/, "")}#${text}`;
+        const said = (words) => {
+            byId("copy").textContent = words;
             setTimeout(() => { byId("copy").textContent = "Copy link"; }, 1500);
         };
-        history.replaceState(null, "", link);
-        navigator.clipboard?.writeText(link).then(() => said("Copied"), () => said("See the address"));
+        remember(text);
+        const copied = navigator.clipboard?.writeText(link) ?? Promise.reject(new Error("no clipboard"));
+        copied.then(() => said("Copied"), () => said("It is in the address"));
     });
     const system = matchMedia("(prefers-color-scheme: dark)");
     let chosen;

@@ -1,6 +1,7 @@
 """The page in a browser: its numbers are Python's, everything on it can be reached by keyboard, and nothing is complained of."""
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterator
@@ -234,6 +235,29 @@ def test_predict_then_reveal(browser, folder):
     made.quiet()
 
 
+def test_a_long_program(browser, folder):
+    """A part of each pane is on the page, that of the current step; the graph is what is around it."""
+    source = folder / "long.ad"
+    source.write_text("t0 = x\n" + "".join(f"t{k} = sin(t{k - 1}) + {k}\n" for k in range(1, 701)), encoding="utf-8")
+    made = page(browser, folder, source, "--at", "x=0.5")
+    count = "return [...document.querySelectorAll('.box')].map(b => b.querySelectorAll('li, tr, .node').length)"
+    assert max(made.run(count)) <= 302
+    value = 0.5
+    for k in range(1, 701):
+        value = math.sin(value) + k
+    assert made.results["t700"] == f"{value:.6g}"
+    for key in ("END", "HOME", "ARROW_RIGHT"):
+        made.press(key)
+        assert max(made.run(count)) <= 302
+        assert key == "HOME" or {"table", "graph", "program", "forward", "reverse"} <= made.lit
+    made.press("END")
+    assert "t1 = sin(t0) + 1" in made.texts("[data-pane=program] .text")
+    before = made.text("[data-pane=reverse] .more")
+    made.click("[data-pane=reverse] .more")
+    assert "more above" in before and made.text("[data-pane=reverse] .more") != before
+    made.quiet()
+
+
 def test_a_state_is_in_the_address(browser, folder):
     path = ROOT / "samples" / "kinks.ad"
     made = page(browser, folder, path, hash="#at=x=0.5&forward=x&step=3&style=prefix&notation=plain")
@@ -290,14 +314,16 @@ def test_everything_has_a_name_for_who_does_not_see_it(browser, folder):
 
 
 @pytest.mark.parametrize("width", [390, 900, 1440])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_and_widths(width, scheme, browser, folder):
+@pytest.mark.parametrize("scheme, sample", [("light", "feed_forward"), ("dark", "kinks")])
+def test_contrast_and_widths(width, scheme, sample, browser, folder):
     """Text against its ground: 4.5 to 1 at least (WCAG 2.1, 1.4.3); nothing makes the page wider than the window."""
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1,
                                                                    "mobile": False})
-    made = page(browser, folder, ROOT / "samples" / "kinks.ad", hash="#at=x=0&reverse=root&step=9999")
+    path = ROOT / "samples" / f"{sample}.ad"
+    made = page(browser, folder, path, *point(path), hash="#at=x=0&reverse=root&step=9999")
     low = made.run(CONTRAST)
+    assert made.run("return [...document.querySelectorAll('h1, .results th')].filter(e => e.offsetHeight > 60).length") == 0
     made.quiet()
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
@@ -307,7 +333,7 @@ def test_contrast_and_widths(width, scheme, browser, folder):
 CONTRAST = """
 const light = (text) => {
     const linear = c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(c => linear(c / 255));
+    const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(c => linear(text.startsWith("color(srgb") ? Number(c) : c / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const ground = (e) => {
