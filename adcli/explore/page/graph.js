@@ -12,14 +12,14 @@ const NEAR = 2;
 
 /** The pane of the graph; of a long program it shows what is around the current operation. */
 export function graph(model) {
-    const {nodes, edges} = model.graph, whole = nodes.length <= MOST;
+    const {nodes, edges} = model.graph, whole = nodes.length <= MOST, near = neighbours(nodes, edges);
     const box = pane("graph", "Graph", whole ? "" : "around the current operation", []);
     let built, parts = [];
     return (state, values) => {
         const steps = model.steps(state), now = steps[state.step - 1] ?? steps[0];
         const key = `${state.notation} ${whole ? "" : now?.op}`;
         if (built !== key) {
-            const kept = whole ? nodes.map((_, i) => i) : around(nodes, edges, now?.op);
+            const kept = whole ? nodes.map((_, i) => i) : around(nodes, near, now?.op);
             parts = [];
             box.replaceChildren(kept.length ? picture(model, state, kept, parts) : el("p", {class: "note"}, "Nothing to draw."));
             built = key;
@@ -48,15 +48,21 @@ function signed(x) {
     return `${trouble(x) ? "⚠\uFE0E " : ""}${x.shape ? sizes(x.shape) : spoken(x)}`;
 }
 
+/** For each node the nodes that an edge leads to or comes from. */
+function neighbours(nodes, edges) {
+    const near = nodes.map(() => []);
+    for (const [tail, head] of edges) {
+        near[tail].push(head);
+        near[head].push(tail);
+    }
+    return near;
+}
+
 /** The positions of the nodes within a few edges of an operation. */
-function around(nodes, edges, op) {
-    let kept = new Set(nodes.map((node, i) => (node.op === op ? i : -1)).filter((i) => i >= 0));
+function around(nodes, near, op) {
+    let kept = new Set(nodes.flatMap((node, i) => (node.op === op ? [i] : [])));
     for (let step = 0; step < NEAR; step++) {
-        const next = new Set(kept);
-        for (const [tail, head] of edges) {
-            if (kept.has(tail)) next.add(head);
-            if (kept.has(head)) next.add(tail);
-        }
+        const next = new Set([...kept].flatMap((i) => [i, ...near[i]]));
         kept = next.size > MOST ? kept : next;
     }
     return [...kept].sort((a, b) => a - b);

@@ -213,6 +213,23 @@ def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):
     made.quiet()
 
 
+def test_what_the_pointer_is_on_is_marked_in_every_pane(browser, folder):
+    """And a click goes to the step of the operation; the switch of the theme switches."""
+    made = page(browser, folder, ROOT / "samples" / "worked.ad", "--at", "x=2,y=5")
+    row = "[data-pane=table] tr[data-op='3'] th"
+    made.run("document.querySelector(arguments[0]).dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))", row)
+    marked = "return [...document.querySelectorAll('.pane')].map(p => p.querySelectorAll('[data-hover]').length)"
+    assert all(made.run(marked))
+    texts = made.texts("[data-hover] .text")
+    assert "q = p * x * 5" in texts and any(text.startswith("dq = ") for text in texts) and any("d_di1" in text for text in texts)
+    made.click(row)
+    assert made.text("#where").startswith("Step 4 of") and made.text("#value") == "140"
+    before = made.run("return document.documentElement.dataset.theme")
+    made.click("#theme")
+    assert {before, made.run("return document.documentElement.dataset.theme")} == {"light", "dark"}
+    made.quiet()
+
+
 def test_predict_then_reveal(browser, folder):
     """What is to be predicted stands nowhere on the page before."""
     made = page(browser, folder, "-e", "a = 3*x", "-e", "v = a*y", "--at", "x=7,y=11", hash="#step=2&predict=hidden")
