@@ -13,7 +13,7 @@ from typing import Any
 
 from adcli.codegen.scripts import tape as tapes
 from adcli.codegen.scripts.javascript import operations
-from adcli.codegen.scripts.tape import Json, as_json, tape
+from adcli.codegen.scripts.tape import Json, as_json, tape, work
 from adcli.explore.formulas import rows, spelled
 from adcli.explore.lines import lines, source_lines
 from adcli.explore.rules import WORDS, Rules
@@ -30,6 +30,8 @@ from adcli.task.derive import chosen
 
 MOST_OPERATIONS = 20_000
 """Operations of a program that a page shows; more of them open slowly."""
+MOST_STEPS = 2_000_000
+"""Operations on elements of tensors that a browser carries out whenever a slider moves: a few tenths of a second."""
 LONG_TEXT = 250_000
 """Characters of a document from which it is compressed."""
 MOST_ELEMENTS = 100_000
@@ -52,7 +54,12 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
                       help="show some outputs only (--of NAME)")
     values = {p.name: start(p, (at or {}).get(p.name)) for p in program.params}
     sizes = known_sizes(program, values)
-    return Document(source, program, shown(program, inputs, outputs), values, sizes, inputs).made(), script()
+    programs = shown(program, inputs, outputs)
+    made = tape(programs.everything, sizes)
+    if (steps := work(made)) > MOST_STEPS:
+        raise AdError(f"a page computes everything in at most {MOST_STEPS:,} operations; here that takes {steps:,}",
+                      help="give smaller tensors (--at)")
+    return Document(source, program, programs, values, sizes, inputs).made() | {"tape": made}, script()
 
 
 def packed(document: Json) -> str:
@@ -113,7 +120,6 @@ class Document:
                              self.programs.seen, len(self.programs.everything.results) - 1),
             "seeds": {"tangent": [p.seed for p in self.programs.tangent_seeds],
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
-            "tape": tape(self.programs.everything, self.sizes),
             "rules": None if self.rules.none else self.rules.made, "words": WORDS,
         }
 

@@ -17,7 +17,8 @@ made from the table by `adcli.codegen.scripts.javascript.operations`.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from adcli.codegen.rows.expand import expand
@@ -125,6 +126,7 @@ def as_json(x: float) -> float | str:
     return "NaN" if x != x else x if abs(x) != float("inf") else "Infinity" if x > 0 else "-Infinity"
 
 
-def slots(names: Sequence[str], tape: Json) -> dict[str, int]:
-    """Where each result is found, by its name."""
-    return dict(zip(names, tape["results"], strict=True))
+def work(tape: Json) -> int:
+    """The operations that a tape takes, those in bodies at every point."""
+    points = [(prod(max(0, high - low) for low, high in c["ranges"]), c["body"]) for c in tape.get("comprehensions", ())]
+    return len(tape["equations"]) + sum(count * (1 + work(body)) for count, body in points)

@@ -105,7 +105,8 @@ def test_where_inputs_start() -> None:
     ("input A(N)\nv +=! A(i)", None, "a page needs a value for 'A'"),
     ("input A(N), B(N)\nv +=! A(i) * B(i)", {"A": [1.0, 2.0], "B": [1.0]}, "2|1"),
     ("input A(N)\nv +=! A(i)", {"A": np.zeros(data.MOST_ELEMENTS + 1)}, "at most 100,000 elements; these have 100,001"),
-], ids=["wrong", "no tensor", "sizes", "large"])
+    ("input A(N, N)\nC(i, j) +=! A(i, k) * A(k, j)", {"A": np.zeros((90, 90))}, "at most 2,000,000 operations; here that takes"),
+], ids=["wrong", "no tensor", "sizes", "large", "long"])
 def test_what_no_page_can_show(text, at, message) -> None:
     with pytest.raises(AdError, match=message):
         page(text, at)
