@@ -8,6 +8,7 @@ import random
 import re
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def exact_programs(r: random.Random, count: int) -> Iterator[str]:
             count -= 1
 
 
-def list_of(p: Program, at: dict[str, float]) -> list[float]:
+def list_of(p: Program, at: dict[str, Any]) -> list[Any]:
     return [at[x.name] for x in p.params]
 
 
@@ -195,7 +196,7 @@ def test_random_programs_with_every_seed(tmp_path) -> None:
 
 @needs_node
 def test_tensors(tmp_path) -> None:
-    """Tensors with adjoints of one output, or of one element of it."""
+    """Tangents along one input and adjoints of one output, or of one element of each."""
     r, asked = drawn("pages of tensors"), []
     while len(asked) < 4:
         made = tensor_sample(r, rank=2)
@@ -211,18 +212,47 @@ def test_tensors(tmp_path) -> None:
         table, seeds = found["table"], set(found["panes"][2]["inputs"].values())   # a seed is the adjoint of what is passed on
         assert {row["op"] for row in table["primal"]} == set(range(len(p.equations))), text
         assert {x["adjoint"] for x in found["inputs"] if "adjoint" in x} <= {row["value"] for row in table["adjoint"]} | seeds
-    told = in_node(tmp_path, [({"document": d}, [([at[x.name] for x in p.params], 0, 0)]) for p, at, d in asked])
-    for (p, at, d), (found,) in zip(asked, told, strict=True):
-        derived = adjoints(p)
-        shapes = {o["name"]: o["shape"] for o in d["outputs"]}
-        weights = {x.name: np.full(shapes[x.seed], float(k == 0)) for k, x in enumerate([x for x in derived.params if x.seed])}
-        want = evaluate(drop_zero_seeds(derived), {**at, **weights}, FLOAT)
-        for r_, out in zip(p.results, d["outputs"], strict=True):
-            if "value" in out:
-                np.testing.assert_allclose(found["values"][out["value"]], want[r_.name], rtol=1e-12, atol=1e-300)
-        for x in d["inputs"]:
-            if x["differentiated"] and "adjoint" in x:
-                np.testing.assert_allclose(found["values"][x["adjoint"]], want[f"d_d{x['name']}"], rtol=1e-12, atol=1e-300)
+    told = in_node(tmp_path, [({"document": d}, [(list_of(p, at), *s) for s in seeds_of(d)]) for p, at, d in asked])
+    for (p, at, d), rows in zip(asked, told, strict=True):
+        for (tangent, cotangent), found in zip(seeds_of(d), rows, strict=True):
+            check_tensors(p, at, d, tangent, cotangent, found)
+
+
+def seeds_of(made: dict) -> list[tuple]:
+    """The first input that has derivatives and the first output; and one element of each, where they are tensors."""
+    first = next(k for k, x in enumerate(made["inputs"]) if x["differentiated"])
+    chosen = [(first, made["inputs"][first]["shape"]), (0, made["outputs"][0]["shape"])]
+    return [(first, 0), tuple({"index": k, "element": [n - 1 for n in shape]} if shape else k for k, shape in chosen)]
+
+
+def seed(shape: list[int], k: int, chosen: Any) -> Any:
+    """The tensor of a seed for input or output k."""
+    index, element = (chosen, None) if isinstance(chosen, int) else (chosen["index"], tuple(chosen["element"]))
+    whole = np.full(shape, float(k == index and element is None))
+    if k == index and element is not None:
+        whole[element] = 1.0
+    return whole if shape else float(whole)
+
+
+def check_tensors(p: Program, at: dict, made: dict, tangent: Any, cotangent: Any, found: dict) -> None:
+    """Outputs, their tangents, the adjoints of inputs and the status."""
+    wrt = [x["name"] for x in made["inputs"] if x["differentiated"]]
+    there = {x["name"]: (k, x["shape"]) for k, x in enumerate(made["inputs"])}
+    out = {x["name"]: (k, x["shape"]) for k, x in enumerate(made["outputs"])}
+
+    def checked_against(derived: Program, seeds: dict, pairs: list[tuple[dict, str, str]]) -> None:
+        want = evaluate(drop_zero_seeds(derived), {**at, **seeds}, FLOAT)
+        for said, key, name in pairs:
+            got = found["values"][said[key]] if key in said else np.zeros(said["shape"])
+            np.testing.assert_allclose(got, want[name], rtol=1e-12, atol=1e-300)
+    ahead, back = tangents(p), adjoints(p)
+    checked_against(ahead, {x.name: seed(there[x.seed][1], there[x.seed][0], tangent) for x in ahead.params if x.seed},
+                    [(o, "tangent", f"d{o['name']}") for o in made["outputs"] if "value" in o])
+    weights = {x.name: seed(out[x.seed][1], out[x.seed][0], cotangent) for x in back.params if x.seed}
+    checked_against(back, weights, [(x, "adjoint", f"d_d{x['name']}") for x in made["inputs"] if x["differentiated"]]
+                    + [(o, "value", o["name"]) for o in made["outputs"] if "value" in o])
+    whole = with_status(back, p, wrt)
+    assert found["status"] == LEVELS[int(evaluate(drop_zero_seeds(whole), {**at, **weights}, FLOAT)[whole.results[-1].name])]
 
 
 # ---------------------------------------------------------------- what is explained
