@@ -28,7 +28,7 @@ from adcli.lang.ir.sizes import Sizes, number
 from adcli.lang.lower.frontend import parse_source
 from adcli.task.derive import chosen
 
-MOST_OPERATIONS = 20_000
+MOST_OPERATIONS = 10_000
 """Operations of a program that a page shows; more of them open slowly."""
 MOST_STEPS = 2_000_000
 """Operations on elements of tensors that a browser carries out whenever a slider moves: a few tenths of a second."""

@@ -86,7 +86,9 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
     inputs: dict[Atom, Atom] = {p.var: p.var for p in primal.params}
     same = inputs | dict(zip(defined(own), defined(primal), strict=True))   # a variable of the reverse program, and of the primal
     seen = {v: result(as_number(tangents.b, v)) for v in same.values()}
-    of_tangents, of_adjoints = ({v: result(sweep.derivative(v)) for v in sweep.terms} for sweep in (tangents, adjoints))
+    ahead = derivatives(tangents, [r.atom for r in primal.results if r.name in of], forward.results[len(primal.results):])
+    back = derivatives(adjoints, [p.var for p in primal.params if p.name in wrt], reverse.results[len(primal.results):])
+    of_tangents, of_adjoints = ({v: result(atom) for v, atom in found.items()} for found in (ahead, back))
     for sweep, found in ((tangents, of_tangents), (adjoints, of_adjoints)):
         for v, term in sweep.terms.items():
             seen.setdefault(term.value.atom, found[v])
@@ -107,6 +109,13 @@ def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:
     merged = Program(given, (*tangents.b.equations, *rough.equations), ends, program.source)
     return Shown(primal, forward, reverse, run(reverse, [simplify]), substitute(merged, first.ones | second.ones),
                  first.params, second.params, seen, of_tangents, {same[v]: k for v, k in of_adjoints.items() if v in same})
+
+
+def derivatives(sweep: EmittedSweep, ends: Sequence[Atom], results: Sequence[Result]) -> dict[Atom, Atom]:
+    """The derivative of each value of a sweep; at its ends these are the results of the derivative program, which has lines for
+    them."""
+    said = {v: r.atom for v, r in zip(ends, results, strict=True) if isinstance(v, Var) and isinstance(r.atom, Var)}
+    return {v: sweep.derivative(v) for v in sweep.terms if v not in said} | said
 
 
 def as_number(b: Builder, atom: Atom) -> Atom:

@@ -132,6 +132,14 @@ def test_beyond_a_limit_there_is_a_fault_with_its_fix(monkeypatch) -> None:
     assert fault.value.help == "show some outputs only (--of NAME)"
 
 
+def test_what_a_sweep_ends_with_is_a_line_of_its_program() -> None:
+    """Also where it is let in under a condition only, and where nothing reaches an input."""
+    made = page("input x, y, z\nv = x > 0 ? sqrt(x) * y : 2")
+    rows = {row["name"]: row["value"] for row in made["table"]["adjoint"] + made["table"]["tangent"]}
+    assert [rows[f"d_d{x['name']}"] for x in made["inputs"][:2]] == [x["adjoint"] for x in made["inputs"][:2]]
+    assert rows["dv"] == made["outputs"][0]["tangent"] and "adjoint" not in made["inputs"][2]
+
+
 # ---------------------------------------------------------------- what is computed
 
 def places(program: Program, made: dict) -> list[tuple[dict, Var]]:
@@ -205,7 +213,8 @@ def test_tensors(tmp_path) -> None:
         text = print_program(made.program())
         try:
             p = parse(text)
-        except AdError:   # made by hand as it is, no text can say it
+            evaluate(p, made.values, FLOAT)
+        except AdError:   # no text says what was made by hand, or it says something of other shapes
             continue
         asked.append((p, made.values, page(text, made.values)))
         found = asked[-1][-1]
