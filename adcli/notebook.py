@@ -83,21 +83,19 @@ def run_cell(words: list[str], cell: str, variables: dict[str, Any]) -> None:
 
 
 def run_line(words: list[str], variables: dict[str, Any]) -> None:
-    """A verb; a word that names a Function of the notebook, and no file, stands for its program."""
-    found = [i for i, word in enumerate(words) if i and isinstance(variables.get(word), Function)
-             and not os.path.exists(word) and not words[i - 1].startswith("-")]
-    text = None
-    if found:
-        text = variables[words[found[0]]].text()
-        words[found[0]] = "-"
-    run_verb(words, text)
+    """A verb; behind it the name of a Function of the notebook, if there is no such file, stands for its program."""
+    named = words[1] if len(words) > 1 and not os.path.exists(words[1]) else ""
+    if isinstance(f := variables.get(named), Function):
+        run_verb([words[0], "-", *words[2:]], f.text())
+    else:
+        run_verb(words, None)
 
 
 def run_verb(words: list[str], text: str | None) -> None:
     """What the shell does with a command, the text of a program on standard input."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     done = subprocess.run([sys.executable, "-P", "-m", "adcli", *words], **given, capture_output=True, encoding="utf-8",
-                          check=False)
+                          errors="replace", check=False)
     sys.stdout.write(done.stdout)
     if done.returncode:
         raise VerbFailed(done.stderr.rstrip("\n") or f"adcli {words[0]}: exit code {done.returncode}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 FORMS = ("svg", "png", "pdf")
+"""What pictures are written as."""
 MOST_OPERATIONS = 400
 """Operations of a program that a notebook shows; of a longer one it shows what goes in and out."""
 
