@@ -1,12 +1,17 @@
 """Which assignment every use of a name reads, in whatever scope; and that lowering agrees."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from adcli.lang.ir.equal import equal
 from adcli.lang.lower.frontend import read_through
 from adcli.lang.lower.occurrences import occurrences, seen_from
 from adcli.lang.syntax.parse import read
 from adcli.lang.syntax.source import normal
 from places import ROOT
+from random_programs import Author
+from session_seed import drawn
 
 READS = [   # a text, a name, and for each of its places in order: which of them it reads, by number ('-': none), and what it is
     ("s = 1; s = s + x; v = s", "s", "0101", "value"),
@@ -77,3 +82,26 @@ def test_what_is_seen_from_a_place(marked, wanted):
 def test_a_place_behind_a_name_is_in_it():
     found = occurrences(tree_of("ab = x"))
     assert [found.at(i).meaning.name if found.at(i) else None for i in range(7)] == ["ab", "ab", "ab", None, None, "x", "x"]
+
+
+def test_with_a_name_of_its_own_for_every_assignment_a_program_is_the_same():
+    """Every value that is assigned gets another name, and so does every use that is said to read it: lowering must agree."""
+    compared = 0
+    for number in range(40):
+        text = Author(drawn("occurrences", number), 8, False).sample().text
+        source = normal(text, "t")
+        tree, program, _ = read_through(source)
+        if program is None:
+            continue
+        changed = source.text
+        for o in reversed(occurrences(tree).places):
+            if o.meaning.kind in ("value", "input", "parameter") and o.meaning.name != "_":
+                changed = changed[:o.start] + f"{o.meaning.name}__{o.reads.start if o.reads else ''}" + changed[o.end:]
+        again = read_through(normal(changed, "t"))[1]
+        if again is None or len(again.results) != len(program.results):
+            continue   # a value that is never used would now be an output
+        params = tuple(replace(p, name=p.name.rpartition("__")[0]) for p in again.params)
+        results = tuple(replace(r, name=r.name.rpartition("__")[0]) for r in again.results)
+        assert equal(replace(again, params=params, results=results), program), text
+        compared += 1
+    assert compared > 10
