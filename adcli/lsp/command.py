@@ -8,7 +8,7 @@ import click
 
 from adcli.command.usage import OTHER, Command, Option
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.extras import missing
+from adcli.lang.ir.extras import install, missing
 
 
 @click.command("lsp", cls=Command, examples=("adcli lsp --capabilities", "adcli lsp --help"))
@@ -24,6 +24,8 @@ def command(stdio: bool, capabilities: bool) -> int:
     """
     if find_spec("pygls") is None:
         raise missing("the language server", "pygls")
+    if find_spec("pygls.lsp.server") is None:
+        raise AdError("the language server needs pygls 2 or later", help=f"{install('pygls')} --upgrade")
     from adcli.lsp import server
     if capabilities:
         sys.stdout.write("".join(f"{method}\n" for method in sorted(server.ANSWERS)))

@@ -18,17 +18,13 @@ from typing import Any, BinaryIO
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 
 from adcli.lang.ir.errors import AdError
 from adcli.lsp import completion, diagnostics, hover, navigation, outline
 from adcli.lsp.open_text import OpenText
 from adcli.output.streams import say
 from adcli.output.version import __version__
-
-try:
-    from pygls.lsp.server import LanguageServer  # pygls 2
-except ImportError:
-    from pygls.server import LanguageServer  # type: ignore[no-redef, import-not-found]  # pygls 1
 
 REQUEST_FAILED = -32803
 """The code of a request that is right and cannot be done (LSP 3.17, ErrorCodes.RequestFailed)."""
@@ -95,8 +91,7 @@ class Texts:
             self.publish(uri, found, text.version)
 
     def publish(self, uri: str, found: list[lsp.Diagnostic], version: int | None) -> None:
-        protocol: Any = getattr(self.server, "protocol", None) or self.server.lsp
-        protocol.notify(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lsp.PublishDiagnosticsParams(uri, found, version))
+        self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
 
     async def done(self, work: Callable[..., Any], *given: Any) -> Any:
         """What a function gives, carried out beside the loop. A fault becomes the answer that a request failed; a defect is

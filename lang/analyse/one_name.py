@@ -103,8 +103,8 @@ class Cut:
         d = self.whole
         declared = next((t for t in d.results if result is not None and t.text == result.text), result)
         results = d.results if declared is None else [declared]
-        return replace(self.tree, statements=[Def(d.name, [*d.params, *params], results, list(statements), None, d.brace,  # type: ignore[arg-type]
-                                                  d.start, d.end)])
+        made = Def(d.name, [*d.params, *params], results, list(statements), None, d.brace, d.start, d.end)
+        return replace(self.tree, statements=[made])
 
 
 def lowered(tree: Tree) -> Program | None:
@@ -230,8 +230,9 @@ def index_ranges(tree: Tree, program: Program | None) -> dict[int, IndexRanges]:
     found: dict[int, IndexRanges] = {}
     starts = {s.start for outer in tree.statements for s in (outer, *(outer.body if isinstance(outer, Def) else ()))
               if isinstance(s, TensorAssign)}
-    programs = [(0, len(tree.source.text), program.equations)] if program is not None else []
-    programs += [(d.start, d.end, e) for d, e in function_equations(tree)]
+    programs: list[tuple[int, int, Sequence[Equation]]] = [(d.start, d.end, e) for d, e in function_equations(tree)]
+    if program is not None:
+        programs.insert(0, (0, len(tree.source.text), program.equations))
     for low, high, equations in programs:
         here: dict[int, IndexRanges] = {}
         for e in equations:

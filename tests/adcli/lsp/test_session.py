@@ -114,3 +114,5 @@ def test_what_the_command_says(monkeypatch):
     said = "adcli: error: the language server needs pygls, which is not installed\nhelp: "
     assert ended.code == 2 and ended.err.startswith(said)
     assert ended.err.endswith("install pygls\n") or "install --python" in ended.err
+    monkeypatch.setattr("adcli.lsp.command.find_spec", lambda name: name if name == "pygls" else None)
+    assert "needs pygls 2 or later\nhelp: " in adcli("lsp").err
