@@ -41,9 +41,11 @@ class Positions:
     def position(self, offset: int) -> Position:
         """The place of an offset in the program."""
         number, column = self.source.place(max(0, min(offset, len(self.source.text))))
-        line, shown = self.lines[number - 1], self.source.line(number)
         characters = column - 1
-        if line != shown:   # letters that were composed, or a byte order mark
+        line = self.lines[number - 1]
+        if line.isascii():   # most lines: this is known at once, however long they are
+            return Position(number - 1, characters)
+        if line != self.source.line(number):   # letters that were composed, or a byte order mark
             characters = max((c for c in range(len(line) + 1) if len(normal(line[:c], "").text) <= characters), default=0)
         return Position(number - 1, self.units(line[:characters]))
 
