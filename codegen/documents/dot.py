@@ -30,6 +30,9 @@ DARK = """@media (prefers-color-scheme: dark) {
 HEAD = (f'graph [class=adcli, {FONT}, fontsize=11, fontcolor="#444444", bgcolor="white", pad=0.15, nodesep=0.28, ranksep=0.34];',
         f'node [{FONT}, fontsize=12, fontcolor="#1a1a1a", height=0.3, margin="0.12,0.05", style=filled];',
         f'edge [{FONT}, fontsize=10, fontcolor="#444444", color="#5a5a5a", arrowsize=0.7];')
+LARGE, VERY_LARGE = 150, 400
+"""Nodes from which Graphviz is told to look for a good layout less long, and to draw straight lines."""
+HASTE = ("nslimit=1; nslimit1=1; mclimit=0.1;", "splines=line;")
 SIGN = "⚠"
 """Stands before what is wrong with a value."""
 
@@ -48,7 +51,8 @@ def digraph(graph: Graph, name: str) -> str:
         inside = [line for title, lines in sections.items() for line in framed(title, lines)]
     inputs = [node_line(i, n) for i, n in enumerate(graph.nodes) if n.kind == INPUT]
     edges = [edge_line(e) for e in graph.edges]
-    return "\n".join([f"digraph {quoted(name)} {{", *(INDENT + line for line in [*HEAD, *inputs, *inside, *edges]), "}", ""])
+    haste = [line for line, least in zip(HASTE, (LARGE, VERY_LARGE), strict=True) if len(graph.nodes) >= least]
+    return "\n".join([f"digraph {quoted(name)} {{", *(INDENT + line for line in [*HEAD, *haste, *inputs, *inside, *edges]), "}", ""])
 
 
 def framed(title: str, lines: Sequence[str]) -> Iterator[str]:

@@ -70,6 +70,12 @@ def test_kinds_differ_in_shape_or_line_whatever_their_colour() -> None:
         "", "style=dashed", 'label=" times 0", class=wrong, style=dotted, arrowhead=tee, , ']
 
 
+def test_graphviz_is_told_to_hurry_in_large_graphs() -> None:
+    nodes = tuple(Node(OPERATION, ("a",)) for _ in range(400))
+    found = [["nslimit" in text, "splines" in text] for n in (149, 150, 400) if (text := digraph(Graph(nodes[:n], ()), "g"))]
+    assert found == [[False, False], [True, False], [True, True]]
+
+
 def luminance(colour: str) -> float:
     """Relative luminance (WCAG 2.2)."""
     weights = zip((0.2126, 0.7152, 0.0722), [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)], strict=True)
