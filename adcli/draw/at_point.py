@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adcli.codegen.documents.graph import AtPoint, Said
@@ -146,8 +147,6 @@ SEED = "seed "
 def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> tuple[Program, dict[Atom, Atom]]:
     """A program that computes the adjoint of every value of a program that has one, and which value that is; its seeds are inputs
     `SEED` 0, 1, … for the outputs in `of`, in the order of the program."""
-    from dataclasses import replace
-
     from adcli.lang.ir.build import Builder
     from adcli.lang.passes.duplicate import duplicated
     from adcli.lang.passes.forward import seeded
@@ -160,7 +159,7 @@ def adjoints_of_all(program: Program, wrt: Sequence[str], of: Sequence[str]) -> 
     seeds = tuple(seeded(f"{SEED}{i}", r.atom, r.name) for i, r in enumerate(chosen))
     terms = {r.atom: Term(b.expr(s.var)) for r, s in zip(chosen, seeds, strict=True)}
     pull_back(b, linear.equations, terms, active_values(linear, wrt))
-    made = {var: result(b, term, var.shape) for var, term in terms.items() if isinstance(var, Var)}
+    made: dict[Atom, Atom] = {v: result(b, term, v.shape) for v, term in terms.items() if isinstance(v, Var)}
     return replace(linear, params=(*linear.params, *seeds), equations=tuple(b.equations)), made
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adcli.codegen.documents.boxes import picture
@@ -100,14 +100,20 @@ def graph(program: Program, stage: str = "ssa", *, name: str = "program", wrt: S
 
 
 def staged(program: Program, stage: str, wrt: Sequence[str] | None, of: Sequence[str] | None) -> Program:
-    """The program at a stage, as `adcli show` has it; of a stage of values, what the outputs in `of` need."""
+    """The program at a stage, as `adcli show` has it; of a stage of values, what the outputs in `of` need, and of numbers without
+    the inputs that they do not."""
     if stage == "forward":
         return tangents(program, wrt, of)
     if stage == "reverse":
         return adjoints(program, wrt, of)
     make = SHOWN[stage]
     assert make is not None, "a stage to draw is a program"
-    return make(program if of is None else prune(with_outputs(program, of)))
+    if of is None:
+        return make(program)
+    program = prune(with_outputs(program, of))
+    used = {*(a for e in program.equations for a in e.args), *(r.atom for r in program.results)}
+    params = tuple(p for p in program.params if p.var in used or has_tensors(program))
+    return make(replace(program, params=params))
 
 
 def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], wrt: Sequence[str], of: Sequence[str],
@@ -122,6 +128,7 @@ def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], 
         return at_point(made, {**at, **seeds}, [], None, None, number)
     if cotangent is None and len(of) == 1 and not shape_of(program.result(of[0]).atom):
         cotangent = {of[0]: 1.0}
+    wrt = [x for x in wrt if any(p.name == x for p in made.params)]
     found: dict[str, dict[str, Any] | None] = {}
     for kind, given, derive in (("tangent", tangent, tangents), ("cotangent", cotangent, adjoints)):
         params = derive(program, wrt, of).params if given is not None else ()
@@ -135,7 +142,8 @@ def whole_seeds(program: Program, made: Program, at: Mapping[str, Any], seeds: S
     from adcli.draw.at_point import spread
     from adcli.lang.evaluate import every_value, numpy_arithmetic
     values = every_value(program, at, numpy_arithmetic())
-    atoms: dict[str, Atom] = {p.name: p.var for p in program.params} | {r.name: r.atom for r in program.results}
+    atoms: dict[str | None, Atom] = {p.name: p.var for p in program.params}
+    atoms.update((r.name, r.atom) for r in program.results)
     return {p.name: spread(seeds[p.name], atoms[p.seed], values) for p in made.params if p.seed}
 
 

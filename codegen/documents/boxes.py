@@ -49,7 +49,7 @@ def box(node: Node, ports: int, used: bool) -> Box:
     """The frame of a node that as many lines reach, with a way out if its value is used."""
     told = [*node.lines, f"! {node.mark}"] if node.mark else list(node.lines)
     inner = max(2 * ports - 1, *map(width, told)) + 2
-    left, across, right, down, foot, end, out = CORNERS[frame(node)]
+    left, across, right, down, foot, end, out = tuple(CORNERS[frame(node)])
     if node.derivative:
         across, down = across.translate(BROKEN_STROKES), down.translate(BROKEN_STROKES)
     sides = "⟨⟩" if node.kind == COPY and not node.mark else down * 2

@@ -24,7 +24,7 @@ DARK = """@media (prefers-color-scheme: dark) {
 .adcli .edge polygon, .adcli .edge polyline { fill: #b8b8b8; stroke: #b8b8b8 }
 .adcli .value > :not(text) { fill: #16324d; stroke: #8ec3f5 } .adcli .derivative > :not(text) { fill: #45290a; stroke: #f3b566 }
 .adcli .copy > :not(text) { fill: #2e2e2e; stroke: #b8b8b8 } .adcli .wrong > :not(text) { fill: #4f1019; stroke: #ff98a6 }
-.adcli .wrong.edge > path { fill: none } .adcli .wrong.edge text { fill: #ff98a6 }
+.adcli .node > [fill=none], .adcli .wrong.edge > path { fill: none } .adcli .wrong.edge text { fill: #ff98a6 }
 }"""
 """Colours of an SVG on a dark screen."""
 HEAD = (f'graph [class=adcli, {FONT}, fontsize=11, fontcolor="#444444", bgcolor="white", pad=0.15, nodesep=0.28, ranksep=0.34];',
@@ -52,7 +52,8 @@ def digraph(graph: Graph, name: str) -> str:
     inputs = [node_line(i, n) for i, n in enumerate(graph.nodes) if n.kind == INPUT]
     edges = [edge_line(e) for e in graph.edges]
     haste = [line for line, least in zip(HASTE, (LARGE, VERY_LARGE), strict=True) if len(graph.nodes) >= least]
-    return "\n".join([f"digraph {quoted(name)} {{", *(INDENT + line for line in [*HEAD, *haste, *inputs, *inside, *edges]), "}", ""])
+    body = (INDENT + line for line in [*HEAD, *haste, *inputs, *inside, *edges])
+    return "\n".join([f"digraph {quoted(name)} {{", *body, "}", ""])
 
 
 def framed(title: str, lines: Sequence[str]) -> Iterator[str]:

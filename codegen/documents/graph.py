@@ -123,7 +123,7 @@ class _Builder:
         said = self.said(p.var)
         default = f" = {number(p.default)}" if p.default is not None and not said.lines else ""
         title = ("int32 " if p.var.integer else "") + p.name + (shape_text(p.var.shape) if p.var.shape else "") + default
-        self.add(Node(INPUT, (title, *said.lines), p.var in self.derived.values, mark=said.mark), (p.var,))
+        self.add(Node(INPUT, (*wrapped(title), *said.lines), p.var in self.derived.values, mark=said.mark), (p.var,))
 
     def operation(self, e: Equation, own: Mapping[Atom, str]) -> None:
         derived = self.derived.values.issuperset(e.outs)
@@ -144,7 +144,8 @@ class _Builder:
         """An output whose value is an input, a constant, or has the name of another."""
         source = number(r.atom.value) if isinstance(r.atom, Lit) else self.formulas.names[r.atom]
         derived = r.name in self.derived.results
-        at = self.add(Node(OUTPUT, (f"{r.name} = {source}" if source != r.name else r.name,), derived, True))
+        title = wrapped(f"{r.name} = {source}" if source != r.name else r.name)
+        at = self.add(Node(OUTPUT, (*title, *self.said(r.atom).lines[:1]), derived, True))
         self.reached(r.atom, at, "")
 
     def reached(self, atom: Atom, to: int, cut: str) -> None:
