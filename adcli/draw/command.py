@@ -96,6 +96,8 @@ def command(options: DrawOptions) -> int:
         options.refuse(["wrt"], "needs --at, or --stage forward or reverse")
     if not options.at:
         options.refuse(["tangent", "cotangent", "fmt"], "needs --at")
+    if options.stage in DERIVED:
+        options.refuse(["tangent" if options.stage == "reverse" else "cotangent"], f"is no seed of --stage {options.stage}")
     form = options.chosen
     if form in PAINTED and options.to_terminal:
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")

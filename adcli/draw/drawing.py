@@ -1,15 +1,15 @@
 """The graph of a program at a stage of its way to a derivative, and what can be made of it."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adcli.codegen.documents.boxes import picture
 from adcli.codegen.documents.columns import width as columns_of
 from adcli.codegen.documents.dot import digraph
-from adcli.codegen.documents.folding import called, folded
-from adcli.codegen.documents.graph import NOWHERE, AtPoint, Graph, program_graph
+from adcli.codegen.documents.folding import call_of, called, folded
+from adcli.codegen.documents.graph import CALL, NOWHERE, AtPoint, Graph, program_graph
 from adcli.lang.ir import Atom, Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.elementwise import has_tensors, shape_of
@@ -49,7 +49,7 @@ class Drawing:
 
     def text(self, width: int | None = None) -> str:
         """The picture in Unicode. AdError where it does not fit so many columns (None: it may be as wide as it wants)."""
-        self.require(MOST_BOXES, "a picture of characters", "-o g.svg, or fold functions with --fold all")
+        self.require(MOST_BOXES, "a picture of characters", "-o g.svg")
         drawn = picture(self.graph)
         needed = max(map(columns_of, drawn.splitlines()), default=0)
         if width is not None and needed > width:
@@ -60,7 +60,7 @@ class Drawing:
     def picture(self, form: str) -> bytes:
         """The graph as svg, pdf or png, by Graphviz. AdError where Graphviz is not installed, or the graph too large for it."""
         from adcli.draw.graphviz import painted
-        self.require(MOST_PAINTED, "Graphviz", "-o g.dot, fold functions with --fold all, or draw one output with --of")
+        self.require(MOST_PAINTED, "Graphviz", "-o g.dot")
         return painted(self.dot, form)
 
     def svg(self) -> str:
@@ -73,10 +73,13 @@ class Drawing:
             return self.text(width).encode()
         return self.dot.encode() if form == "dot" else self.picture(form)
 
-    def require(self, most: int, what: str, help: str) -> None:
-        if len(self.graph.nodes) > most:
-            raise AdError(f"this graph has {len(self.graph.nodes):,} nodes, too many for {what} (at most {most:,})",
-                          help=f"write {help}")
+    def require(self, most: int, what: str, other: str) -> None:
+        nodes = self.graph.nodes
+        if len(nodes) > most:
+            fewer = [f"write {other}", *(["draw one output with --of"] if sum(n.output for n in nodes) > 1 else []),
+                     *(["fold functions with --fold all"] if any(n.kind != CALL and call_of(n.span) for n in nodes) else [])]
+            raise AdError(f"this graph has {len(nodes):,} nodes, too many for {what} (at most {most:,})",
+                          help=", or ".join(fewer))
 
 
 def graph(program: Program, stage: str = "ssa", *, name: str = "program", wrt: Sequence[str] | None = None,
@@ -121,6 +124,8 @@ def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], 
     """What is known at a point of what was `made` of a program."""
     from adcli.answers.seeding import seeds_for
     from adcli.draw.at_point import at_point
+    from adcli.input.points import complete
+    at = complete(program.params, at)
     if stage in DERIVED:
         seeds = seeds_for(made.params, tangent if stage == "forward" else cotangent, DERIVED[stage])
         if has_tensors(program):
@@ -129,12 +134,14 @@ def located(program: Program, made: Program, stage: str, at: Mapping[str, Any], 
     if cotangent is None and len(of) == 1 and not shape_of(program.result(of[0]).atom):
         cotangent = {of[0]: 1.0}
     wrt = [x for x in wrt if any(p.name == x for p in made.params)]
-    found: dict[str, dict[str, Any] | None] = {}
-    for kind, given, derive in (("tangent", tangent, tangents), ("cotangent", cotangent, adjoints)):
-        params = derive(program, wrt, of).params if given is not None else ()
-        seeds = seeds_for(params, given, kind) if given is not None else {}
-        found[kind] = {p.seed: seeds[p.name] for p in params if p.seed and p.name in seeds} if given is not None else None
-    return at_point(made, at, wrt, found["tangent"], found["cotangent"], number)
+
+    def every(given: Seeds | None, kind: str, derived: Callable[..., Program]) -> Seeds | None:
+        if given is None:
+            return None
+        params = derived(program, wrt, of).params
+        found = seeds_for(params, given, kind)
+        return {p.seed: found[p.name] for p in params if p.seed}
+    return at_point(made, at, wrt, every(tangent, "tangent", tangents), every(cotangent, "cotangent", adjoints), number)
 
 
 def whole_seeds(program: Program, made: Program, at: Mapping[str, Any], seeds: Seeds) -> dict[str, Any]:

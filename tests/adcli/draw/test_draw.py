@@ -167,7 +167,8 @@ def test_what_graphviz_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch, tmp_pa
     (("--at", "x=2,y=5", "--wrt", "x", "--tangent", "y=1"), "'y' is not among the inputs to differentiate"),
     (("--fold", "layer"), "'layer' is no function that this program calls"), (("--fold", ","), "--fold names nothing"),
     (("-o", "g.csv"), "draw does not write .csv files"), (("--fmt", "%d", "--at", "x=1,y=1"), "is not a number format"),
-    (("--stage", "forward", "--at", "x=2,y=5"), "no --tangent")])
+    (("--stage", "forward", "--at", "x=2,y=5"), "no --tangent"),
+    (("--stage", "reverse", "--at", "x=2,y=5", "--tangent", "x=1"), "--tangent is no seed of --stage reverse")])
 def test_faults(words: tuple[str, ...], message: str) -> None:
     done = adcli("draw", WORKED, *words)
     assert done.code == 2 and message in done.err
@@ -195,7 +196,7 @@ def test_too_large_graphs_say_what_to_do(tmp_path: Path) -> None:
     program.write_text("v0 = x\n" + "".join(f"v{i + 1} = sin(v{i}) + y\n" for i in range(MOST_PAINTED // 2)))
     for words, most in ((("--format", "text"), MOST_BOXES), (("-o", tmp_path / "g.svg"), MOST_PAINTED)):
         done = adcli("draw", program, *words)
-        assert done.code == 2 and f"(at most {most:,})\nhelp: write -o g." in done.err
+        assert done.code == 2 and re.search(rf"\(at most {most:,}\)\nhelp: write -o g\.\w+$", done.err.strip())
     assert succeeds("draw", program).out.count("->") > MOST_PAINTED
 
 
@@ -208,6 +209,19 @@ def test_of_draws_what_one_output_needs() -> None:
 def test_an_output_that_is_an_input_says_its_value() -> None:
     assert [n.lines for n in graph(parse("v = x"), at={"x": 1.5}).graph.nodes] == [
         ("x", "value 1.5", "adjoint 1"), ("v = x", "value 1.5")]
+
+
+def test_what_would_make_a_graph_smaller_is_proposed() -> None:
+    p = parse("def f(x) = x*x + sin(x)\n" + "".join(f"v{i} = f(x + {i})\n" for i in range(100)))
+    with pytest.raises(AdError, match=r"help: write -o g\.svg, or draw one output with --of, or fold functions with --fold all"):
+        graph(p, fold="none").text()
+
+
+def test_a_point_must_be_whole() -> None:
+    p = parse("input x, k = 3\nv = x*k")
+    assert ("value 6",) in [n.lines[1:2] for n in graph(p, at={"x": 2.0}).graph.nodes]
+    with pytest.raises(AdError, match="x"):
+        graph(p, at={"k": 1.0})
 
 
 def test_a_terminal_that_is_too_narrow_is_told() -> None:
