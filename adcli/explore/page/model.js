@@ -40,7 +40,7 @@ export function modelOf(doc) {
     function evaluated(state) {
         const {values, status} = everything(state), count = steps[state.mode].length;
         const until = state.predict ? state.step - (state.shown ? 0 : 1) : count;
-        const step = (slot) => reached[state.mode].get(slot) ?? (others[state.mode].has(slot) ? count : -1);
+        const step = (slot) => reached[state.mode].get(slot) ?? (others[state.mode].has(slot) ? count : -Infinity);
         const open = (slot) => until >= count || step(slot) < until;
         return {
             status: until >= count ? status : null,

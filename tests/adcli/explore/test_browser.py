@@ -238,6 +238,7 @@ def test_predict_then_reveal(browser, folder):
         "return [...document.querySelectorAll('svg text')].map(text => text.textContent)"))
     assert "231" not in everything and "21" in everything
     made.press("HOME")
+    assert made.texts("[data-pane=table] td.value:not(.derived)") == ["7", "11", "···", "···"]   # what is given is known
     made.press("ARROW_RIGHT")
     made.type("#guess", "25")
     made.click("form.guess button[type=submit]")
