@@ -174,8 +174,8 @@ def _written_sum(op: Primitive, static: Statics, count: int, positions: tuple[in
     if term is None or term.guard or not b.equations or b.equations[-1].outs[0] is not term.value.atom:
         return None
     lines, used = tuple(b.equations), (*seeds, e.outs[0], *e.args)
-    given = (*used, *dict.fromkeys([a for line in lines for a in line.args if isinstance(a, Lit) and a not in used]))
-    return WrittenSum(written_lines(lines, places(given, lines)), given[len(used):])
+    own = tuple(dict.fromkeys([a for line in lines for a in line.args if isinstance(a, Lit) and a not in used]))
+    return WrittenSum(written_lines(lines, places((*used, *own), lines)), own)
 
 
 def places(given: Iterable[Atom], equations: Iterable[Equation]) -> dict[Atom, int]:

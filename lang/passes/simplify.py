@@ -72,6 +72,8 @@ class Folder:
         """Each equation as it comes to be: dropped where it is a value that stands already, else kept."""
         env, opposite, known, plain, keep, rules = self.env, self.opposite, self.known, self.plain, self.keep, FOLDS
         now, entered, append = env.get, self.seen.setdefault, self.equations.append
+        a: Atom | None
+        b: Atom | None
         for e in equations:
             op = e.op
             if op in PLAIN_OPERATIONS:
