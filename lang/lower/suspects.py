@@ -1,7 +1,7 @@
 """Notes on inputs whose names mean something else elsewhere."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from adcli.lang.ir.errors import Note
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
@@ -15,10 +15,11 @@ MAYBE_INPUTS = ("e", "E")
 def notes(tree: Tree, names: Sequence[str]) -> list[Note]:
     """What may have been meant by inputs with these names, each said once."""
     found = []
+    uses = first_uses(tree, names)
     for name in names:
-        token, power = first_use(tree, name)
-        if token is None:
+        if name not in uses:
             continue
+        token, power = uses[name]
         if DOT in name:
             said = f"'{name}' is one name, with a middle dot in it; for a product write {name.replace(DOT, '*')}"
         elif name in MAYBE_INPUTS and power is not None:
@@ -36,16 +37,16 @@ def short(text: str) -> str:
     return text if len(text) <= 40 and "\n" not in text else "..."
 
 
-def first_use(tree: Tree, name: str) -> tuple[Token | None, Node | None]:
-    """Where a name is first read, and what it is first raised to."""
-    token: Token | None = None
+def first_uses(tree: Tree, names: Collection[str]) -> dict[str, tuple[Token, Node | None]]:
+    """Where each name is first raised to something, and to what; else where it is first read. One walk for all of them."""
+    wanted, read, raised = {*names}, dict[str, tuple[Token, Node | None]](), dict[str, tuple[Token, Node | None]]()
     for root in expressions(tree):
         for node in postorder(root):
-            if token is None and type(node) is Token and node.text == name:
-                token = node
-            if type(node) is Op and node.name == "pow" and type(base := bare(node.args[0])) is Token and base.text == name:
-                return base, node.args[1]
-    return token, None
+            if type(node) is Token and node.text in wanted:
+                read.setdefault(node.text, (node, None))
+            elif type(node) is Op and node.name == "pow" and type(base := bare(node.args[0])) is Token and base.text in wanted:
+                raised.setdefault(base.text, (base, node.args[1]))
+    return {**read, **raised}
 
 
 def expressions(tree: Tree) -> Iterator[Node]:

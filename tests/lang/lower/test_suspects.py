@@ -1,6 +1,8 @@
 """Inputs whose names mean something else elsewhere are noted, once, and only where they are inputs."""
 from __future__ import annotations
 
+import timeit
+
 import pytest
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.lower.frontend import parse
@@ -22,3 +24,10 @@ def test_notes(text: str, said: list[str]) -> None:
 def test_pi_has_two_names() -> None:
     assert evaluate(parse("v = π*x"), {"x": 2.0}, FLOAT) == evaluate(parse("v = pi*x"), {"x": 2.0}, FLOAT)
     assert [p.name for p in parse("input π\nv = π*x").params] == ["π", "x"]
+
+
+def test_many_inputs_of_another_alphabet_take_no_longer_than_others() -> None:
+    def seconds(letter: str) -> float:
+        text = "v = " + " + ".join(f"a{i} * {letter}{i}" for i in range(400))
+        return min(timeit.repeat(lambda: parse(text), number=1, repeat=3))
+    assert seconds("β") < 5 * seconds("b")
