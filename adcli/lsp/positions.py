@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import accumulate
 
 from lsprotocol.types import Position, Range
 
@@ -28,6 +29,7 @@ class Positions:
     def __init__(self, text: str, source: Source, encoding: str = "utf-16") -> None:
         self.source, self.units = source, UNITS[encoding]
         self.lines = LINE_END.split(text)
+        self._units: dict[int, list[int]] = {}   # of lines beyond ASCII: where each character stands
         self.ends = "\r\n" if "\r\n" in text else "\n"
 
     def offset(self, position: Position) -> int:
@@ -47,7 +49,9 @@ class Positions:
             return Position(number - 1, characters)
         if line != self.source.line(number):   # letters that were composed, or a byte order mark
             characters = max((c for c in range(len(line) + 1) if len(normal(line[:c], "").text) <= characters), default=0)
-        return Position(number - 1, self.units(line[:characters]))
+        if number not in self._units:
+            self._units[number] = [0, *accumulate(map(self.units, line))]
+        return Position(number - 1, self._units[number][characters])
 
     def characters(self, line: str, units: int) -> int:
         """How many characters of a line are so many units long; a unit inside of a character is at its start."""
