@@ -18,7 +18,7 @@ from adcli.explore.formulas import rows, spelled
 from adcli.explore.lines import lines, source_lines
 from adcli.explore.rules import WORDS, Rules
 from adcli.explore.sweeps import Shown, shown
-from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Var
+from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
@@ -26,6 +26,7 @@ from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.sizes import Sizes, number
 from adcli.lang.lower.frontend import parse_source
+from adcli.lang.passes.simplify import prune
 from adcli.task.derive import chosen
 
 MOST_OPERATIONS = 10_000
@@ -48,6 +49,8 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
 
     AdError where the program is wrong, too long, or has a tensor without a value."""
     program = chosen(parse_source(source), of)
+    if of is not None:
+        program = prune(program)
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, None)
     if len(program.equations) > MOST_OPERATIONS:
         raise AdError(f"a page shows programs of at most {MOST_OPERATIONS:,} operations; this one has {len(program.equations):,}",
@@ -78,8 +81,10 @@ def start(p: Param, given: Any) -> Any:
     """The value that an input begins with: the one given, the default, the middle of its range, else 1."""
     if given is not None:
         return given
-    if p.var.shape or p.var.integer:
+    if p.var.shape:
         raise AdError(f"a page needs a value for '{p.name}', whose shape it shows", help=f"--at '{p.name}=@FILE.npy'")
+    if p.var.integer:
+        raise AdError(f"a page needs a value for '{p.name}', an integer", help=f"--at {p.name}=3")
     if p.default is not None:
         return p.default
     return 1.0 if p.low is None or p.high is None else p.low / 2 + p.high / 2
@@ -113,7 +118,7 @@ class Document:
     def made(self) -> Json:
         return {
             "version": 1, "name": self.source.name, "source": self.source.text, "levels": list(LEVELS), "sizes": dict(self.sizes),
-            "inputs": [self.input(p) for p in self.program.params], "outputs": [self.output(k) for k in range(len(self.outs))],
+            "inputs": [self.input(p) for p in self.program.params], "outputs": [self.output(r) for r in self.program.results],
             "operations": [self.operation(k) for k in range(len(self.program.equations))],
             "panes": self.panes(), "table": self.table(), "graph": self.graph(),
             "names": spelled({"value": self.programs.primal, "tangent": self.programs.forward, "adjoint": self.programs.reverse},
@@ -122,10 +127,6 @@ class Document:
                       "cotangent": [p.seed for p in self.programs.cotangent_seeds]},
             "rules": None if self.rules.none else self.rules.made, "words": WORDS,
         }
-
-    @property
-    def outs(self) -> Sequence[Any]:
-        return self.program.results
 
     def shape(self, atom: Atom) -> list[int]:
         return [number(x, self.sizes) for x in shape_of(atom)]
@@ -141,8 +142,7 @@ class Document:
                 "differentiated": p.name in self.wrt, "value": self.programs.seen[p.var], **self.derivatives(p.var),
                 **{k: as_json(x) for k, x in given.items() if x is not None}}
 
-    def output(self, k: int) -> Json:
-        r = self.outs[k]
+    def output(self, r: Result) -> Json:
         if isinstance(r.atom, Lit):
             return {"name": r.name, "shape": [], "constant": as_json(r.atom.value)}
         return {"name": r.name, "shape": self.shape(r.atom), "from": self.ids[r.atom], "value": self.programs.seen[r.atom],
@@ -190,7 +190,7 @@ class Document:
             ranks[f"op{k}"] = 1 + max((ranks[a] for a, _ in read), default=0)
             edges += [[a, f"op{k}", i] for a, i in read]
         last = 1 + max(ranks.values(), default=0)
-        for k, r in enumerate(self.outs):
+        for k, r in enumerate(self.program.results):
             ranks[f"out{k}"] = last
             edges += [[self.ids[r.atom], f"out{k}", 0]] if isinstance(r.atom, Var) else []
         return {"nodes": [[name, rank] for name, rank in ranks.items()], "edges": edges}

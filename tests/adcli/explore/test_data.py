@@ -104,10 +104,11 @@ def test_where_inputs_start() -> None:
 @pytest.mark.parametrize(("text", "at", "message"), [
     ("v = x +", None, "p.ad:1:"),
     ("input A(N)\nv +=! A(i)", None, "a page needs a value for 'A'"),
+    ("input int32 n\ninput A(n)\nv +=! A(i)", {"A": [1.0]}, "a page needs a value for 'n', an integer"),
     ("input A(N), B(N)\nv +=! A(i) * B(i)", {"A": [1.0, 2.0], "B": [1.0]}, "2|1"),
     ("input A(N)\nv +=! A(i)", {"A": np.zeros(data.MOST_ELEMENTS + 1)}, "at most 100,000 elements; these have 100,001"),
     ("input A(N, N)\nC(i, j) +=! A(i, k) * A(k, j)", {"A": np.zeros((90, 90))}, "at most 2,000,000 operations; here that takes"),
-], ids=["wrong", "no tensor", "sizes", "large", "long"])
+], ids=["wrong", "no tensor", "no integer", "sizes", "large", "long"])
 def test_what_no_page_can_show(text, at, message) -> None:
     with pytest.raises(AdError, match=message):
         page(text, at)
@@ -130,6 +131,7 @@ def test_beyond_a_limit_there_is_a_fault_with_its_fix(monkeypatch) -> None:
     with pytest.raises(AdError, match="at most 10 operations; this one has 11") as fault:
         page("\n".join(f"v{k} = x + {k}" for k in range(11)))
     assert fault.value.help == "show some outputs only (--of NAME)"
+    assert len(page("\n".join(f"v{k} = x + {k}" for k in range(11)), of=["v3"])["operations"]) == 1
 
 
 def test_what_a_sweep_ends_with_is_a_line_of_its_program() -> None:
