@@ -51,7 +51,7 @@ class Panel:
 @dataclass(frozen=True)
 class Contour:
     """Values over a grid, `z[j][i]` at x[i], y[j], NaN where there is none; the levels to draw; arrows (x, y, dx, dy) that point
-    where the value grows, as fractions of a spacing; and places where the value is not smooth."""
+    where the value grows, at x and y and as long as these parts of the two axes; and places where the value is not smooth."""
 
     name: str
     x: Numbers

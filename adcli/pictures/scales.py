@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from adcli.pictures.picture import Panel, Picture
+
 STEPS = (1.0, 2.0, 5.0, 10.0)
 MARGIN = 0.04
 """Of the height, left free above and below curves."""
@@ -26,8 +28,8 @@ class Scale(NamedTuple):
         if self.log:
             return math.nan if not 0 < x < math.inf else \
                 (math.log10(x) - math.log10(self.low)) / (math.log10(self.high) - math.log10(self.low))
-        half = self.high / 2 - self.low / 2   # the width may be larger than any double
-        return (x / 2 - self.low / 2) / half if math.isfinite(x) else math.nan
+        part = 1.0 if math.isfinite(self.high - self.low) else 0.5   # the width may be larger than any double
+        return (x * part - self.low * part) / (self.high * part - self.low * part) if math.isfinite(x) else math.nan
 
     def ticks(self, most: int) -> list[float]:
         """Round numbers on the axis, about as many."""
@@ -47,6 +49,20 @@ def scale_of(values: Iterable[float], low: float | None = None, high: float | No
     least, most = least if low is None else low, most if high is None else high
     wide = MARGIN * (most / 2 - least / 2) * 2 or 0.5 * abs(most) or 0.5
     return Scale(max(least - wide, -1.7e308) if low is None else low, min(most + wide, 1.7e308) if high is None else high)
+
+
+def horizontal(picture: Picture) -> Scale:
+    """The axis that all panels share: lines fill it, points alone have a margin."""
+    curves = [c for p in picture.panels for c in p.curves]
+    x = [v for c in curves for v in c.x if math.isfinite(v)]
+    if picture.log_x or any(c.style == "points" for c in curves) or not x or min(x) == max(x):
+        return scale_of(x, log=picture.log_x)
+    return Scale(min(x), max(x))
+
+
+def vertical(p: Panel) -> Scale:
+    """The axis of a panel's own."""
+    return scale_of((y for c in p.curves for y in c.y), p.low, p.high, p.log)
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 from adcli.lang.ir.errors import AdError
 from adcli.pictures.packages import require_package
 from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture
-from adcli.pictures.scales import Scale, labels, scale_of
+from adcli.pictures.scales import Scale, horizontal, labels, vertical
 from adcli.pictures.segments import level_lines
 
 LINES = 30
@@ -56,11 +56,8 @@ class TerminalDrawing:
 
     def panels(self, picture: Picture, height: int) -> Iterator[str]:
         """The panels one below the other; the last has the numbers of the horizontal axis."""
-        across = scale_of((x for p in picture.panels for c in p.curves for x in c.x), log=picture.log_x)
-        if not picture.log_x:
-            ends = [x for p in picture.panels for c in p.curves for x in c.x if math.isfinite(x)] or [0.0, 1.0]
-            across = Scale(min(ends), max(ends)) if min(ends) < max(ends) else across
-        ups = [scale_of((y for c in p.curves for y in c.y), p.low, p.high, p.log) for p in picture.panels]
+        across = horizontal(picture)
+        ups = [vertical(p) for p in picture.panels]
         shares = sum(p.share for p in picture.panels)
         free = height - 2 * len(picture.panels) - len(picture.notes) - 4
         heights = [max(LOWEST, round(free * p.share / shares)) for p in picture.panels]
@@ -163,7 +160,7 @@ def sparse(c: Contour, across: Scale, up: Scale, width: int, height: int) -> Ite
         at = across.place(x), up.place(y)
         if all(abs(at[0] - a) * width >= APART[0] or abs(at[1] - b) * height >= APART[1] for a, b in kept):
             kept.append(at)
-            slant = math.atan2(dy / (up.high - up.low) * height * 2, dx / (across.high - across.low) * width)
+            slant = math.atan2(dy * height * 2, dx * width)
             yield *at, round(slant / (math.pi / 4)) % 8
 
 

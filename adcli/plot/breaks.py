@@ -27,7 +27,7 @@ GROWS = 0.9
 VISIBLE, CERTAIN = 1e-3, 1e-6
 """Parts of the height of a curve: what is seen of a divergence, and a difference that is no rounding."""
 ENORMOUS = 1e5
-"""Heights of a curve that only what diverges reaches."""
+"""Heights of a curve that only what diverges rises by."""
 MOST_BRACKETS = 4000
 UNDEFINED = 1e300
 """What stands for NaN among signs."""
@@ -80,6 +80,8 @@ class BreakPlace:
             return "overflow"
         if s.diverges[value].any():
             return "pole" if blame is not None and blame.level >= POLE else "singular"
+        if blame is not None and blame.level >= POLE and s.overflow[value].any():
+            return "pole"   # as of exp(1/x), which is infinite before it is near
         if s.undefined[value].any():
             return None if s.undefined[value].all() else "domain"
         if s.differ(value):
@@ -115,11 +117,11 @@ def crossings(e: Evaluated, starts: Points, ends: Points, before: np.ndarray, af
     if not len(rows):
         return
     low, high, left = starts[:, which].copy(), ends[:, which].copy(), before[rows, which]
-    least = 1e-22 * np.abs(high - low).max(axis=0)
+    least = 1e-22 * np.abs(high / 2 - low / 2).max(axis=0)
     places = np.arange(len(rows))
     for _ in range(BISECTIONS):
         middle = low / 2 + high / 2
-        if (((middle == low) | (middle == high)).all(axis=0) | (np.abs(high - low).max(axis=0) <= least)).all():
+        if (((middle == low) | (middle == high)).all(axis=0) | (np.abs(high / 2 - low / 2).max(axis=0) <= least)).all():
             break
         same = signs(e, middle)[rows, places] == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
@@ -158,7 +160,7 @@ def on_line(e: Evaluated, x: np.ndarray, heights: np.ndarray) -> list[BreakPlace
     points = x[None, :]
     codes = signs(e, points)
     found = [*crossings(e, points[:, :-1], points[:, 1:], codes[:, :-1], codes[:, 1:]), *touches(e, points, codes)]
-    spacing = float((x[-1] - x[0]) / (len(x) - 1))
+    spacing = float(x[-1] / (len(x) - 1) - x[0] / (len(x) - 1))   # the width may be larger than any double
     merged: list[tuple[np.ndarray, np.ndarray, list[int]]] = []
     for low, high, _, row in sorted(found, key=lambda f: (float(f[0][0]), float(f[1][0]))):
         if merged and low[0] <= merged[-1][1][0] + 1e-9 * spacing:
@@ -203,7 +205,7 @@ def tendency(looks: Sequence[np.ndarray], beside: np.ndarray, heights: np.ndarra
         before, ratio = second / first, third / second
         falls = (ratio > 0) & (ratio < GROWS) & (np.abs(before / ratio - 1) < 0.5)
         seen = np.abs(third) > VISIBLE * heights
-        enormous = ~(np.abs(beside) <= ENORMOUS * heights) & ~np.isnan(beside)
+        enormous = ~(np.abs(beside - looks[0]) <= ENORMOUS * heights) & ~np.isnan(beside)
         limit = last + np.where(falls, third * ratio / (1 - ratio), 0.0)
     undefined, overflow = ~np.isfinite(last), np.isinf(beside) | np.isinf(last)
     grows = seen & (before > GROWS) & (ratio > GROWS)

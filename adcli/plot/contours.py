@@ -11,10 +11,10 @@ from adcli.lang.ir.errors import AdError
 from adcli.pictures.picture import SYMBOLS, Contour, Mark, Picture, PictureTable
 from adcli.pictures.scales import round_numbers
 from adcli.plot.breaks import crossings, judged, signs
-from adcli.plot.curves import height
+from adcli.plot.curves import height, quantiles
 from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting
-from adcli.plot.words import WORDS, fixed_text, operation
+from adcli.plot.words import WORDS, fixed_text, operation, told_apart
 
 LEVEL_COUNT = 12
 ARROWS = 15
@@ -86,9 +86,9 @@ def chosen(z: np.ndarray) -> list[float]:
     finite = z[np.isfinite(z)]
     if not len(finite) or finite.min() == finite.max():
         return []
-    low, middle, high = (float(q) for q in np.quantile(finite, (0.02, 0.5, 0.98)))
+    low, middle, high = quantiles(finite, 0.02, 0.5, 0.98)
     if low >= 0 and high > WIDE * middle > 0:
-        least = max(float(np.quantile(finite, 0.01)), high * 1e-6)
+        least = max(*quantiles(finite, 0.01), high * 1e-6)
         powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
         steps = FACTORS if len(powers) <= 6 else (1.0,)
         return [v for k in powers for f in steps if least <= (v := f * 10.0 ** k) <= high]
@@ -99,14 +99,20 @@ def gradient_arrows(x: np.ndarray, y: np.ndarray, dx: np.ndarray, dy: np.ndarray
                     ) -> Iterator[tuple[float, float, float, float]]:
     """Arrows of one length on a coarser grid, which point where the value grows fastest as the picture shows it: in parts of the
     two ranges, since these may be of different units."""
-    wide, high = float(x[-1] - x[0]), float(y[-1] - y[0])
+    wide, high = (float(axis[-1] / 2 - axis[0] / 2) for axis in (x, y))
     for j in middles(len(y)):
         for i in middles(len(x)):
-            across, up = float(dx[j, i]), float(dy[j, i])
-            size = math.hypot(across * wide, up * high)
+            across, up = together((float(dx[j, i]), wide), (float(dy[j, i]), high))
+            size = math.hypot(across, up)
             if math.isfinite(size) and size > 0 and math.isfinite(z[j, i]):
-                length = 0.6 / ARROWS / size
-                yield float(x[i]), float(y[j]), across * wide * length * wide, up * high * length * high
+                yield float(x[i]), float(y[j]), 0.6 / ARROWS * across / size, 0.6 / ARROWS * up / size
+
+
+def together(*pairs: tuple[float, float]) -> list[float]:
+    """The product of each pair, all divided by one power of two, so that the largest is a double."""
+    parts = [(math.frexp(a), math.frexp(b)) for a, b in pairs]
+    top = max((m[1] + n[1] for m, n in parts if m[0] and n[0]), default=0)
+    return [math.ldexp(m[0] * n[0], m[1] + n[1] - top) for m, n in parts]
 
 
 def middles(count: int) -> list[int]:
@@ -120,8 +126,10 @@ def range_notes(z: np.ndarray, x: np.ndarray, y: np.ndarray, across: str, up: st
     if not np.isfinite(z).any():
         yield f"{name} has no value here"
         return
-    for word, at in (("least", int(np.nanargmin(z))), ("greatest", int(np.nanargmax(z)))):
-        j, i = divmod(at, len(x))
-        yield f"{word} on the grid: {name} = {z[j, i] + 0.0:.6g} at {across} = {x[i] + 0.0:.6g}, {up} = {y[j] + 0.0:.6g}"
+    places = [divmod(int(at), len(x)) for at in (np.nanargmin(z), np.nanargmax(z))]
+    values, columns, rows = (told_apart([float(v) for v in found]) for found in (
+        [z[place] for place in places], [x[i] for _, i in places], [y[j] for j, _ in places]))
+    for k, word in enumerate(("least", "greatest")):
+        yield f"{word} on the grid: {name} = {values[k]} at {across} = {columns[k]}, {up} = {rows[k]}"
     if arrows:
         yield f"arrows point where {name} grows fastest, in parts of the two ranges"

@@ -11,7 +11,7 @@ from adcli.pictures.picture import Curve, Mark, Panel, Picture, PictureTable
 from adcli.plot.breaks import BreakPlace, on_line
 from adcli.plot.evaluated import Evaluated
 from adcli.plot.ranges import Setting
-from adcli.plot.words import Found, fixed_text, place_notes
+from adcli.plot.words import Found, fixed_text, place_notes, told_apart
 
 MOST_CURVES = 7
 """Outputs in one picture: as many as there are colours that everybody can tell apart."""
@@ -19,6 +19,8 @@ SEARCHED = 2001
 """Points between which places are looked for, at least: more than are drawn, so that seldom two lie between neighbours."""
 POINTS_PER_TURN = 6
 """Points that show one rise or fall of a curve."""
+ROUNDING = 1e-14
+"""Of a value: a step that is no rise or fall."""
 MOST_MARKS = 60
 REACH = 1.1
 """How far beyond its middle 80 % a clipped axis goes, in widths of that."""
@@ -41,7 +43,7 @@ def curves(program: Program, setting: Setting, of: Sequence[str] | None, order: 
     for k in range(order + 1):
         rows = [i for i, r in enumerate(e.results) if len(r.wrt) == k]
         panels.append(panel(e, x, values, rows, places, kinds, k))
-    notes = [*place_notes(span.name, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels),
+    notes = [*place_notes(span, kinds.values(), program.source), *clipped_notes(panels), *empty_notes(panels),
              *crowded_notes(e.outputs, seen, len(x))]
     table = PictureTable((span.name, *(r.name for r in e.results if len(r.wrt) <= order), "status"),
                   tuple((*row, LEVELS[level]) for *row, level in zip(
@@ -65,14 +67,18 @@ def slope(results: Sequence[Result], name: str) -> int:
     return next(i for i, r in enumerate(results) if r.of == name and len(r.wrt) == 1)
 
 
+def quantiles(y: np.ndarray, *parts: float) -> list[float]:
+    """Quantiles of finite values, whose differences may be larger than any double."""
+    return [2 * float(q) for q in np.quantile(y / 2, parts)]
+
+
 def height(y: np.ndarray) -> float:
     """How high a curve is as a rule: between its 10th and 90th percentile; of a constant, its size; never 0."""
     finite = y[np.isfinite(y)]
     if not len(finite):
         return 1.0
-    low, high = np.quantile(finite, (0.1, 0.9))
-    with np.errstate(over="ignore"):
-        found = float(high - low)
+    low, high = quantiles(finite, 0.1, 0.9)
+    found = high - low
     return min(found, 1e300) or float(np.abs(finite).max()) or 1.0
 
 
@@ -92,7 +98,7 @@ def panel(e: Evaluated, x: np.ndarray, values: np.ndarray, rows: Sequence[int], 
                 continue
             if s.restless[i].any():
                 continue
-            if s.diverges[i].any():
+            if s.diverges[i].any() or (kind == "pole" and s.overflow[i].any()):
                 diverging = True
                 upright.add(at)
             elif s.undefined[i].any() != s.undefined[i].all() or (order == 0 and kind == "domain"):
@@ -138,9 +144,9 @@ def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None
     """The ends of an axis of curves that go to infinity: the middle 80 % of them, and a little more than that on both sides;
     None for an end that no curve goes beyond."""
     finite, seen = y[np.isfinite(y)], sampled[np.isfinite(sampled)]
-    if not len(seen):
+    if not len(seen) or not len(finite):
         return None, None
-    low, high = np.quantile(seen, (0.1, 0.9))
+    low, high = quantiles(seen, 0.1, 0.9)
     wide = (high - low) * REACH or 1.0
     beyond = finite.min() < low - wide, finite.max() > high + wide
     return float(low - wide) if beyond[0] else None, float(high + wide) if beyond[1] else None
@@ -149,8 +155,9 @@ def ends(y: np.ndarray, sampled: np.ndarray) -> tuple[float | None, float | None
 def crowded_notes(names: Sequence[str], seen: np.ndarray, points: int) -> Iterator[str]:
     """A warning where a curve turns more often than points show."""
     for name, y in zip(names, seen, strict=False):
-        with np.errstate(invalid="ignore"):
-            slopes = np.sign(np.diff(y[np.isfinite(y)]))
+        finite = y[np.isfinite(y)]
+        steps = np.diff(finite)
+        slopes = np.where(np.abs(steps) > ROUNDING * np.abs(finite[1:]), np.sign(steps), 0.0)
         turns = int(np.count_nonzero(np.diff(slopes[slopes != 0])))
         if turns * POINTS_PER_TURN > points:
             yield f"{name} turns {turns} times or more, too often for {points} points: choose a shorter range"
@@ -164,7 +171,9 @@ def empty_notes(panels: Sequence[Panel]) -> Iterator[str]:
 
 def clipped_notes(panels: Sequence[Panel]) -> Iterator[str]:
     for p in panels:
-        where = [f"{word} {end:.3g}" for word, end in (("below", p.low), ("above", p.high)) if end is not None]
+        ends = {"below": p.low, "above": p.high}
+        words = told_apart([end for end in ends.values() if end is not None], 3)
+        where = [f"{word} {text}" for word, text in zip((word for word, end in ends.items() if end is not None), words, strict=True)]
         if where:
             yield f"{p.name} {'are' if len(p.curves) > 1 else 'is'} not shown {' and '.join(where)}"
 

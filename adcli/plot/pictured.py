@@ -17,8 +17,10 @@ def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: S
 
 def pictured(program: Program, setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:
     """The same for a setting that is known."""
-    if len(setting.ranges) == 1:
-        from adcli.plot.curves import curves
-        return curves(program, setting, of, derivatives)
-    from adcli.plot.contours import contours
-    return contours(program, setting, of, derivatives)
+    import numpy as np
+    with np.errstate(all="ignore"):   # what overflows is infinite, and has no place in a picture
+        if len(setting.ranges) == 1:
+            from adcli.plot.curves import curves
+            return curves(program, setting, of, derivatives)
+        from adcli.plot.contours import contours
+        return contours(program, setting, of, derivatives)

@@ -1,6 +1,7 @@
 """What is said beside a picture: what stands still, and which places are not smooth."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -8,6 +9,7 @@ from adcli.lang.ir.errors import Source, plural, visible
 from adcli.pictures.picture import SYMBOLS
 
 if TYPE_CHECKING:
+    from adcli.input.points import GridRange
     from adcli.lang.analyse.special_places import Telltale
     from adcli.plot.breaks import BreakPlace
     from adcli.plot.ranges import Setting
@@ -38,7 +40,7 @@ class Found(NamedTuple):
     blame: Telltale | None
 
 
-def place_notes(x: str, found: Iterable[Sequence[Found]], source: Source | None) -> Iterator[str]:
+def place_notes(span: GridRange, found: Iterable[Sequence[Found]], source: Source | None) -> Iterator[str]:
     """A line for each kind of place, with the operations that make it."""
     places: dict[tuple[str, str], set[float]] = {}
     for each in found:
@@ -49,15 +51,25 @@ def place_notes(x: str, found: Iterable[Sequence[Found]], source: Source | None)
         lines.setdefault((kind, tuple(sorted(at))), []).append(text)
     for (kind, spots), texts in lines.items():
         text = ", ".join(filter(None, texts))
-        yield f"{SYMBOLS[kind]} {WORDS[kind]} {where(x, spots)}{f': {text}' if text else ''}"
+        yield f"{SYMBOLS[kind]} {WORDS[kind]} {where(span, spots)}{f': {text}' if text else ''}"
 
 
-def where(x: str, at: Sequence[float]) -> str:
-    """At x = 1, 2; of many, how many there are and how far they reach."""
+def where(span: GridRange, at: Sequence[float]) -> str:
+    """At x = 1, 2; of many, how many there are and how far they reach. Six digits of the range are told."""
+    largest, wide = max(map(abs, span.ends)), abs(span.ends[1] - span.ends[0])
+    digits = min(6 + max(0, math.floor(math.log10(largest / wide))), 17)
+    x, words = span.name, [f"{value:.{digits}g}" for value in at]
     if len(at) > MOST_NAMED:
         more = " or more" if len(at) > CROWDED else ""
-        return f"at {plural(len(at), 'place')}{more} from {x} = {at[0]:.6g} to {at[-1]:.6g}"
-    return f"at {x} = {', '.join(f'{value:.6g}' for value in at)}"
+        return f"at {plural(len(at), 'place')}{more} from {x} = {words[0]} to {words[-1]}"
+    return f"at {x} = {', '.join(words)}"
+
+
+def told_apart(numbers: Sequence[float], least: int = 6) -> list[str]:
+    """Numbers with so many digits, or as many as tell different ones apart."""
+    several = len(set(numbers))
+    texts = ([f"{x + 0.0:.{digits}g}" for x in numbers] for digits in range(least, 18))
+    return next(words for words in texts if len(set(words)) == several)
 
 
 def operation(blame: Telltale | None, source: Source | None) -> str:

@@ -208,3 +208,21 @@ def test_names_are_text_whatever_they_look_like(tmp_path):
     assert adcli("plot", "-e", "αβ_1 = x < 0 ? 1 : 2", "--at", "x=-1:1", "-o", there).code == 0
     words = [e.text for e in ElementTree.fromstring(there.read_text(encoding="utf-8")).iter() if e.text]
     assert "αβ_1" in words and "○ jump at x = 0: x < 0" in words
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name, args", [
+    ("long numbers", ["1e-5*sin(x) + 1000000", "x=100000:100001"]), ("a wide range", ["x", "x=-1e308:1e308"]),
+    ("a narrow range", ["x", "x=0:5e-324"]), ("large values", ["1e308*sin(x)", "x=-3:3"]),
+    ("long levels", ["1e-9*x*y + 100000", "x=-1e308:1e308,y=1000000:1000001"]), ("tiny levels", ["1e-320*x*y", "x=0:1,y=0:1"]),
+    ("long notes", ["+".join(f"abs(x - a_rather_long_name*{k}/{k})" for k in range(1, 9)), "x=-3:3,a_rather_long_name=0.123456"]),
+    ("a long title", ["x" + "".join(f" + quite_long_name_{k}" for k in range(6)),
+                      "x=-3:3" + "".join(f",quite_long_name_{k}=0.12345{k}" for k in range(6))])])
+def test_nothing_of_a_picture_is_cut_off(name, args, tmp_path):
+    """All that is drawn lies inside of the picture: its outermost pixels are those of the ground."""
+    image = pytest.importorskip("matplotlib.image")
+    there = tmp_path / "a.png"
+    ended = adcli("plot", "-e", args[0], "--at", args[1], "-o", there)
+    assert ended.code == 0 and not ended.err
+    pixels = image.imread(there)
+    assert all((edge == 1).all() for edge in (pixels[:3], pixels[-3:], pixels[:, :3], pixels[:, -3:]))

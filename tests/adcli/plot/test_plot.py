@@ -11,6 +11,7 @@ from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from session_seed import drawn, half
 
+from adcli.pictures.terminal import text
 from adcli.plot.pictured import picture
 
 ROOT2 = math.sqrt(2)
@@ -32,6 +33,8 @@ PLACES = [
                                                                                       {"domain": [1, 2]}),
     ("sin(x)/x", (-3, 3), {"hole": [0]}), ("(1 - cos(x))/x**2", (-3.1, 3), {"hole": [0]}), ("sin(1/x)", (-1, 1), {"hole": [0]}),
     ("exp(1000*x)", (-1, 1), {"overflow": [math.log(1.7976931348623157e308) / 1000]}),
+    ("exp(1/x)", (-1, 1), {"pole": [0], "overflow": [1 / math.log(1.7976931348623157e308)]}),
+    ("floor(x) + 1e9", (-0.5, 1.5), {"jump": [0, 1]}), ("abs(x) + 1e9", (-1, 1.1), {"kink": [0]}),
     ("x > 0 ? x**2 : 0", (-1, 1.01), {}), ("exp(-x**2)", (-3, 3), {}), ("tanh(1e9*x)", (-1, 1), {}), ("0*x", (-1, 1), {}),
     ("max(x, x)", (-1, 1), {}), ("abs(x)*abs(x)", (-1, 1), {}), ("floor(y)*x", (-1, 1), {}), ("nan*x", (-1, 1), {}),
 ]
@@ -50,29 +53,29 @@ def places(drawn_picture):
     return {kind: sorted(x) for kind, x in found.items()}
 
 
-@pytest.mark.parametrize("text, ends, wanted", half(PLACES), ids=lambda x: x if isinstance(x, str) else "")
-def test_places_are_found_and_told_for_what_they_are(text, ends, wanted):
-    program = parse(f"v = {text}")
+@pytest.mark.parametrize("formula, ends, wanted", half(PLACES), ids=lambda x: x if isinstance(x, str) else "")
+def test_places_are_found_and_told_for_what_they_are(formula, ends, wanted):
+    program = parse(f"v = {formula}")
     found = places(got := picture(program, {p.name: tuple(map(float, ends)) if p.name == "x" else 0.4 for p in program.params}))
     assert set(found) == set(wanted), got.notes
     for kind, at in wanted.items():
         assert found[kind] == pytest.approx(sorted(at), rel=1e-5, abs=1e-12)   # notes have six digits
 
 
-@pytest.mark.parametrize("text, at", [("1/(x - {})", "pole"), ("abs(x - {})", "kink"), ("x > {} ? 1 : 0", "jump")])
-def test_a_place_that_is_drawn_is_found_to_the_last_digit_but_a_few(text, at):
-    r = drawn("plot", text)
+@pytest.mark.parametrize("formula, at", [("1/(x - {})", "pole"), ("abs(x - {})", "kink"), ("x > {} ? 1 : 0", "jump")])
+def test_a_place_that_is_drawn_is_found_to_the_last_digit_but_a_few(formula, at):
+    r = drawn("plot", formula)
     for _ in range(3):
         c = r.uniform(-2, 2)
-        got = picture(parse(f"v = {text.format(repr(c))}"), {"x": (-3.0, 3.0 + r.random())}, points=r.randint(50, 500))
+        got = picture(parse(f"v = {formula.format(repr(c))}"), {"x": (-3.0, 3.0 + r.random())}, points=r.randint(50, 500))
         marks = [m.x for m in got.panels[0].marks] or list(got.panels[0].upright)
         assert marks and all(abs(x - c) <= 1e-14 for x in marks)
 
 
-@pytest.mark.parametrize("text, at", [("1/x", 0.0), ("tan(x)", math.pi / 2), ("floor(x)", 1.0), ("log(abs(x - 0.7))", 0.7),
+@pytest.mark.parametrize("formula, at", [("1/x", 0.0), ("tan(x)", math.pi / 2), ("floor(x)", 1.0), ("log(abs(x - 0.7))", 0.7),
                                       ("x < 0.3 ? x : 9 - x", 0.3)])
-def test_no_line_is_drawn_across(text, at):
-    for got in (picture(parse(f"v = {text}"), {"x": (-2.0, 2.1)}, points=n) for n in (2, 7, 401)):
+def test_no_line_is_drawn_across(formula, at):
+    for got in (picture(parse(f"v = {formula}"), {"x": (-2.0, 2.1)}, points=n) for n in (2, 7, 401)):
         (curve, *_) = got.panels[0].curves
         pairs = pairwise(zip(curve.x, curve.y, strict=True))
         across = [(a, b) for a, b in pairs if a[0] < at - 1e-12 and b[0] > at + 1e-12 and a[1] == a[1] and b[1] == b[1]]
@@ -89,6 +92,11 @@ def test_an_axis_is_clipped_only_where_a_curve_goes_to_infinity():
     pole, steep = (picture(parse(f"v = {t}"), {"x": (-3.0, 3.0)}).panels[0] for t in ("1/x", "exp(5*x)"))
     assert pole.low is not None and pole.high is not None and -60 < pole.low < -1 < 1 < pole.high < 60
     assert steep.low is None and steep.high is None
+
+
+def test_rounding_is_no_turn():
+    notes = [picture(parse(f"v = {t}"), {"x": (-1.0, 1.0)}).notes for t in ("acos(x) + asin(x)", "sin(5e3*x)")]
+    assert [any("turns" in note for note in each) for each in notes] == [False, True]
 
 
 def test_blame_is_with_what_reaches_the_output():
@@ -114,7 +122,7 @@ def test_contours_of_a_product():
     assert all(c.z[j][i] == x * y for j, y in enumerate(c.y) for i, x in enumerate(c.x))
     assert {0.0, 2.0, -2.0} <= set(c.levels) and len(c.levels) <= 15
     for x, y, dx, dy in c.arrows:   # along the gradient (y, x), measured in the two ranges
-        assert dx * (x * 16) == pytest.approx(dy * (y * 36), abs=1e-9) and dx * y + dy * x > 0
+        assert dx * (x * 4) == pytest.approx(dy * (y * 6), abs=1e-9) and dx * y + dy * x > 0
 
 
 def test_the_order_of_the_ranges_is_that_of_the_axes():
@@ -144,6 +152,26 @@ def test_contours_have_gaps_and_marks_where_the_value_jumps_or_has_a_pole():
 def test_notes_of_contours_name_each_kind_once():
     notes = picture(parse("v = sqrt(x*y) + abs(x - 0.3)"), {"x": (-1.0, 1.0), "y": (-1.0, 1.0)}, points=21).notes
     assert sorted(notes[:2]) == ["■ edge of the domain: sqrt(x*y)", "◆ kink: abs(x - 0.3)"] and "-0 at" not in notes[2]
+
+
+# ---------------------------------------------------------------- ranges at the ends of what a double is
+
+EXTREME = [(0.0, 5e-324), (-1e-310, 1e-310), (-1e308, 1e308), (-1.79e308, 1.79e308), (1.0, 1 + 2 ** -52), (1e15, 1e15 + 1)]
+
+
+@pytest.mark.parametrize("formula", ["x > 0 ? floor(x) : log(x)", "1e308*sin(x)", "1e-308*cbrt(x)", "x*y", "x > y ? y : x"])
+def test_any_range_is_drawn(formula):
+    program, r = parse(f"v = {formula}"), drawn("ranges", formula)
+    got = picture(program, {p.name: r.choice(EXTREME) for p in program.params}, points=5)
+    assert all(math.isfinite(part) for arrow in (got.contour.arrows if got.contour else ()) for part in arrow)
+    assert "┌──" in text(got)
+
+
+def test_notes_tell_neighbours_apart():
+    near = picture(parse("v = abs(x - 1) + abs(x - 1.0000001)"), {"x": (0.9999999, 1.0000003)})
+    assert places(near) == {"kink": [1, 1.0000001]}
+    least, greatest, _ = picture(parse("v = 1e-9*x*y + 100000"), {"x": (0.0, 1.0), "y": (1e6, 1e6 + 1)}, points=5).notes
+    assert least.startswith("least on the grid: v = 100000 at x = 0,") and "v = 100000.001 at x = 1, y = 1000001" in greatest
 
 
 # ---------------------------------------------------------------- the command
