@@ -18,7 +18,7 @@ FOREIGN = frozenset((
     ".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".feather", ".arrow", ".ipc", ".orc", ".avro", ".h5", ".hdf5", ".hdf",
     ".mat", ".nc", ".rds", ".rdata", ".dta", ".sav", ".sas7bdat", ".pkl", ".pickle", ".msgpack", ".bson", ".sqlite",
     ".sqlite3", ".db", ".duckdb", ".yaml", ".yml", ".toml", ".xml", ".html", ".htm", ".docx",
-    ".zip", ".tar", ".7z", ".rar",
+    ".zip", ".tar", ".7z", ".rar", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".tif", ".tiff", ".eps", ".ps",
 ))
 """Suffixes of kinds of files that nothing here writes."""
 ARRAYS = ("npz", "npy")

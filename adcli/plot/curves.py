@@ -171,9 +171,8 @@ def empty_notes(panels: Sequence[Panel]) -> Iterator[str]:
 
 def clipped_notes(panels: Sequence[Panel]) -> Iterator[str]:
     for p in panels:
-        ends = {"below": p.low, "above": p.high}
-        words = told_apart([end for end in ends.values() if end is not None], 3)
-        where = [f"{word} {text}" for word, text in zip((word for word, end in ends.items() if end is not None), words, strict=True)]
+        ends = {word: end for word, end in (("below", p.low), ("above", p.high)) if end is not None}
+        where = [f"{word} {text}" for word, text in zip(ends, told_apart(list(ends.values()), 3), strict=True)]
         if where:
             yield f"{p.name} {'are' if len(p.curves) > 1 else 'is'} not shown {' and '.join(where)}"
 

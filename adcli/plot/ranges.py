@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from adcli.input.points import GridRange, checked, combined, complete, unknown_name, within
 from adcli.lang.ir import Param, Program
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import AdError, nearest
 from adcli.output.numbers import shortest
-from adcli.task.shapes import refuse_tensors
 
 POINTS = (401, 101)
 """Values of each input that varies, where one does and where two do: a screen shows no more."""
@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 def from_text(program: Program, specs: Sequence[str], points: int | None, remark: Callable[[object], None]) -> Setting:
     """The setting that --at gives. An input without a value varies over the range that it is declared with."""
-    refuse_tensors(program, "plot")
+    require_numbers(program)
     params = program.params
     specs = [*specs, *declared(params, specs)]
     grids = checked(params, specs, remark, uncounted=True)
@@ -45,12 +45,22 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
 
 def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None) -> Setting:
     """The same from Python: a tuple (low, high) or (low, high, count) is a range."""
-    refuse_tensors(program, "plot")
+    require_numbers(program)
     for name in at:
         if name not in {p.name for p in program.params}:
             raise unknown_name("input", name, [p.name for p in program.params])
     text = [f"{name}={':'.join(map(repr_of, x))}" if isinstance(x, tuple) else f"{name}={repr_of(x)}" for name, x in at.items()]
     return from_text(program, [",".join(text)], points, lambda note: None)
+
+
+def require_numbers(program: Program) -> None:
+    """AdError for a program with tensors, in whose statements places have no operation of their own."""
+    if not has_tensors(program):
+        return
+    number = next((p.name for p in program.params if not (p.var.shape or p.var.integer)), None)
+    help = f"adcli grad --at {number}=-3:3:401,… --format json gives the numbers of a curve along {number}" if number else \
+        "write a program whose inputs are numbers, such as v = tanh(w21*x)"
+    raise AdError("plot finds kinks, jumps and poles among operations on numbers; this program has tensors", help=help)
 
 
 def repr_of(x: float) -> str:
@@ -67,6 +77,9 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
     ranges = [f"{p.name}={shortest(p.low)}:{shortest(p.high)}" for p in open_ if p.low is not None and p.high is not None]
     if len(ranges) < len(open_):
         lacking = [p.name for p in open_ if p.low is None or p.high is None]
+        known = {p.name for p in params}
+        if mistyped := next((n for n in named if n not in known and nearest(n, lacking)), None):
+            raise unknown_name("input", mistyped, lacking)
         raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: --at {example(params, lacking)}")
     return [",".join(ranges)] if ranges else []
 
