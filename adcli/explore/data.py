@@ -150,8 +150,8 @@ class Document:
 
     def operation(self, k: int) -> Json:
         e = self.program.equations[k]
-        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o], **self.derivatives(o), **marks(o)}
-                for o in e.outs]
+        outs = [{"name": self.names[o], "shape": self.shape(o), "value": self.programs.seen[o], **self.derivatives(o), **marks(o),
+                 **({"written": o.name} if o.name and o.name != self.names[o] else {})} for o in e.outs]
         args = [{"constant": as_json(a.value)} if isinstance(a, Lit) else
                 {"from": self.ids[a], "name": self.names[a], "value": self.programs.seen[a]} for a in e.args]
         line, column = (None, None) if e.span is None else self.source.place(e.span[0])

@@ -206,7 +206,7 @@ function adcliWords(document, why, show) {
         if (op === undefined) return why.names.get(slot);
         const out = operations[op].outs.find(each => each.value === slot);
         const same = inside !== undefined && ["text", "line", "column"].every(key => operations[op][key] === operations[inside][key]);
-        return same && out.temporary ? null : out.temporary ? written(op) : out.name;
+        return same && out.temporary ? null : out.temporary ? written(op) : out.written ?? out.name;
     }
     function at(op) {
         const {args} = operations[op], few = args.length <= 8 ? args : args.slice(0, 3), letters = "uvw";

@@ -44,7 +44,8 @@ from adcli.why.causes import Words
 AWKWARD = ("p = x - 1\nv = log(p) * p", "v = sqrt(x)**2", "v = sin(1/x)", "a = exp(x)\nv = a/a - a*x", "v = max(x, x*x, sqrt(x))",
            "v = x > 0 ? log(x) : x/x", "v = rsqrt(x) + pow(x, -2)", "u = 1/x\nv = u - u*y\nw = fma(u, x, y)",
            "v = atanh(x) + acos(x)*asin(x)", "v = hypot(x, y, x)*lgamma(x)/gamma(y)", "v = log1p(x)**y - cbrt(x) + x**y",
-           "(a, b) = dup x\nv = sqrt(a) * log(b) + min(x, log(x), 2)", "v = logaddexp(x, y) + xlogy(x, y) + atan2(x, y)")
+           "(a, b) = dup x\nv = sqrt(a) * log(b) + min(x, log(x), 2)", "v = logaddexp(x, y) + xlogy(x, y) + atan2(x, y)",
+           "x = 1/x\nx = x - x*y\nv = x*x - y/x")
 
 needs_node = pytest.mark.skipif(NODE is None, reason="no node")
 
