@@ -11,7 +11,8 @@ from adcli.codegen.rows import direct
 from session_seed import drawn
 
 import adcli
-from adcli.api.function import LOOP, _together
+from adcli.api.function import LOOP
+from adcli.api.words import together
 
 TEXT = """
 input A(N, M), x(M), int32 at(N), int32 n
@@ -48,7 +49,7 @@ def outcome(call):
 def both(f, at, **options):
     """A call, and the same on its way in Python; `out` is made anew for each."""
     made = options.pop("out", lambda: None)
-    slow = partial(f._called, _together(at, {}), jobs=options.get("jobs"))
+    slow = partial(f._called, together(at, {}), jobs=options.get("jobs"))
     return [outcome(lambda: f(at, out=made(), **options)), outcome(lambda: slow(out=made()))]
 
 

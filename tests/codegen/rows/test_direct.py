@@ -25,7 +25,8 @@ from adcli.codegen.rows.interpreted import Interpreted
 from session_seed import drawn
 
 import adcli
-from adcli.api.function import LOOP, _together
+from adcli.api.function import LOOP
+from adcli.api.words import together
 
 TEXT = "param k = 3.5\nv = x*sin(y) + k*x/y\nw = exp(x)*y**3"
 
@@ -103,7 +104,7 @@ def outcome(call):
 
 def both(f, at=None, out=None, jobs=None, **values):
     return [outcome(lambda: f(at, out=out, jobs=jobs, **values)),
-            outcome(lambda: f._called(_together(at, values), out, jobs))]
+            outcome(lambda: f._called(together(at, values), out, jobs))]
 
 
 @pytest.mark.filterwarnings("ignore")
