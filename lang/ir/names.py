@@ -40,10 +40,11 @@ def repeated(names: Iterable[str]) -> str | None:
 
 
 class Names:
-    """Names in use, with fresh ones on request in constant time: `taken` has what names look like."""
+    """Names in use, with fresh ones on request in constant time: `taken` has what names look like, beside those `around`."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), around: Names | None = None) -> None:
         self.taken: set[str] = {*RESERVED, *map(look, taken)}
+        self.around = around
         self._next: dict[str, int] = {}
 
     @classmethod
@@ -62,16 +63,23 @@ class Names:
             taken += [a for x in extents for a in atoms(x) if isinstance(a, str)]
         return cls(taken)
 
+    def __contains__(self, seen: str) -> bool:
+        return seen in self.taken or (self.around is not None and seen in self.around)
+
+    def within(self) -> Names:
+        """Names of a scope inside: fresh beside these, which do not learn of them."""
+        return Names((), self)
+
     def fresh(self, hint: str, first: int | None = None) -> str:
         """`hint` if it is free, else hint_1, hint_2, …; with `first`, hint1, hint2, … from that number on."""
         seen = look(hint)
-        if first is None and seen not in self.taken:
+        if first is None and seen not in self:
             self.taken.add(seen)
             return hint
         tail = "" if first is not None else "_"
         stem = seen + tail
         n = self._next.get(stem, first or 1)
-        while f"{stem}{n}" in self.taken:
+        while f"{stem}{n}" in self:
             n += 1
         self._next[stem] = n + 1
         self.taken.add(f"{stem}{n}")

@@ -81,7 +81,7 @@ class TensorWriter(ScalarWriter):
         starts = self.starts()
         self.continued = set(starts.values())
         self.names = name_table(program, {before: e.outs[0] for before, e in starts.items()})
-        self.taken = {*NEVER_NAMES, *self.names.values(), *bound_names(program.params)}
+        self.taken = Names({*NEVER_NAMES, *self.names.values(), *bound_names(program.params)})
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
         program = self.program
@@ -155,9 +155,8 @@ class ComprehensionText:
         assert isinstance(e.op, Comprehension)
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
-        fresh = Names(writer.taken)
-        shown = {i: Index(fresh.fresh(look(i.name))) for i in self.op.indices}
-        self.taken = fresh.taken
+        self.taken = writer.taken.within()
+        shown = {i: Index(self.taken.fresh(look(i.name))) for i in self.op.indices}
         self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
         written = [i for s in self.op.write if isinstance(s, Affine) for i in shown if i in atoms(s)]   # taken first by a reader
         self.places: dict[AffineAtom, int] = {shown[i]: k for k, i in enumerate(dict.fromkeys((*written, *shown)))}
@@ -230,7 +229,7 @@ class ComprehensionText:
 
     def body(self) -> str:
         """The expression; values of the body that are used more than once get names in `where`."""
-        body, fresh, self.lets = self.op.body, Names(self.taken), []
+        body, fresh, self.lets = self.op.body, self.taken.within(), []
         pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
         uses = Counter(a for e in body.equations for a in e.args)
         sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}

@@ -70,3 +70,14 @@ def test_many_values_of_one_hint_take_linear_time() -> None:
 @pytest.mark.parametrize(("names", "first"), [("", None), ("abc", None), ("abcb", "b"), ("abba", "b"), ("aa", "a")])
 def test_the_first_name_that_stands_twice(names, first):
     assert repeated(names) == repeated(iter(names)) == first
+
+
+def test_a_scope_inside_knows_all_around_and_holds_only_its_own():
+    outer = Names(f"x{k}" for k in range(1000))
+    inner = outer.within()
+    innermost = inner.within()
+    assert [inner.fresh("x7"), inner.fresh("t", 1), innermost.fresh("x7"), innermost.fresh("t", 1), innermost.fresh("in")] == \
+        ["x7_1", "t1", "x7_2", "t2", "in_1"]
+    assert "t1" not in outer
+    assert "t2" not in inner
+    assert len(inner.taken) == len(Names().taken) + 2   # a text of many scopes takes no copy of all names for each
