@@ -1,6 +1,7 @@
 """Where a name is defined and used, another name for it, and the canonical form."""
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from adcli.lang.lower.occurrences import KNOWN, Occurrence
 from adcli.lang.lower.rename import renamable, renamed
 from adcli.lang.syntax.format import format_tree
 from adcli.lsp.open_text import OpenText
+
+LINES = re.compile(r"[^\n]*\n|[^\n]+")
+"""The lines of a program with their ends; what else ends a line for Python (form feeds, U+2028) is part of one."""
 
 
 def definition(text: OpenText, params: DefinitionParams) -> Location | None:
@@ -94,7 +98,7 @@ def formatting(text: OpenText, params: DocumentFormattingParams) -> list[TextEdi
     """The changes that bring a text into canonical form, as `adcli fmt` writes it; none of a text with faults."""
     if text.program is None:
         return None
-    old, new = text.source.text.splitlines(keepends=True), format_tree(text.tree).splitlines(keepends=True)
+    old, new = LINES.findall(text.source.text), LINES.findall(format_tree(text.tree))
     edits = []
     for what, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if what != "equal":

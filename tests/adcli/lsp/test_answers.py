@@ -140,6 +140,10 @@ def test_formatting_is_that_of_fmt_with_the_line_ends_of_the_text():
         made = edited(written, plain(navigation.formatting(text, None)))
         assert made == ends.join(["v = x * sin(y)", "", "# kept", "w = v + 1", "u = 2 * w", ""])
     assert navigation.formatting(OpenText(URI, "v = 2x"), None) is None
+    for blank in "\v\f\x1c\x1d\x1e\x85\u2028\u2029":   # which end a line for Python, and none of a program or of an editor
+        written = f"# a{blank}b\nv=x\nw =  v\n"
+        made = edited(written, plain(navigation.formatting(OpenText(URI, written), None)))
+        assert made == f"# a{blank}b\nv = x\nw = v\n"
     assert navigation.formatting(OpenText(URI, "v = x + 1\n"), None) == []
 
 
