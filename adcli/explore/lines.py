@@ -51,11 +51,8 @@ def origins(equations: Collection[Equation]) -> list[int]:
 def source_lines(source: Source, program: Program) -> Iterator[Json]:
     """The lines of the text as the user wrote it, with what belongs to operations: [start, end, operation], in columns from 0. An
     operation over several lines has a piece of each."""
-    starts, offset = [], 0
-    texts = source.text.splitlines() or [""]
-    for text in source.text.splitlines(keepends=True):
-        starts.append(offset)
-        offset += len(text)
+    texts = source.text.removesuffix("\n").split("\n")
+    starts = [source.start_of(number) for number in range(1, len(texts) + 1)]
     spans: list[list[list[int]]] = [[] for _ in texts]
     for k, e in enumerate(program.equations):
         if e.span is None:

@@ -25,16 +25,22 @@ def renamed(tree: Tree, at: Occurrence, name: str) -> list[Fix]:
         return []
     fixes = [Fix(o.start, o.end, name) for o in at.meaning.places]
     before = occurrences(tree)
-    text = tree.source.text
-    for fix in reversed(fixes):
-        text = fix.applied(text)
-    after, _, error = read_through(Source(tree.source.name, text))
+    after, _, error = read_through(Source(tree.source.name, all_applied(fixes, tree.source.text)))
     if pattern(before) != pattern(occurrences(after)):
         raise AdError(f"'{name}' {taken(before, name)}", help=OTHER)
     faults = read_through(tree.source)[2]
     if error is not None and len([error, *error.more]) > (0 if faults is None else len([faults, *faults.more])):
         raise AdError(f"with that name the program is wrong: {error.message}", help=OTHER)
     return fixes
+
+
+def all_applied(fixes: list[Fix], text: str) -> str:
+    """A text with changes made that are in order and apart from each other."""
+    pieces, done = list[str](), 0
+    for fix in fixes:
+        pieces += [text[done:fix.start], fix.text]
+        done = fix.end
+    return "".join([*pieces, text[done:]])
 
 
 def renamable(tree: Tree, meaning: Meaning) -> None:
