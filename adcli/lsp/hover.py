@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import lru_cache
 
@@ -47,6 +48,15 @@ def markdown(paragraphs: list[str]) -> MarkupContent:
     return MarkupContent(MarkupKind.Markdown, "\n\n".join(p for p in paragraphs if p))
 
 
+SPECIAL = re.compile(r"[\\`*~<>\[\]$&|]|(?<!\w)_|_(?!\w)|^[-+=#](?=\W|$)", re.MULTILINE)
+"""What Markdown takes for more than itself. An underscore within a word is one."""
+
+
+def plain(text: str) -> str:
+    """A name or a comment, as it stands in the program, in Markdown."""
+    return SPECIAL.sub(lambda m: f"\\{m[0]}", text)
+
+
 def code(text: str) -> str:
     """A piece of the language, cut where it is long."""
     lines = text.splitlines()
@@ -63,11 +73,11 @@ def about(text: OpenText, at: Occurrence) -> list[str]:
     if kind == CONSTANT:
         return [f"**{at.meaning.name}** · constant", code(f"{at.meaning.name} = {constant(NAMED_CONSTANTS[at.meaning.name])[0]}")]
     first = at.meaning.definition or at
-    comment = text.comment_above((at.reads or first).start) if kind not in (INDEX, GIVEN, SIZE) else ""
+    comment = plain(text.comment_above((at.reads or first).start)) if kind not in (INDEX, GIVEN, SIZE) else ""
     if kind == FUNCTION:
         return [*own_function(text, at), comment]
     if kind in (INDEX, SIZE, GIVEN):
-        return [f"**{at.meaning.name}** · {kind}", index_range(text, at) if kind == INDEX else ""]
+        return [f"**{plain(at.meaning.name)}** · {kind}", index_range(text, at) if kind == INDEX else ""]
     return [*value(text, at), comment]
 
 
@@ -77,12 +87,12 @@ def value(text: OpenText, at: Occurrence) -> list[str]:
     """An input, a parameter or a value: shape, bounds, derivatives by it."""
     name, program = at.meaning.name, text.program
     if program is None:
-        return [f"**{name}** · {at.meaning.kind}"]
+        return [f"**{plain(name)}** · {at.meaning.kind}"]
     made = value_program(text.tree, at)
     result = next((r for r in program.results if r.name == name), None) if at.meaning.function is None else None
     kind = "output" if made is not None and result is not None and at.meaning.kind != INPUT else at.meaning.kind
     shape = shape_at(made) if made is not None else declared_shape(program, at)
-    said = [f"**{name}** · {kind} · {f'tensor {shape}' if shape else 'number'}"]
+    said = [f"**{plain(name)}** · {kind} · {f'tensor {shape}' if shape else 'number'}"]
     if made is None and at.meaning.kind == INPUT and (param := next((p for p in program.params if p.name == name), None)):
         said.append(range_of(param))
     if made is not None and (known := bounds(made)) is not None:
