@@ -31,16 +31,31 @@ def fitted(text: str, columns: int | None, program: bool = False) -> str:
 
 
 def with_carets(lines: Sequence[str], columns: int) -> Iterator[str]:
-    """The lines, in which source lines with carets below are cut so that both fit."""
+    """The lines, in which source lines with carets below are cut so that both fit, and the carets stand below what they mean."""
     cut = False
     for line, below in zip(lines, (*lines[1:], ""), strict=True):
         if cut:   # with the line above
             cut = False
-        elif (carets := CARETS.fullmatch(below)) and max(width(line), width(below)) > columns:
+        elif carets := CARETS.fullmatch(below):
             cut = True
-            yield from excerpt(line[4:], len(carets[1]), len(carets[2]), columns - MARGIN)
+            yield from pointed(line, below, len(carets[1]), len(carets[2]), columns)
         else:
             yield line
+
+
+def pointed(line: str, below: str, start: int, length: int, columns: int) -> Sequence[str]:
+    """A source line and the carets below `length` of its characters from `start`: as they are where both fit, cut where they do
+    not, and carets as wide as the characters, of which some take two columns and some none."""
+    shown, room = [line, below], columns - MARGIN
+    while max(map(width, shown)) > columns and room > 0:
+        shown = excerpt(line[4:], start, length, room)
+        room -= 1
+    source, carets = shown
+    if source.isascii():
+        return shown
+    first, behind = carets.index("^"), len(carets)
+    under = "".join("\t" if c == "\t" else " " * width(c) for c in source[:first])
+    return source, under + "^" * max(1, width(source[first:behind]))
 
 
 def commented(line: str, columns: int) -> list[str]:

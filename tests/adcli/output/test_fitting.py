@@ -108,6 +108,15 @@ def test_carets_stay_under_what_they_point_at(columns):
     assert on_terminal(columns, "eval", "-e", CODE).split("\n")[1] == source
 
 
+@pytest.mark.parametrize("letter", ["漢", "e̱", "𝛼"])   # of two columns, of one and a mark of none, of one
+def test_carets_stand_by_columns_and_not_by_characters(letter):
+    columns = drawn("carets", letter).choice(WIDTHS)
+    shown = on_terminal(columns, "eval", "-e", f"v = {f'{letter}*' * 30}tahn({letter})")
+    source, carets = re.search(r"\n(    .*)\n(    +\^+)\n", shown).groups()
+    assert width(source[:source.index("tahn")]) == carets.index("^")
+    assert carets.count("^") == len("tahn") and width(source) <= columns
+
+
 def test_a_program_keeps_its_statements():
     text = "param b = 238.94212917886168   # a comment of words\n# another comment of several words\nv = 2\n"
     assert fitted(text, 20, program=True) == (
