@@ -24,19 +24,14 @@ def seeded(task: Task, spec: str | Mapping[str, Any] | None, emitted: bool = Fal
     return task.at(constants(task, seeds, kind) if emitted else seeds, derive=emitted)
 
 
-def seed_values(params: Sequence[Param], spec: str | None, kind: str) -> dict[str, Any]:
-    """The value of every seed parameter: as given, 0 where not named; where there is only one, a scalar, and nothing is given,
-    1. A number for a tensor stands for all its elements."""
-    return seeds_for(params, None if spec is None else given_seeds(params, spec, kind), kind)
-
-
 def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]:
     """The components of a direction, or the weights, that an option gives."""
     return directions(spec, kind, ranks([p for p in params if p.seed])) if ranks(params) else components(spec, kind)
 
 
 def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
-    """The same for seeds by the names of the inputs or outputs that they belong to."""
+    """The value of every seed parameter, from those `given` by the names of the inputs or outputs that they belong to: 0 where not
+    named; where there is only one, a scalar, and nothing is given, 1. A number for a tensor stands for all its elements."""
     seeds = [p for p in params if p.seed]
     tensors = bool(ranks(params))
     if given is None:

@@ -1,11 +1,11 @@
 """Where a picture goes: to a terminal or a pipe as characters, to a file by its suffix, to a table."""
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 
 from adcli.lang.ir.errors import AdError
+from adcli.output.colour import wanted
 from adcli.output.numbers import Number, shortest
 from adcli.output.streams import STDOUT, descriptor, packed_destination
 from adcli.output.suffixes import split
@@ -46,8 +46,9 @@ def write_picture(picture: Picture, form: str, path: str | None, number: Number 
     stdout = descriptor(path) == STDOUT
     if form in ("png", "pdf") and stdout and sys.stdout.isatty():
         raise AdError(f"refusing to write {form.upper()} to a terminal; use -o FILE.{form}")
-    data = encoded(picture, form, stdout and sys.stdout.isatty(), number)
-    if form == "text" and stdout and sys.stdout.isatty():   # the colours are ours, and nothing else of what a terminal obeys
+    coloured = stdout and wanted(sys.stdout)
+    data = encoded(picture, form, stdout and sys.stdout.isatty(), coloured, number)
+    if form == "text" and coloured:   # the colours are ours, and nothing else of what a terminal obeys
         sys.stdout.write(data.decode())
         sys.stdout.flush()
         return
@@ -55,8 +56,8 @@ def write_picture(picture: Picture, form: str, path: str | None, number: Number 
         out.write(data)
 
 
-def encoded(picture: Picture, form: str, terminal: bool, number: Number) -> bytes:
-    """The bytes of a picture."""
+def encoded(picture: Picture, form: str, terminal: bool, coloured: bool, number: Number) -> bytes:
+    """The bytes of a picture; one in characters fills the terminal that it is for, and is `coloured` or not."""
     if form == "csv":
         from adcli.pictures.rows import table_text
         return table_text(picture, number).encode()
@@ -65,7 +66,6 @@ def encoded(picture: Picture, form: str, terminal: bool, number: Number) -> byte
         return drawn(picture, form)
     from adcli.pictures.terminal import LINES, text
     if not terminal:
-        return text(picture).encode()
+        return text(picture, colour=coloured).encode()
     size = shutil.get_terminal_size((80, 24))
-    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return text(picture, size.columns, min(max(size.lines - MARGIN, 12), LINES + 10), colour).encode()
+    return text(picture, size.columns, min(max(size.lines - MARGIN, 12), LINES + 10), coloured).encode()

@@ -12,6 +12,7 @@ from adcli.output import colour
 
 WRONG = ("eval", "-e", "v = 2*tahn(x)")
 SHOWN = ("show", ROOT / "samples" / "matrix_vector.ad")
+DRAWN = ("plot", "-e", "x", "--at", "x=0:1:2", "--derivatives", "0")
 
 
 def plain(text: str) -> str:
@@ -28,12 +29,12 @@ def plain(text: str) -> str:
 ])
 def test_who_asks_for_colour(environment, on_a_terminal, in_a_pipe, monkeypatch):
     given = {"NO_COLOR": "", **environment}
-    for args in (WRONG, SHOWN):
+    for args in (WRONG, SHOWN, DRAWN):
         assert ("\x1b[" in on_terminal(80, *args, **given)) == on_a_terminal
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    said = [adcli(*WRONG).err, adcli(*SHOWN).out, adcli("help", "exit-codes").out]
-    assert ["\x1b[" in text for text in said] == [in_a_pipe] * 3
+    said = [adcli(*WRONG).err, adcli(*SHOWN).out, adcli(*DRAWN).out, adcli("help", "exit-codes").out]
+    assert ["\x1b[" in text for text in said] == [in_a_pipe] * 4
 
 
 def test_without_colour_it_is_the_same_text():
