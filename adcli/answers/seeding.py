@@ -30,8 +30,8 @@ def given_seeds(params: Sequence[Param], spec: str, kind: str) -> dict[str, Any]
 
 
 def seeds_for(params: Sequence[Param], given: Mapping[str, Any] | None, kind: str) -> dict[str, Any]:
-    """The value of every seed parameter, from those `given` by the names of the inputs or outputs that they belong to: 0 where not
-    named; where there is only one, a scalar, and nothing is given, 1. A number for a tensor stands for all its elements."""
+    """The value of every seed parameter, from those `given` by the names of the inputs or outputs that they belong to: 0 where
+    not named; where there is only one, a scalar, and nothing is given, 1. A number for a tensor stands for all its elements."""
     seeds = [p for p in params if p.seed]
     tensors = bool(ranks(params))
     if given is None:

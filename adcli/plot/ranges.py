@@ -76,6 +76,9 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
     open_ = [p for p in params if p.default is None and p.name not in named]
     ranges = [f"{p.name}={shortest(p.low)}:{shortest(p.high)}" for p in open_ if p.low is not None and p.high is not None]
     if len(ranges) < len(open_):
+        known = [p.name for p in params]
+        for name in sorted(named - {"", *known}):
+            raise unknown_name("input", name, known)
         lacking = [p.name for p in open_ if p.low is None or p.high is None]
         known = {p.name for p in params}
         if mistyped := next((n for n in named if n not in known and nearest(n, lacking)), None):

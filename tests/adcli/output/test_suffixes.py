@@ -236,7 +236,8 @@ def test_what_every_verb_writes_is_read_by_others(tmp_path, verb):
     ("propagate", ".tex", DATA, ".tex needs points (--at POINT)"), ("propagate", ".md", DATA, ".md needs points"),
     ("jacobian", ".mtx", DATA, "--format mtx writes a matrix at a point, not rows"),
     ("eval", ".mtx", DATA, "eval does not write .mtx"),
-    ("grad", ".tex", POINT, "grad does not write .tex"), ("eval", ".npy", DATA, "an .npy file holds one tensor")])
+    ("grad", ".tex", POINT, "grad does not write .tex"), ("eval", ".npy", DATA, "an .npy file holds one tensor"),
+    ("draw", ".gif", POINT, "draw does not write .gif"), ("plot", ".jpg", POINT, "plot does not write .jpg")])
 def test_what_a_suffix_cannot_have(tmp_path, verb, suffix, where, said):
     (tmp_path / "in.csv").write_text(ROWS)
     options = ["--data", tmp_path / "in.csv"] if where == DATA else ["--at", "x=1,y=2"]
