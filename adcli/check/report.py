@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from adcli.answers.diagnose import described, letter, named, shown
 from adcli.lang.ir import JUMP, KINK, LEVELS, SINGULAR, SMOOTH
 from adcli.lang.ir.errors import diagnostic, plural
-from adcli.output import html
 from adcli.output.columns import table
 from adcli.output.fitting import fitted
 from adcli.output.numbers import json_text, non_finite, shortest
@@ -42,6 +41,7 @@ def text_report(check: Check, points: dict[str, Any], columns: int | None = None
 
 def html_report(check: Check, points: dict[str, Any]) -> str:
     """The same for notebooks."""
+    from adcli.output import html
     parts = [*map(html.paragraph, heading(check, points)),
              html.table("Methods", [*HEADINGS[:-1], "remarks"], [[*map(row, check.tallies)]], SIDES)]
     if skipped := not_compared(check):

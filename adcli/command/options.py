@@ -335,8 +335,10 @@ hexadecimal_option = option(WRITTEN, "--hex", "hexadecimal", is_flag=True, help=
 def plot_option(what: str) -> Decorator:
     """--plot, whose value can be left out: the terminal."""
     def checked(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-        from adcli.pictures.destinations import form_of_file
-        return value if value is None or form_of_file(value) else None
+        if value is not None:
+            from adcli.pictures.destinations import form_of_file
+            form_of_file(value)   # its name is looked at before anything else
+        return value
 
     return option(WRITTEN, "--plot", metavar="[FILE]", is_flag=False, flag_value="-", callback=checked,
                   help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers).")

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import sys
 
-from adcli.editors.kinds import tokens
 from adcli.lang.ir.errors import visible
 from adcli.output.colour import in_colour, wanted
 from adcli.output.streams import STDOUT, VisibleOutput, descriptor, destination
@@ -20,6 +19,7 @@ def write_listing(path: str | None, text: str) -> None:
 
 def coloured(text: str) -> str:
     """A program for a terminal, which obeys nothing in it but colours."""
+    from adcli.editors.kinds import tokens
     parts, done = [], 0
     for start, end, kind in tokens(text):
         parts += [visible(text[done:start]), in_colour(visible(text[start:end]), kind.colour)]

@@ -8,8 +8,6 @@ import os
 import re
 from typing import TextIO
 
-from adcli.output.fitting import CARETS
-
 OF_KIND = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32"}
 """The colours of the words that messages begin with (SGR, ECMA-48 section 8.3.117)."""
 BEGINNING = re.compile(rf"((?:\S.*?: )?)({'|'.join(OF_KIND)}):(?= )")
@@ -33,6 +31,7 @@ def in_colour(text: str, colour: str) -> str:
 
 def message(line: str) -> str:
     """A line of a message: its place in bold, what it is and its carets in colour."""
+    from adcli.output.fitting import CARETS
     if carets := CARETS.fullmatch(line):
         return line[:carets.start(2)] + in_colour(carets[2], OF_KIND["error"])
     if found := BEGINNING.match(line):

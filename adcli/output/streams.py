@@ -253,9 +253,10 @@ def say(message: object) -> None:
 
 def for_reader(lines: list[str], stream: TextIO) -> list[str]:
     """The lines of a message as wide as the terminal that they go to, and in colour, where that is wanted."""
-    from adcli.output import colour, fitting
+    from adcli.output import colour
     columns = columns_of(stream)
     if columns is not None:
+        from adcli.output import fitting
         lines = list(fitting.with_carets(lines, columns))
     return [colour.message(line) for line in lines] if colour.wanted(stream) else lines
 

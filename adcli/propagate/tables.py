@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from adcli.codegen.documents.latex_names import latex_names
-from adcli.output import html
 from adcli.output.numbers import Number
 from adcli.output.typeset import booktabs, latex_text, markdown_table, markdown_text
 from adcli.propagate.budgets import Budget, OutputBudget, Shown, judged, pair
@@ -119,6 +118,8 @@ def in_latex(names: Sequence[str]) -> Markup:
 
 
 def in_html(names: Sequence[str]) -> Markup:
+    from adcli.output import html
+
     def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]]) -> Iterator[str]:
         yield html.table(title, head, [rows, last], "".join("<" if column in WORDS else ">" for column in head))
 

@@ -32,7 +32,6 @@ from adcli.lang.analyse.trace import (
 )
 from adcli.lang.ir import Atom, Lit, Result, Var
 from adcli.lang.ir.notation import ATOM, Piece
-from adcli.output import html
 from adcli.output.columns import folded
 from adcli.output.typeset import booktabs, markdown_table
 
@@ -307,6 +306,7 @@ def latex_cells(row: Sequence[Cell]) -> list[str]:
 
 def in_html(table: TraceTable) -> Iterator[str]:
     """A table of HTML, four columns for the primal trace and four for the other; of a long one its first rows."""
+    from adcli.output import html
     columns = 2 if table.titles[1] else 1
     sections = [[html_cells(row[:columns]) for row in section[:MOST_ROWS]] for section in table.sections]
     yield html.table("Evaluation table", table.titles[:columns], sections, "<" * 4 * columns, 4)

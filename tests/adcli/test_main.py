@@ -224,17 +224,18 @@ def test_modules_of_the_folder_one_is_in_are_not_imported(tmp_path):
 
 
 def imported(*arguments: str) -> set[str]:
-    """The top-level packages that a run imports."""
+    """The packages and modules that a run imports."""
     ended = subprocess.run([sys.executable, "-X", "importtime", "-m", "adcli", *arguments], env=ENVIRONMENT, cwd=ROOT,
                            capture_output=True, text=True, check=True)
-    names = [line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if line.startswith("import time:")]
-    return {name.partition(".")[0] for name in names}
+    return {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if line.startswith("import time:")}
 
 
 @pytest.mark.parametrize("line, never", [
     (["grad", "-e", "x*sin(y)", "--at", "x=2,y=5"], {"numpy", "polars", "queue"}),
     (["jvp", "-e", "x*y", "--emit", "text"], {"numpy", "llvmlite", "polars"}),
-    (["show", "-e", "x*y", "--stage", "reverse"], {"numpy", "llvmlite", "polars"}),
+    (["show", "-e", "x*y", "--stage", "reverse"], {"numpy", "llvmlite", "polars", "adcli.editors.kinds", "adcli.output.fitting"}),
+    (["check", "-e", "x", "--at", "x=2", "--digits", "9"], {"polars", "adcli.output.html", "adcli.pictures"}),
+    (["propagate", "-e", "x", "--at", "x=2±1"], {"polars", "adcli.output.html", "adcli.pictures"}),
     (["grad", "--help"], {"numpy", "llvmlite", "lark", "polars"}),
     (["--version"], {"numpy", "llvmlite", "lark", "polars"}),
 ])
