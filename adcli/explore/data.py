@@ -8,6 +8,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
-from adcli.lang.ir.sizes import Sizes, number
+from adcli.lang.ir.sizes import Sizes, counts, number
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.passes.simplify import prune
 from adcli.task.derive import chosen
@@ -78,7 +79,7 @@ def script() -> str:
 
 
 def start(p: Param, given: Any) -> Any:
-    """The value that an input begins with: the one given, the default, the middle of its range, else 1."""
+    """The value that an input begins with: the one given, the default, the middle of its range, else 1 or what is nearest in it."""
     if given is not None:
         return given
     if p.var.shape:
@@ -87,21 +88,25 @@ def start(p: Param, given: Any) -> Any:
         raise AdError(f"a page needs a value for '{p.name}', an integer", help=f"--at {p.name}=3")
     if p.default is not None:
         return p.default
-    return 1.0 if p.low is None or p.high is None else p.low / 2 + p.high / 2
+    low, high = (-inf if p.low is None else p.low), (inf if p.high is None else p.high)
+    return low / 2 + high / 2 if isfinite(low) and isfinite(high) else min(max(1.0, low), high)
 
 
 def known_sizes(program: Program, values: Mapping[str, Any]) -> Sizes:
     """The sizes of tensors. AdError where the values do not fit, or are too large for a page."""
     if not has_tensors(program):
         return {}
-    from adcli.lang.evaluate import FLOAT
+    from adcli.lang.evaluate import FLOAT, evaluate
     from adcli.lang.evaluate.comprehensions import as_value, bound
     arrays = {p.var: as_value(p, values[p.name], FLOAT) if p.var.shape else values[p.name] for p in program.params}
     count = sum(a.size for p, a in zip(program.params, arrays.values(), strict=True) if p.var.shape)
     if count > MOST_ELEMENTS:
         raise AdError(f"a page shows tensors of at most {MOST_ELEMENTS:,} elements; these have {count:,}",
                       help="give a smaller example (--at)")
-    return bound(program, arrays)
+    sizes = bound(program, arrays)
+    if any(p.var.integer for p in program.params):
+        evaluate(program, values)   # AdError where a subscript that is read is none
+    return sizes
 
 
 class Document:
@@ -112,6 +117,7 @@ class Document:
         self.source, self.program, self.programs = source, program, programs
         self.values, self.sizes, self.wrt = values, sizes, wrt
         self.names, self.rules = name_table(program), Rules(program)
+        self.counts = {p.name for p in counts(program)}
         self.ids: dict[Atom, str] = {p.var: f"in{k}" for k, p in enumerate(program.params)}
         self.ids |= {o: f"op{k}" for k, e in enumerate(program.equations) for o in e.outs}
 
@@ -138,7 +144,9 @@ class Document:
 
     def input(self, p: Param) -> Json:
         given = {"default": p.default, "low": p.low, "high": p.high}
-        return {"name": p.name, "shape": self.shape(p.var), "start": plain(self.values[p.name]), "integer": p.var.integer,
+        return {"name": p.name, "shape": self.shape(p.var), "integer": p.var.integer,
+                "start": plain(self.values[p.name]) if p.var.shape else as_json(float(self.values[p.name])),
+                "fixed": p.name in self.counts,
                 "differentiated": p.name in self.wrt, "value": self.programs.seen[p.var], **self.derivatives(p.var),
                 **{k: as_json(x) for k, x in given.items() if x is not None}}
 
@@ -208,9 +216,7 @@ def marks(o: Var) -> dict[str, bool]:
 
 
 def plain(value: Any) -> Any:
-    """A number, or a tensor as {shape, data}."""
-    if not hasattr(value, "__len__"):
-        return as_json(float(value))
+    """A tensor as {shape, data}."""
     import numpy as np
     array = np.asarray(value, dtype=float)
     return {"shape": list(array.shape), "data": [as_json(x) for x in array.ravel().tolist()]}

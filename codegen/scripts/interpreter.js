@@ -18,20 +18,12 @@ function adcliResults(tape, inputs) {
     return tape.results.map(k => k < 0 ? tape.numbers[-1 - k] : values[k]);
 }
 
-const ADCLI_REDUCTIONS = {
-    "=": [0, (before, x) => x],
-    "+": [0, (before, x) => before + x],
-    "*": [1, (before, x) => before * x],
-    "min": [Infinity, (before, x) => adcliOperations.min(before, x)],
-    "max": [-Infinity, (before, x) => adcliOperations.max(before, x)],
-};
-
 function adcliComprehension(c, args) {
     // its result: a tensor, or a number where it has no shape
-    const [neutral, combine] = ADCLI_REDUCTIONS[c.reduction];
+    const combine = c.combine === null ? (before, x) => x : adcliOperations[c.combine];
     const size = c.shape.reduce((n, extent) => n * extent, 1);
     const start = c.onto === undefined ? undefined : args[c.onto];
-    const data = start === undefined ? new Float64Array(size).fill(neutral) : Float64Array.from(start.data ?? [start]);
+    const data = start === undefined ? new Float64Array(size).fill(Number(c.neutral)) : Float64Array.from(start.data ?? [start]);
     const at = c.ranges.map(([low]) => low);
     let more = c.ranges.every(([low, high]) => low < high);
     while (more) {
@@ -55,8 +47,14 @@ function adcliSource(s, at, args) {
 }
 
 function adcliElement(subscripts, shape, at, args) {
-    // where an element lies in `data`
-    return subscripts.reduce((k, s, d) => k * shape[d] + adcliSource(s, at, args), 0);
+    // where an element lies in `data`; RangeError where a subscript that was read is none
+    return subscripts.reduce((k, s, d) => {
+        const i = adcliSource(s, at, args);
+        if (s.arg !== undefined && !(Number.isInteger(i) && i >= 0 && i < shape[d])) {
+            throw new RangeError(`${i} is out of range: subscripts go from 0 to ${shape[d] - 1}`);
+        }
+        return k * shape[d] + i;
+    }, 0);
 }
 
 function adcliAffine(x, at) {

@@ -6,7 +6,8 @@
     op        ::= k, operation k; −1 − k, comprehension k
 
 Inputs have the first slots, in order, and every equation defines the next. Sizes are numbers. A comprehension is what
-`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`:
+`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`; elements start as `neutral`
+and are combined by the operation `combine`, the last one staying where that is null:
 
     affine    ::= number | {c: constant, t: [[index | {floor: [affine, divisor]} | {least: [affine …]} | {greatest: [affine …]}
                   | {times: [affine, affine]}, coefficient] …]}
@@ -25,7 +26,7 @@ from adcli.codegen.rows.expand import expand
 from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.sizes import number
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
@@ -90,7 +91,7 @@ class Taping:
             "guards": [self.affine(g, place) for g in op.guards],
             "write": [self.subscript(s, place) for s in op.write],
             "shape": [number(x, self.sizes) for x in op.shape],
-            "reduction": op.reduction,
+            "neutral": as_json(NEUTRAL[op.reduction]), "combine": COMBINED_BY.get(op.reduction),
             "sources": [self.subscript(s, place) for s in op.sources],
             "body": Taping(run(op.body, [expanded]), self.sizes).made(),
             "text": [f"{r.index.name} = {text(r.low)} … {text(r.high - 1)}" for r in op.ranges],

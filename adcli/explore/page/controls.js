@@ -1,7 +1,7 @@
 // The inputs with their sliders, the choice of the sweep and its seed, and the results.
 
 import {byId, el, mark} from "./dom.js";
-import {number, parsed} from "./numbers.js";
+import {exact, number, parsed} from "./numbers.js";
 import {within} from "./state.js";
 import {shown} from "./words.js";
 
@@ -11,28 +11,36 @@ const STEPS = 200, LARGEST = 1e300;
 export function inputs(model, state, choose) {
     const rows = model.inputs.map((input, i) => {
         const set = (x) => choose((now) => ({at: now.at.map((old, k) => (k === i ? x : old))}));
-        return input.shape.length ? null : row(input, i, set);
+        return input.shape.length || input.fixed ? null : row(input, i, set);
     });
+    const fixed = model.inputs.filter((input) => input.fixed).map((input) => `${input.name} = ${number(input.start)}`);
+    byId("fixed").hidden = !fixed.length;
+    byId("fixed").textContent = `Sizes are made of ${fixed.join(", ")}: fixed on this page.`;
     byId("inputs").append(...rows.filter(Boolean).map((each) => each.element));
     const note = "The elements of tensors are changed in the pane Tensors.";
-    if (rows.includes(null)) byId("inputs").append(el("p", {class: "note"}, note));
+    if (model.inputs.some((input) => input.shape.length)) byId("inputs").append(el("p", {class: "note"}, note));
     return (now) => rows.forEach((each, i) => each && each.update(now.at[i]));
 }
 
 function row(input, i, set) {
-    const [low, high] = ends(input), step = rounded((high - low) / STEPS);
-    const fault = el("p", {class: "fault", id: `fault-${i}`, hidden: true}, "Write a number, such as 2.5, 1e-3, inf or nan.");
+    const [low, high] = ends(input), step = input.integer ? 1 : rounded((high - low) / STEPS);
+    const fault = el("p", {class: "fault", id: `fault-${i}`, role: "alert", hidden: true});
     const field = el("input", {type: "text", id: `input-${i}`, autocomplete: "off", spellcheck: "false",
         "aria-describedby": `fault-${i}`, oninput: () => typed(), onblur: () => { field.value = exact(value); typed(); }});
     const slider = el("input", {type: "range", min: low, max: high, step, "aria-label": `${input.name}, slider`,
-        oninput: () => set(onGrid(Number(slider.value), step, low, high))});
+        oninput: () => complain(set(onGrid(Number(slider.value), step, low, high))), onblur: () => update(value)});
     let value = input.start;
 
     function typed() {
         const x = parsed(field.value);
-        mark(field, "aria-invalid", x === undefined);
-        fault.hidden = x !== undefined;
-        if (x !== undefined && !Object.is(x, value)) set(x);
+        if (x === undefined) complain("Write a number, such as 2.5, 1e-3, inf or nan.");
+        else complain(Object.is(x, value) ? "" : set(x));
+    }
+
+    function complain(text) {
+        mark(field, "aria-invalid", text);
+        fault.hidden = !text;
+        fault.textContent = text;
     }
 
     function update(x) {
@@ -41,21 +49,15 @@ function row(input, i, set) {
         slider.setAttribute("aria-valuetext", number(x));
         if (document.activeElement !== field) {
             field.value = exact(x);
-            mark(field, "aria-invalid", false);
-            fault.hidden = true;
+            complain("");
         }
     }
-    const known = input.low !== null && input.high !== null;
-    const texts = [number(low), ...(known ? [] : ["no range declared"]), number(high)];
+    const open = [input.low, input.high].filter((x) => x === null).length;
+    const texts = [number(low), ...[[], ["open range"], ["no range declared"]][open], number(high)];
     const element = el("div", {class: "input"}, el("label", {for: `input-${i}`}, input.name), field, slider,
         el("div", {class: "ends"}, texts.map((text) => el("span", {}, text))),
         fault);
     return {element, update};
-}
-
-/** A number as it was given, as short as it is exact. */
-function exact(x) {
-    return Number.isFinite(x) && Math.abs(x) < 1e6 && !Object.is(x, -0) ? String(x) : number(x);
 }
 
 /** The ends of a slider: the declared range, else one around the value that is there at first. */

@@ -16,7 +16,6 @@ const model = modelOf(await adcliOpened(byId("document").textContent).catch((fau
     throw fault;
 }));
 const state = box(started());
-const choose = (change) => state.set(valid(typeof change === "function" ? change(state.get()) : change));
 
 byId("name").textContent = document.title;
 byId("about").textContent = model.about;
@@ -28,16 +27,24 @@ const step = stepper(model, {go, choose});
 
 // ---------------------------------------------------------------- the state
 
+/** Change the state; where nothing can be computed then, it stays, and what is said is why. */
+function choose(change) {
+    const now = state.get(), next = valid(typeof change === "function" ? change(now) : change), fault = model.fault({...now, ...next});
+    if (!fault) state.set(next);
+    return fault;
+}
+
 function started() {
     const [style] = model.styles, [notation] = model.notations;
     const first = {...model.start, step: 0, element: null, predict: false, shown: false, style, notation};
-    return {...first, ...valid(read(location.hash, model.inputs, model.seeds), first)};
+    const linked = {...first, ...valid(read(location.hash, model.inputs, model.seeds), first)};
+    return model.fault(linked) ? {...linked, at: first.at} : linked;
 }
 
 /** A change without what no program has: numbers that are missing, steps beyond the last, unknown styles. */
 function valid(change, now = state.get()) {
     const next = {...change};
-    if (next.at) next.at = next.at.map((x, i) => x ?? now.at[i]);
+    if (next.at) next.at = next.at.map((x, i) => (x === undefined || model.inputs[i].fixed ? now.at[i] : x));
     if (next.element && !within(next.element, model.seed({...now, ...next}).shape)) next.element = null;
     if (!model.styles.includes(next.style)) delete next.style;
     if (!model.notations.includes(next.notation)) delete next.notation;

@@ -9,7 +9,7 @@ const WAYS = {forward: "tangent", reverse: "adjoint"};
 export function modelOf(doc) {
     const evaluate = adcliEvaluator(doc);
     const inputs = doc.inputs.map((input, k) => ({
-        ...input, start: given(input.start), low: input.low ?? null, high: input.high ?? null, op: -1 - k,
+        ...input, start: given(input.start), low: end(input.low), high: end(input.high), op: -1 - k,
     }));
     const outputs = doc.outputs.map((output) => ({...output, op: /^op/.test(output.from) ? Number(output.from.slice(2)) : null}));
     const moving = inputs.filter((input) => input.differentiated).map((input) => input.name);
@@ -28,12 +28,25 @@ export function modelOf(doc) {
     function everything(state) {
         const now = [state.at, state.forward, state.reverse, state.mode, state.element];
         if (now.some((each, i) => each !== of[i])) {
-            of = now;
             const seed = (mode, list) => ({index: place(state[mode], list), element: state.mode === mode ? state.element : null});
             found = evaluate(state.at, seed("forward", inputs), seed("reverse", outputs));
             for (const slot of truths) found.values[slot] = Boolean(found.values[slot]);
+            of = now;
         }
         return found;
+    }
+
+    /** Why nothing can be computed in a state, as where a subscript is out of range; else nothing. */
+    function fault(state) {
+        const split = inputs.find((input, i) => input.integer && !whole(state.at[i]));
+        if (split) return `${split.name} is a whole number.`;
+        try {
+            everything(state);
+        } catch (error) {
+            if (error instanceof RangeError) return `${error.message}.`;
+            throw error;
+        }
+        return "";
     }
 
     /** Everything at the inputs and the seed of a state; what is not reached yet is undefined. */
@@ -52,7 +65,8 @@ export function modelOf(doc) {
     }
 
     return {
-        name: doc.name, about: about(doc.source), inputs, outputs, evaluated, styles, seeds: {forward: moving, reverse: weighed},
+        name: doc.name, about: about(doc.source), inputs, outputs, evaluated, fault, styles,
+        seeds: {forward: moving, reverse: weighed},
         notations: Object.keys(doc.names).reverse(),
         start: {at: inputs.map((input) => input.start), mode: "reverse", forward: moving[0], reverse: weighed.at(-1)},
         steps: (state) => steps[state.mode],
@@ -68,6 +82,9 @@ export function modelOf(doc) {
         results: (state, values) => results(state, values, inputs, outputs),
     };
 }
+
+/** Whether a number, or every element of a tensor, is a whole number. */
+const whole = (x) => (x.data ?? [x]).every(Number.isInteger);
 
 /** A formula as text: pieces that are numbers are values, spelled by `spell`. */
 function spelled(pieces, spell) {
@@ -114,6 +131,11 @@ function firsts(steps) {
 /** A number of the document, or a tensor. */
 function given(x) {
     return typeof x === "object" ? {shape: x.shape, data: Float64Array.from(x.data, Number)} : Number(x);
+}
+
+/** An end of a range; of an open one null. */
+function end(x) {
+    return Number.isFinite(x) ? x : null;
 }
 
 /** The first sentence of the comment at the head of a program. */

@@ -18,6 +18,11 @@ export function number(x) {
     return sign + trimmed(`${whole}.${rest}`);
 }
 
+/** A number with all its digits, as a field or an address has it. */
+export function exact(x) {
+    return Number.isFinite(x) && !Object.is(x, -0) ? String(x) : number(x);
+}
+
 /** The leading digits of a positive number and its power of ten; halves go to the even digit, as in C. */
 function rounded(x) {
     const split = (text) => [text.replace(/e.*|\./g, ""), Number(text.slice(text.indexOf("e") + 1))];
@@ -32,7 +37,7 @@ function trimmed(text) {
 
 /** The number that a text says, also inf, nan, true and false; undefined where it says none. */
 export function parsed(text) {
-    const word = text.trim().toLowerCase().replace(/^\+/, "").replace("−", "-");
+    const word = text.trim().toLowerCase().replace(/^\+/, "").replaceAll("−", "-");
     if (word === "nan") return NaN;
     if (word === "true" || word === "false") return Number(word === "true");
     if (/^-?(inf|infinity|∞)$/.test(word)) return word.startsWith("-") ? -Infinity : Infinity;

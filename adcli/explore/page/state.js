@@ -1,6 +1,6 @@
 // What the reader has chosen, and its form in the address of the page: #at=x=2,y=5&reverse=v&step=3
 
-import {number, parsed} from "./numbers.js";
+import {exact, parsed} from "./numbers.js";
 
 /** A box for the state: `set` merges a change and tells everybody who listens. */
 export function box(state) {
@@ -26,10 +26,6 @@ export function written(state, inputs) {
         ...(state.predict ? [`predict=${state.shown ? "shown" : "hidden"}`] : []),
         `notation=${state.notation}`, `style=${state.style}`,
     ].join("&");
-}
-
-function exact(x) {
-    return Number.isFinite(x) ? (Object.is(x, -0) ? "-0" : String(x)) : number(x);
 }
 
 /** The change to the state that such a text asks for; what it has no meaning for is left out. */

@@ -1,6 +1,6 @@
 // Tensors: each comprehension beside its derivative, and small tensors as numbers on a ground that says how large they are.
 
-import {el} from "./dom.js";
+import {el, mark} from "./dom.js";
 import {number, parsed, trouble} from "./numbers.js";
 import {pane} from "./panes.js";
 import {sizes} from "./words.js";
@@ -27,10 +27,17 @@ export function tensors(model, choose) {
 
 function section(model, state, entry, maps, choose) {
     const map = (each, name, kind, edit) => {
-        const [element, update] = heat(each.shape, edit && (([x, k]) => choose(edit(x, k))));
+        const fault = el("p", {class: "fault", role: "alert", hidden: true});
+        const complain = (text) => {
+            fault.textContent = text;
+            fault.hidden = !text;
+            return text;
+        };
+        const [element, update] = heat(each.shape, edit && ((k) => field(`${name}(${subscripts(k, each.shape).join(", ")})`,
+            (x) => complain(x === undefined ? "Write a number, such as 2.5, 1e-3, inf or nan." : choose(edit(x, k))))));
         maps.push([update, each]);
         const caption = el("figcaption", {}, name, " ", el("small", {}, sizes(each.shape)));
-        return el("figure", {class: "tensor", "data-kind": kind}, caption, element);
+        return el("figure", {class: "tensor", "data-kind": kind}, caption, element, fault);
     };
     const way = model.way(state), slot = entry[way];
     const edit = entry.input === undefined || size(entry.shape) > EDITABLE ? null : (x, k) => (now) => ({
@@ -46,15 +53,15 @@ function section(model, state, entry, maps, choose) {
 
 const size = (shape) => shape.reduce((product, extent) => product * extent, 1);
 
-/** A table of numbers for each matrix of a tensor, and what fills it. `edit` makes fields of the numbers. */
-function heat(shape, edit) {
+/** A table of numbers for each matrix of a tensor, and what fills it. `editable` makes the field of one. */
+function heat(shape, editable) {
     const count = size(shape);
     if (count > MOST) return [el("p", {class: "note"}, `${count.toLocaleString("en")} numbers: too many to show`), () => {}];
     const columns = shape.at(-1), rows = shape.length > 1 ? shape.at(-2) : 1, cells = [];
     const matrices = Array.from({length: rows * columns ? count / (rows * columns) : 0}, (_, m) => {
         const cell = (k) => {
-            cells[k] = edit ? field(k, edit) : el("td");
-            return edit ? el("td", {}, cells[k]) : cells[k];
+            cells[k] = editable ? editable(k) : el("td");
+            return editable ? el("td", {}, cells[k]) : cells[k];
         };
         const line = (r) => el("tr", {}, Array.from({length: columns}, (_, c) => cell((m * rows + r) * columns + c)));
         const table = el("table", {class: "heat"}, Array.from({length: rows}, (_, r) => line(r)));
@@ -74,12 +81,21 @@ function subscripts(place, shape) {
     return at;
 }
 
-function field(k, edit) {
-    const input = el("input", {type: "text", "aria-label": `element ${k}`, spellcheck: "false", oninput: () => {
-        const x = parsed(input.value);
-        input.setAttribute("aria-invalid", x === undefined);
-        if (x !== undefined) edit([x, k]);
-    }});
+/** The field of an element; `edit` changes it, or says why not, and it is left with the number that holds. */
+function field(name, edit) {
+    let known = "";
+    const typed = () => {
+        const fault = edit(parsed(input.value));
+        mark(input, "aria-invalid", fault);
+        if (!fault) known = input.value;
+    };
+    const left = () => {
+        if (input.value === known) return;
+        input.value = known;
+        typed();
+    };
+    const input = el("input", {type: "text", "aria-label": name, spellcheck: "false", autocomplete: "off", oninput: typed,
+        onfocus: () => { known = input.value; }, onblur: left});
     return input;
 }
 

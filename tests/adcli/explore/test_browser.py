@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command import adcli, succeeds
 from engines import package, program
@@ -83,6 +84,13 @@ class Page:
         return dict(self.run(f"return {rows}"))
 
     @property
+    def tensors(self) -> dict[str, list[str]]:
+        """The elements of the tensors that are shown, by their names."""
+        return dict(self.run("""return [...document.querySelectorAll('.tensor')].map(figure => [
+            figure.querySelector('figcaption').firstChild.textContent,
+            [...figure.querySelectorAll('td')].map(cell => (cell.querySelector('input')?.value ?? cell.innerText).replace('⚠', ''))])"""))
+
+    @property
     def lit(self) -> set[str]:
         """The panes in which the current operation is marked."""
         return set(self.run("return [...document.querySelectorAll('.pane:has([data-now])')].map(p => p.dataset.pane)"))
@@ -112,6 +120,19 @@ def page(browser: Any, folder: Path, *args: object, hash: str = "") -> Page:
     return Page(browser, path, hash)
 
 
+def agree(made: Page, path: Path, verb: str, option: str, seed: str) -> None:
+    """Every output and every derivative of a sweep, numbers and elements of tensors, is what the verb prints."""
+    (record,) = succeeds(verb, path, *point(path), option, seed, "--format", "json").records
+    derived = {f"d_d{x}" if verb == "vjp" else f"d{x}": number for x, number in record[verb].items()}
+    want = record["value"] | derived
+    derivative = ("^(?:∂(.*)/∂.*|tangent of (.*))$", r"d\1\2") if verb == "jvp" else ("^(?:∂.*/∂(.*)|adjoint of (.*))$", r"d_d\1\2")
+    names = {name: re.sub(*derivative, name) for name in made.results}
+    shown = {names[name]: [text] for name, text in made.results.items()} | made.tensors
+    for name, numbers in want.items():
+        given = np.ravel(numbers).astype(float).tolist()
+        assert [float(text) for text in shown[name]] == pytest.approx(given, rel=5.1e-6, nan_ok=True), name
+
+
 def table(*args: object) -> dict[str, str]:
     """The numbers of a run of adcli to 6 digits, by their names."""
     ended = adcli(*args, "--fmt", "%.6g", "-q")
@@ -121,7 +142,7 @@ def table(*args: object) -> dict[str, str]:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
 def test_a_sample(path, browser, folder):
     """Every pane opens and folds, each step lights up its operation, and the results are those of vjp and jvp."""
-    made = page(browser, folder, path, *point(path))
+    made = page(browser, folder, path, *point(path), hash="#notation=plain")
     panes = made.run("""return [...document.querySelectorAll('.pane')].map(
         p => [p.dataset.pane, p.querySelector('.box').innerText.length + p.querySelectorAll('svg text').length])""")
     assert {name for name, _ in panes} == {"table", "graph", "program", "forward", "reverse", "simplified"} | (
@@ -134,23 +155,12 @@ def test_a_sample(path, browser, folder):
     assert folded == [[True, False]] * len(panes)
     made.press("END")
     assert {"table", "graph", "reverse"} <= made.lit
-    if path in SCALARS:
-        at = point(path)
-        shown = {k: float(v) for k, v in made.results.items()}
-        outputs = [name for name in shown if not name.startswith("∂")]
-        want = table("vjp", path, *at, "--cotangent", f"{outputs[-1]}=1")
-        for name, x in shown.items():
-            left, _, right = name.removeprefix("∂").partition("/∂")
-            assert x == pytest.approx(want[f"d_d{right}" if right else left], rel=2e-6), name
+    outputs = [name for name in made.results if not re.search("/∂| of ", name)]
+    agree(made, path, "vjp", "--cotangent", f"{outputs[-1]}=1")
     made.click("input[value=forward]")
     made.press("END")
     assert {"table", "graph", "forward"} <= made.lit
-    if path in SCALARS:
-        inputs = made.run("return [...document.querySelectorAll('#seed option')].map(o => o.value)")
-        want = table("jvp", path, *at, "--tangent", f"{inputs[0]}=1")
-        for name, x in made.results.items():
-            left, _, right = name.removeprefix("∂").partition("/∂")
-            assert float(x) == pytest.approx(want[f"d{left}" if right else left], rel=2e-6), name
+    agree(made, path, "jvp", "--tangent", f"{made.text('#seed option')}=1")
     made.quiet()
 
 
@@ -186,6 +196,35 @@ def test_elements_of_tensors_are_fields_and_seeds(browser, folder):
     made.quiet()
     assert page(browser, folder, *model, "--at", "A=[[1,2],[3,4]],b=[10,20]", hash="#forward=A&element=1,0").results == {
         "y": "[50, 110]", "∂y/∂A(1, 0)": "[0, 10]"}
+
+
+def test_whole_numbers_stay_whole_and_subscripts_inside(browser, folder):
+    """What cannot be computed is refused with the reason, and the number before it holds."""
+    model = "-e", "input A(N), int32 k, int32 n, int32 I(B)", "-e", "v = A(k)\ns +=! A(i) where i in 0:n\nw(b) = A(I(b))"
+    at = "--at", "A=[3,5,7],k=1,n=2,I=[0,2]"
+    made = page(browser, folder, *model, *at)
+    before = made.results
+    assert before["v"] == "5" and "n = 2" in made.text("#fixed")
+    for text in ("1.5", "3", "-1", "nan", "1e300"):
+        made.type("#input-1", text)
+        assert made.text("#fault-1") and made.results == before
+    made.type("#input-1", "2")
+    assert made.text("#fault-1") == "" and made.results["v"] == "7"
+    made.type("[aria-label='I(1)']", "3")
+    assert made.text(".tensor .fault:not([hidden])") == "3 is out of range: subscripts go from 0 to 2."
+    assert made.results["w"] == "[3, 7]"
+    made.run("document.activeElement.blur()")
+    assert made.text(".tensor .fault:not([hidden])") == "" and made.tensors["I"] == ["0", "2"]
+    made.type("[aria-label='I(1)']", "1")
+    assert made.results["w"] == "[3, 5]"
+    made.quiet()
+    assert page(browser, folder, *model, *at, hash="#at=k=9,n=3").results == before
+
+
+def test_a_field_is_left_with_every_digit_of_its_number(browser, folder):
+    made = page(browser, folder, "-e", "v = x - 12345678", "--at", "x=12345678.25")
+    made.run("document.querySelector('#input-0').focus(); document.activeElement.blur()")
+    assert made.results["v"] == "0.25" and made.run("return document.querySelector('#input-0').value") == "12345678.25"
 
 
 def test_steps_by_keyboard_go_forwards_and_then_backwards(browser, folder):

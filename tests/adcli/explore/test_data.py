@@ -100,16 +100,27 @@ def test_where_inputs_start() -> None:
     assert [x["start"] for x in made["inputs"]] == [1.0, 3.0, 5.0, 2.5]
     assert (made["inputs"][2]["low"], made["inputs"][2]["high"]) == (2.0, 8.0)
     assert page("v = x", {"x": math.nan})["inputs"][0]["start"] == "NaN"
+    open_ended = page("input a in [0, inf], b in [5, inf], c in [-inf, -2], d in [-inf, inf]\nv = a*b*c*d")
+    assert [x["start"] for x in open_ended["inputs"]] == [1.0, 5.0, -2.0, 1.0]
+
+
+def test_whole_numbers_are_numbers_and_those_that_sizes_are_made_of_stay() -> None:
+    """As a command gives them: arrays without a dimension."""
+    text = "input x(N), int32 n, int32 c, int32 I(B)\ns +=! x(i) where i in 0:n\nv = s + x(c)\nw(b) = x(I(b))"
+    made = page(text, {"x": np.ones(3), "n": np.array(2), "c": np.array(1), "I": np.array([0, 2])})
+    assert [(x["start"], x["fixed"]) for x in made["inputs"][1:3]] == [(2.0, True), (1.0, False)]
+    assert made["inputs"][3]["start"] == {"shape": [2], "data": [0.0, 2.0]} and made["inputs"][3]["integer"]
 
 
 @pytest.mark.parametrize(("text", "at", "message"), [
     ("v = x +", None, "p.ad:1:"),
     ("input A(N)\nv +=! A(i)", None, "a page needs a value for 'A'"),
     ("input int32 n\ninput A(n)\nv +=! A(i)", {"A": [1.0]}, "a page needs a value for 'n', an integer"),
+    ("input A(N), int32 k\nv = A(k)", {"A": [1.0], "k": 1}, "k = 1 is out of range for dimension 0 of 'A'"),
     ("input A(N), B(N)\nv +=! A(i) * B(i)", {"A": [1.0, 2.0], "B": [1.0]}, "2|1"),
     ("input A(N)\nv +=! A(i)", {"A": np.zeros(data.MOST_ELEMENTS + 1)}, "at most 100,000 elements; these have 100,001"),
     ("input A(N, N)\nC(i, j) +=! A(i, k) * A(k, j)", {"A": np.zeros((90, 90))}, "at most 2,000,000 operations; here that takes"),
-], ids=["wrong", "no tensor", "no integer", "sizes", "large", "long"])
+], ids=["wrong", "no tensor", "no integer", "outside", "sizes", "large", "long"])
 def test_what_no_page_can_show(text, at, message) -> None:
     with pytest.raises(AdError, match=message):
         page(text, at)
