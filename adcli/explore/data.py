@@ -8,6 +8,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def packed(document: Json) -> str:
     return text if len(text) < LONG_TEXT else base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
+@cache
 def script() -> str:
     """The evaluator: `adcliEvaluator(document)`; see its comment."""
     own = [Path(str(tapes.__file__)).parent / "interpreter.js", *(Path(__file__).parent / name for name in SCRIPTS)]
@@ -79,7 +81,7 @@ def script() -> str:
 
 
 def start(p: Param, given: Any) -> Any:
-    """The value that an input begins with: the one given, the default, the middle of its range, else 1 or what is nearest in it."""
+    """The value that an input begins with: the one given, the default, the middle of its range, else what is nearest to 1."""
     if given is not None:
         return given
     if p.var.shape:

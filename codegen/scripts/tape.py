@@ -6,8 +6,8 @@
     op        ::= k, operation k; −1 − k, comprehension k
 
 Inputs have the first slots, in order, and every equation defines the next. Sizes are numbers. A comprehension is what
-`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`; elements start as `neutral`
-and are combined by the operation `combine`, the last one staying where that is null:
+`adcli.lang.ir.comprehension` says, its body a tape of its own, indices by their positions in `ranges`; elements start as
+`neutral` and are combined by the operation `combine`, the last one staying where that is null:
 
     affine    ::= number | {c: constant, t: [[index | {floor: [affine, divisor]} | {least: [affine …]} | {greatest: [affine …]}
                   | {times: [affine, affine]}, coefficient] …]}

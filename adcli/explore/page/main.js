@@ -29,7 +29,8 @@ const step = stepper(model, {go, choose});
 
 /** Change the state; where nothing can be computed then, it stays, and what is said is why. */
 function choose(change) {
-    const now = state.get(), next = valid(typeof change === "function" ? change(now) : change), fault = model.fault({...now, ...next});
+    const now = state.get(), next = valid(typeof change === "function" ? change(now) : change);
+    const fault = model.fault({...now, ...next});
     if (!fault) state.set(next);
     return fault;
 }

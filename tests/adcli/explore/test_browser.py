@@ -88,7 +88,7 @@ class Page:
         """The elements of the tensors that are shown, by their names."""
         return dict(self.run("""return [...document.querySelectorAll('.tensor')].map(figure => [
             figure.querySelector('figcaption').firstChild.textContent,
-            [...figure.querySelectorAll('td')].map(cell => (cell.querySelector('input')?.value ?? cell.innerText).replace('⚠', ''))])"""))
+            [...figure.querySelectorAll('td')].map(td => td.querySelector('input')?.value ?? td.innerText.replace('⚠', ''))])"""))
 
     @property
     def lit(self) -> set[str]:
@@ -125,8 +125,8 @@ def agree(made: Page, path: Path, verb: str, option: str, seed: str) -> None:
     (record,) = succeeds(verb, path, *point(path), option, seed, "--format", "json").records
     derived = {f"d_d{x}" if verb == "vjp" else f"d{x}": number for x, number in record[verb].items()}
     want = record["value"] | derived
-    derivative = ("^(?:∂(.*)/∂.*|tangent of (.*))$", r"d\1\2") if verb == "jvp" else ("^(?:∂.*/∂(.*)|adjoint of (.*))$", r"d_d\1\2")
-    names = {name: re.sub(*derivative, name) for name in made.results}
+    derivative = {"jvp": ("^(?:∂(.*)/∂.*|tangent of (.*))$", r"d\1\2"), "vjp": ("^(?:∂.*/∂(.*)|adjoint of (.*))$", r"d_d\1\2")}
+    names = {name: re.sub(*derivative[verb], name) for name in made.results}
     shown = {names[name]: [text] for name, text in made.results.items()} | made.tensors
     for name, numbers in want.items():
         given = np.ravel(numbers).astype(float).tolist()

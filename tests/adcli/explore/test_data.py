@@ -346,8 +346,11 @@ def test_the_adjoint_of_a_copy_is_explained_by_the_operation_that_reads_the_copy
 
 @needs_node
 @pytest.mark.engine
-def test_the_corpus(tmp_path) -> None:
-    """Values, gradients and status of programs that other people wrote, at all their points, for every output."""
+def test_the_corpus(tmp_path, monkeypatch) -> None:
+    """Values, gradients and status of programs that other people wrote, at all their points, for every output; what is written
+    of them, which takes half of the time, is left out."""
+    monkeypatch.setattr(data.Document, "panes", lambda _: [])
+    monkeypatch.setattr(data.Document, "table", lambda _: {})
     asked = []
     for case in cases(DATA):
         program = parse(case["program"], case["id"])
