@@ -63,7 +63,7 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     made = tape(programs.everything, sizes)
     if (steps := work(made)) > MOST_STEPS:
         raise AdError(f"a page computes everything in at most {MOST_STEPS:,} operations; here that takes {steps:,}",
-                      help="give smaller tensors (--at)")
+                      help="give smaller tensors (--at)" if has_tensors(program) else "show some outputs only (--of NAME)")
     return Document(source, program, programs, values, sizes, inputs).made() | {"tape": made}, script()
 
 

@@ -73,10 +73,11 @@ def rows(program: Program, seen: Mapping[Atom, int], derivative: bool) -> list[J
 
 
 def tensor_row(line: Json) -> Json:
-    """The row of a line with tensors, whose formula is its text."""
+    """The row of a line with tensors, whose formula is its `whole` text, with the name on the left."""
     (name, value), *_ = line["values"]
     text = [line["text"].strip()]
-    return {"op": next(iter(line["ops"]), None), "name": name, "value": value, "formula": {"plain": text, "unicode": text}}
+    return {"op": next(iter(line["ops"]), None), "name": name, "value": value, "whole": True,
+            "formula": {"plain": text, "unicode": text}}
 
 
 def spelled(panes: Mapping[str, Program], seen: Mapping[Atom, int], count: int) -> Json:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
+from operator import and_
 from typing import NamedTuple
 
 from adcli.lang.ir import (
@@ -280,17 +281,17 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
     """A derivative that is NaN although its value is a number, where no row's convention makes it so."""
     values = {r.name: r.atom for r in primal.results}
     outputs = {r.name: r.atom for r in program.results}
-    numbers: dict[str, Expr] = {}   # that an output is one
+    outs = {name: outputs[name] for name in values if isinstance(outputs.get(name), Var)}
+    numbers = cache(lambda name: ~is_nan(b, outs[name]) if shape_of(outs[name]) else b.line(EQ, (outs[name],) * 2, NO_HINT))
+    every = cache(lambda: reduce(and_, map(numbers, outs)))
     surprise: Expr | None = None
     for r in program.results:
         if r.name not in values and isinstance(r.atom, Var):
             missing = is_nan(b, r.atom)
-            for name in values if r.of is None else [r.of]:
-                value = outputs.get(name)
-                if isinstance(value, Var):
-                    if name not in numbers:
-                        numbers[name] = ~is_nan(b, value) if shape_of(value) else b.line(EQ, (value, value), NO_HINT)
-                    missing = missing & numbers[name]
+            if outs and r.of is None:
+                missing = missing & every()
+            elif r.of in outs:
+                missing = missing & numbers(r.of)
             surprise = missing if surprise is None else surprise | missing
     if surprise is not None:
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())

@@ -36,8 +36,7 @@ export function graph(model) {
 
 /** A name, and what it is made of where there is room. */
 function label(model, state, node) {
-    const name = model.named(node.value, state) ?? node.name, formula = node.row && model.formula(node.row, state);
-    const whole = !formula ? name : node.sign === "comprehension" ? formula : `${name} = ${formula}`;
+    const name = model.named(node.value, state) ?? node.name, whole = node.row ? model.statement(node.row, state) : name;
     if (whole.length < LONGEST) return whole;
     return node.sign === "comprehension" ? name : `${name} = ${node.sign} …`;
 }

@@ -74,6 +74,7 @@ export function modelOf(doc) {
         way: (state) => WAYS[state.mode],
         named: (slot, state) => doc.names[state.notation][slot],
         formula: (row, state) => spelled(row.formula[state.notation], (slot) => doc.names[state.notation][slot]),
+        statement: (row, state) => statement(row, doc.names[state.notation], state.notation),
         filled: (row, state, values) => spelled(row.formula[state.notation], (slot, alone) => operand(values.at(slot), alone)),
         rows: (state) => rows(doc, inputs, outputs, WAYS[state.mode]),
         programs: doc.panes.map(program),
@@ -90,6 +91,12 @@ const whole = (x) => (x.data ?? [x]).every(Number.isInteger);
 function spelled(pieces, spell) {
     const alone = (i) => i === 0 || /\($/.test(pieces[i - 1]);
     return pieces.map((piece, i) => (typeof piece === "number" ? spell(piece, alone(i)) : piece)).join("");
+}
+
+/** What makes a value, with its name on the left; the text of a line with tensors has one. */
+function statement(row, names, notation) {
+    const text = spelled(row.formula[notation], (slot) => names[slot]);
+    return row.whole ? text : `${names[row.value]} = ${text}`;
 }
 
 /** A value within a formula: a negative one in parentheses. */

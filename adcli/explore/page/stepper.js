@@ -65,11 +65,11 @@ function opening(model, state) {
 
 /** q̄ = i2 × ī3 = 28 × 1 = 28; a comprehension has its numbers in the pane of tensors. */
 function equation(model, state, step, values, hidden) {
-    const formula = model.formula(step, state), numbers = model.filled(step, state, values), x = values.at(step.value);
+    const formula = model.formula(step, state), numbers = model.filled(step, state, values);
     const value = hidden ? el("span", {class: "hidden-value"}, "?")
         : el("span", {class: "value", id: "value"}, shown(values.of(step)));
     const between = numbers === formula || numbers.includes("□") ? "" : ` = ${numbers}`;
-    const parts = typeof x === "object" ? [formula, " : ", value]
+    const parts = step.whole ? [formula, " : ", value]
         : [`${model.named(step.value, state)} = ${formula}`, between, " = ", value];
     return [el("p", {class: "equation", "data-kind": step.kind, "data-op": step.op}, parts)];
 }
@@ -77,7 +77,7 @@ function equation(model, state, step, values, hidden) {
 /** What a screen reader says of a step. */
 function sentence(model, state, step, values, hidden, told) {
     const value = hidden ? "to be predicted" : spoken(values.of(step));
-    return `${WORDS[step.kind]} ${model.named(step.value, state)} = ${model.formula(step, state)}: ${value}. ${told.join(" ")}`;
+    return `${WORDS[step.kind]} ${model.statement(step, state)}: ${value}. ${told.join(" ")}`;
 }
 
 /** The form in which a learner types a number before it is shown. */

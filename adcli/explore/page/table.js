@@ -32,7 +32,7 @@ function row(model, state, each) {
     const element = el("tr", {"data-op": each.op, class: each.first ? "first" : null},
         el("th", {scope: "row"}, each.value === undefined ? each.name : named(each.value, each.name)),
         el("td", {class: "formula", title: formula}, formula), value, derived,
-        el("td", {class: "formula derived"}, by ? `${named(each.derived.value, "")} = ${model.formula(by, state)}` : ""));
+        el("td", {class: "formula derived"}, by ? model.statement(by, state) : ""));
     return [element, (values) => {
         value.replaceChildren(shown(values.of(each)));
         derived.replaceChildren(...(each.derived ? [shown(values.of(each.derived))] : []));

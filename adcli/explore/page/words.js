@@ -7,7 +7,7 @@ const LONGEST = 26;
 
 /** A value as an element: what is not finite has a sign and a hatched ground. */
 export function shown(x) {
-    if (x === undefined) return el("span", {class: "hidden-value", "aria-label": "not reached yet"}, "···");
+    if (x === undefined) return el("span", {class: "hidden-value", role: "img", "aria-label": "not reached yet"}, "···");
     const wrong = trouble(x);
     return wrong ? el("span", {class: "trouble", title: wrong}, spoken(x)) : document.createTextNode(spoken(x));
 }

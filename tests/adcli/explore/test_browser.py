@@ -153,6 +153,8 @@ def test_a_sample(path, browser, folder):
         return p.querySelector('.box').hidden;
     }))""")
     assert folded == [[True, False]] * len(panes)
+    assert not [text for text in made.texts("td.derived.formula, .equation") + made.run(
+        "return [...document.querySelectorAll('svg .name')].map(e => e.textContent)") if re.match(r"(\S+) = \1 ", text)]
     made.press("END")
     assert {"table", "graph", "reverse"} <= made.lit
     outputs = [name for name in made.results if not re.search("/∂| of ", name)]

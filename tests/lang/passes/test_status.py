@@ -197,3 +197,11 @@ def test_a_nan_that_a_power_hides_is_seen(at: dict[str, float], word: str) -> No
         program = parse(text)
         whole = with_status(gradient(program), program, ["x", "y"])
         assert LEVELS[int(evaluate(whole, at)["status"])] == word, text
+
+
+def test_the_status_of_a_sweep_over_many_outputs_grows_as_they_do():
+    """And not as the pairs of an output and an input: that all outputs are numbers is asked once."""
+    def size(n):
+        p = parse("\n".join(f"v{k} = x{k} * x{(k + 1) % n}" for k in range(n)))
+        return len(with_status(adjoints(p), p, [x.name for x in p.params]).equations)
+    assert size(60) <= 2 * size(30)
