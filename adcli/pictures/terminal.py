@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adcli.lang.ir.errors import AdError
+from adcli.pictures import packages
 from adcli.pictures.packages import require_package
 from adcli.pictures.picture import SYMBOLS, Contour, Curve, Mark, Panel, Picture
 from adcli.pictures.scales import Scale, horizontal, labels, vertical
@@ -39,10 +40,11 @@ def text(picture: Picture, width: int = 80, height: int = LINES, colour: bool = 
     width = min(width, WIDEST)
     draw = TerminalDrawing(plotext, width, colour)
     lines = [f" {picture.title}"] if picture.title else []
-    if picture.contour:
-        lines += draw.contour(picture, picture.contour, max(height - len(picture.notes) - 4, LOWEST))
-    else:
-        lines += draw.panels(picture, height)
+    with packages.one_at_a_time:
+        if picture.contour:
+            lines += draw.contour(picture, picture.contour, max(height - len(picture.notes) - 4, LOWEST))
+        else:
+            lines += draw.panels(picture, height)
     return "\n".join([*lines, *(f" {note}" for note in picture.notes), ""])
 
 

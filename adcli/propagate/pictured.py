@@ -53,13 +53,18 @@ def distribution(name: str, samples: np.ndarray, value: float, u: float) -> Pict
     good = samples[np.isfinite(samples)]
     if not len(good):
         raise AdError(f"no sample of {name} is finite, so there is nothing to draw")
+    if not math.isfinite(float(good.max()) - float(good.min())):
+        raise AdError(f"the samples of {name} lie further apart than any double", help="give a smaller spread")
     low, high = ends(good)
-    bins = int(np.clip(math.sqrt(len(good)) / 3, FEWEST_BINS, MOST_BINS))
+    apart = (high - low) / float(np.spacing(max(abs(low), abs(high))))   # doubles between them
+    bins = int(min(np.clip(math.sqrt(len(good)) / 3, FEWEST_BINS, MOST_BINS), max(apart / 2, 1)))
     inside = good[(good >= low) & (good <= high)]
     counts, edges = np.histogram(inside, bins, (low, high) if low < high else None)
     density = counts / (len(good) * np.diff(edges))
     curves = [Curve(f"{len(good):,} samples", tuple(edges.tolist()), tuple(density.tolist()), "steps")]
-    notes = [f"samples: mean {good.mean():.6g}, standard deviation {good.std(ddof=1):.3g}" if len(good) > 1 else "one sample"]
+    with np.errstate(over="ignore"):
+        mean, deviation = good.mean(), good.std(ddof=1) if len(good) > 1 else 0.0
+    notes = [f"samples: mean {mean:.6g}, standard deviation {deviation:.3g}" if len(good) > 1 else "one sample"]
     curve_x, curve_y = np.empty(0), np.empty(0)
     if 0 < u < math.inf and math.isfinite(value):
         curve_x = np.linspace(min(low, value - REACH * u), max(high, value + REACH * u), 401)

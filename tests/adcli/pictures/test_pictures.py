@@ -116,6 +116,22 @@ def test_no_character_of_a_curve_lies_in_the_column_of_its_pole():
     assert all(row[column] == "┊" for row in rows)
 
 
+def test_threads_draw_their_own_pictures():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from adcli.pictures.terminal import text
+    pictures = [Picture("", f"x{k}", (Panel("v", (Curve("v", X, tuple(k * x for x in X)),)),)) for k in range(6)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(text, pictures)) == [text(p) for p in pictures]
+
+
+@pytest.mark.parametrize("formula, at, code", [
+    ("1e9 + x", "x=1±1e-6", 0), ("1e308*x", "x=1±1", 2), ("x", "x=1±1e300", 0), ("x", "x=1±0", 0)])
+def test_distributions_at_the_ends_of_what_a_double_is(formula, at, code, tmp_path):
+    ended = adcli("propagate", "-e", f"v = {formula}", "--at", at, "--plot", tmp_path / "a.csv", "-q")
+    assert ended.code == code and "Warning" not in ended.err and "defect" not in ended.err
+
+
 def test_the_table():
     table = PictureTable(("x", "v", "status"), ((0.1, math.nan, "kink"), (1.0, 2.0, "a,b")))
     assert table_text(Picture("", "x", table=table)) == 'x,v,status\n0.1,nan,kink\n1.0,2.0,"a,b"\n'
