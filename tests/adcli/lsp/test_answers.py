@@ -162,7 +162,8 @@ def test_hints_that_are_accepted_change_nothing():
 
 @pytest.mark.parametrize("comment, shown", [
     ("a*b*c", r"a\*b\*c"), ("_q_ of <b>", r"\_q\_ of \<b\>"), ("sum x_i, y_1", "sum x_i, y_1"), ("v__", r"v_\_"),
-    (r"a\b", r"a\\b"), ("the title\n# -----", "the title\n\\-----"), ("[1](2) `z` $k$ ~~w~~ &amp;", r"\[1\](2) \`z\` \$k\$ \~\~w\~\~ \&amp;")])
+    (r"a\b", r"a\\b"), ("the title\n# -----", "the title\n\\-----"),
+    ("[1](2) `z` $k$ ~~w~~ &amp;", r"\[1\](2) \`z\` \$k\$ \~\~w\~\~ \&amp;")])
 def test_names_and_comments_are_no_markdown(comment, shown):
     assert said(f"# {comment}\ninput __v = 1\nw = x\n", "__v").startswith(r"**\__v** · input · number")
     assert said(f"# {comment}\nv = x\n", "v = x").endswith(f"\n\n{shown}")
