@@ -7,6 +7,8 @@ not changes of them: where a line ends is then said in one place (`positions`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import logging
 import os
 import sys
@@ -14,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -148,11 +150,20 @@ def answered(texts: Texts, method: str, answer: Callable[[OpenText, Any], Any], 
         return None if text is None else await texts.done(answer, text, params)
 
 
+class ToClient(io.FileIO):
+    """Messages to the client, as long as it reads them: one that is gone ends the session by ending standard input."""
+
+    def write(self, data: Any) -> int:
+        with contextlib.suppress(BrokenPipeError):
+            return super().write(data)
+        return len(data)
+
+
 def serve() -> int:
     """Talk to the client on standard input and output until it says that it is enough, or is gone. Nothing else can get into the
     messages: whatever writes to standard output while they go to and fro writes to standard error."""
     sys.stdout.flush()
-    out: BinaryIO = os.fdopen(os.dup(1), "wb", buffering=0)
+    out = ToClient(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     logging.getLogger("pygls").setLevel(logging.CRITICAL)   # it has a traceback for every request that is refused

@@ -1,6 +1,7 @@
 """A session with the server as an editor has it: a process of its own, and every byte that it writes belongs to a message."""
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 pytest.importorskip("pygls")
 
 from command import adcli
-from lsp_client import Client, RequestFailure, edited
+from lsp_client import ADCLI, PATIENCE, Client, RequestFailure, edited
 
 SPACED, UNTITLED = "file:///some/a%20folder/w.ad", "untitled:Untitled-1"
 CANCELLED = -32800
@@ -116,3 +117,13 @@ def test_what_the_command_says(monkeypatch):
     assert ended.err.endswith("install pygls\n") or "install --python" in ended.err
     monkeypatch.setattr("adcli.lsp.command.find_spec", lambda name: name if name == "pygls" else None)
     assert "needs pygls 2 or later\nhelp: " in adcli("lsp").err
+
+
+def test_a_client_that_reads_no_more_is_no_defect():
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(ADCLI, stdin=pipe, stdout=pipe, stderr=pipe)
+    process.stdout.close()
+    asked = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", ' \
+            b'"params": {"processId": null, "rootUri": null, "capabilities": {}}}'
+    assert process.communicate(b"Content-Length: %d\r\n\r\n%s" % (len(asked), asked), timeout=PATIENCE)[1] == b""
+    assert process.returncode == 0
