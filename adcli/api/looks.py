@@ -30,13 +30,14 @@ class Looks:
         from adcli.api.verbs import traced
         return traced(self._program, at, values, of, wrt, tangent, cotangent, names)
 
-    def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, samples: int = 10,
-              seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None, returns: str | None = None,
-              time_limit: int = 60, **values: Any) -> View:
+    def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
+              samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,
+              returns: str | None = None, time_limit: int | None = None, **values: Any) -> View:
         """The derivatives compared with methods that get them in other ways, as `adcli check` does: at a point, at several where
-        arrays are given, or at so many drawn `samples`. "verdict" is ok, FAIL or nothing compared; "methods" are the figures.
+        arrays are given, or at drawn `samples` (10). "verdict" is ok, FAIL or nothing compared; "methods" has the figures.
 
-        `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell.
+        `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell,
+        within `time_limit` seconds (60).
         """
         from adcli.api.verbs import checked
         return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit)
@@ -50,8 +51,9 @@ class Looks:
 
     def propagate(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None,
                   correlation: str | Mapping[tuple[str, str], float] | None = None, second_order: bool = False,
-                  monte_carlo: int | str | None = None, seed: int = 0, coverage: float | str | None = None,
-                  shortest: bool = False, jobs: int | None = None, **values: Any) -> View:
+                  monte_carlo: int | str | None = None, seed: int | None = None,
+                  coverage: float | str | None = None, shortest: bool = False, jobs: int | None = None,
+                  **values: Any) -> View:
         """Standard uncertainties of inputs in, those of outputs out, as `adcli propagate` has them at a point.
 
         An input is a number, a pair of an estimate and its standard uncertainty, a text as the shell takes it ("2±0.1~rect",

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from adcli.api.arguments import one_number
-from adcli.api.scientific import whole_point
-from adcli.api.verbs import Given, plain
+from adcli.api.verbs import Given, given_point, heard, plain
 from adcli.api.view import PictureView
-from adcli.api.words import OneOrMore, by_name, names, together, whole, word
+from adcli.api.words import OneOrMore, by_name, names, together, unused, whole, word
 from adcli.input.values import value
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
@@ -20,18 +19,28 @@ from adcli.output import html
 def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
           tangent: str | Given | None, cotangent: str | Given | None, fold: OneOrMore) -> PictureView:
     """See `Looks.draw`."""
-    from adcli.draw.drawing import graph
+    from adcli.draw.command import without_adjoints
+    from adcli.draw.drawing import DERIVED, graph
     word("stage", stage)
-    program, point = plain(program), together(at, values)
+    program, point, said = plain(program), together(at, values), list[str]()
+    given = {"tangent": tangent, "cotangent": cotangent}
+    if not point:
+        unused(given, "needs a point")
+        unused({"wrt": None if stage in DERIVED else wrt}, "needs a point, or stage forward or reverse")
+    if stage in DERIVED:
+        unused({kind: x for kind, x in given.items() if kind != DERIVED[stage]}, f"is no seed of stage {stage}")
     folded = names(fold) or ["auto"]
-    drawing = graph(program, stage, of=names(of), wrt=names(wrt), at=whole_point(program, point) if point else None,
+    located = given_point(program, point, said) if point else None
+    drawing = graph(program, stage, of=names(of), wrt=names(wrt), at=located,
                     tangent=seeds("tangent", tangent), cotangent=seeds("cotangent", cotangent),
                     fold=folded[0] if len(folded) == 1 else folded)
+    if point and cotangent is None and (note := without_adjoints(program, stage, names(of))):
+        said.append(note)
     nodes, edges = drawing.graph.nodes, drawing.graph.edges
     data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
             "dot": drawing.dot}
     caption = f"graph at stage {stage}: {plural(len(nodes), 'node')}, {plural(len(edges), 'edge')}"
-    return view("draw", data, drawing.text, (), drawing.picture, caption)
+    return view("draw", data, drawing.text, tuple(said), drawing.picture, caption)
 
 
 def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
@@ -50,14 +59,16 @@ def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, de
     from adcli.pictures.terminal import text
     from adcli.plot.command import HIGHEST
     from adcli.plot.pictured import picture
-    ranges = {name: extent(name, x) for name, x in together(at, values).items()}
+    from adcli.task.shapes import refuse_tensors
+    refuse_tensors(program, "plot")
+    ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
-    found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count)
+    found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
     rows = [dict(zip(found.table.names, row, strict=True)) for row in found.table.rows]
     data = {"title": found.title, "x": found.x_name, "y": found.y_name, "notes": list(found.notes), "rows": rows}
     shown = [found.contour.name] if found.contour else [panel.name for panel in found.panels]
     caption = "; ".join([f"{', '.join(shown)} against {' and '.join(filter(None, (found.x_name, found.y_name)))}", *found.notes])
-    return view("plot", data, partial(text, found), (), partial(drawn, found), caption)
+    return view("plot", data, partial(text, found), tuple(said), partial(drawn, found), caption)
 
 
 def extent(name: str, x: Any) -> float | tuple[float, ...]:
@@ -65,6 +76,9 @@ def extent(name: str, x: Any) -> float | tuple[float, ...]:
     if isinstance(x, str):
         fields = tuple(value(name, part) for part in x.split(":"))
         return fields if len(fields) > 1 else fields[0]
+    if isinstance(x, list):
+        raise AdError(f"input '{name}' must be one number or a range, not a list",
+                      help=f"write {name}=(-3, 3), a pair of ends")
     return tuple(one_number(name, part) for part in x) if isinstance(x, tuple) else one_number(name, x)
 
 

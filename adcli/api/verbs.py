@@ -12,7 +12,7 @@ import numpy as np
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
 from adcli.api.view import View
-from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, whole, word
+from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
 from adcli.lang.ir import Program, Result
 from adcli.lang.ir.errors import AdError, Source
@@ -81,26 +81,41 @@ def heard(said: list[str]) -> Callable[[object], None]:
     return lambda remark: said.append(str(remark))
 
 
-def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int, seed: int,
-            digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int) -> View:
+def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
+            seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None) -> View:
     """See `Looks.check`."""
-    from adcli.check.command import MOST_POINTS, RETURNS, CheckOptions, differentiated, drawn_points, others, usable_points
+    from adcli.check.command import (
+        MOST_POINTS,
+        MOST_SECONDS,
+        RETURNS,
+        SAMPLES,
+        TIME_LIMIT,
+        CheckOptions,
+        differentiated,
+        drawn_points,
+        others,
+        usable_points,
+    )
     from adcli.check.methods import Check
     from adcli.check.report import html_report, record, text_report
     for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
         if given is not None:
             word(what, given)
-            if against is None:
-                raise AdError(f"{what} says more of against, which is not given")
+    found = together(at, values)
+    if against is None:
+        unused({"symbol": symbol, "returns": returns, "time_limit": time_limit}, "says more of against, which is not given")
+    if found:
+        unused({"samples": samples}, "and a point cannot be used together", "leave out one of the two")
     if returns is not None:
         one_of("returns", returns, RETURNS)
     options = CheckOptions(
-        verb="check", samples=whole("samples", samples, 1, MOST_POINTS), seed=whole("seed", seed, 0, 1 << 53),
+        verb="check", samples=whole("samples", SAMPLES if samples is None else samples, 1, MOST_POINTS),
+        seed=whole("seed", seed, 0, 1 << 53),
         digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
-        time_limit=whole("time_limit", time_limit, 1, 86_400), plot=None)
+        time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS), plot=None)
     primal, inputs = differentiated(looked_at(plain(program), names(of), names(wrt), "check"))
     check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
-    found, said = together(at, values), list[str]()
+    said = list[str]()
     if found:
         at_points = points(primal, found, MOST_POINTS)
         at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
@@ -139,19 +154,24 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
 
 def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
                correlation: str | Mapping[tuple[str, str], float] | None, second_order: bool, monte_carlo: int | str | None,
-               seed: int, coverage: float | str | None, narrowest: bool, jobs: int | None) -> View:
+               seed: int | None, coverage: float | str | None, narrowest: bool, jobs: int | None) -> View:
     """See `Looks.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
     from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
     from adcli.propagate.tables import tables
-    if truth("shortest", narrowest) and monte_carlo is None:
-        raise AdError("shortest needs monte_carlo", help="write monte_carlo=100000")
-    if monte_carlo is not None and monte_carlo != AUTO:
+    if monte_carlo is None:
+        unused({"shortest": truth("shortest", narrowest) or None, "seed": seed, "jobs": jobs}, "needs monte_carlo",
+               "write monte_carlo=100000")
+    elif isinstance(monte_carlo, str):
+        if monte_carlo != AUTO:
+            raise AdError(f"monte_carlo is a number of samples, not '{monte_carlo}'", help="write monte_carlo=100000 or 'auto'")
+    else:
         monte_carlo = whole("monte_carlo", monte_carlo, 2, 10**10)
     wanted = names(of)
     options = PropagateOptions(
         verb="propagate", form="markdown", of=None if wanted is None else ",".join(wanted),
-        second_order=truth("second_order", second_order), monte_carlo=monte_carlo, seed=whole("seed", seed, 0, 2**63 - 1),
+        second_order=truth("second_order", second_order), monte_carlo=monte_carlo,
+        seed=whole("seed", 0 if seed is None else seed, 0, 2**63 - 1),
         coverage=None if coverage is None else str(coverage), shortest=narrowest,
         jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
     point, said = uncertain_point(program, together(at, values), options), list[str]()
@@ -186,7 +206,9 @@ def uncertain_point(program: Program, at: Given, options: ResultOptions) -> Give
             plain.append(number)
             spreads |= found
         elif (array := real_array(f"input '{name}'", x)).ndim:
-            number, spreads[name] = of_sample(f"input '{name}'", name, Sample(name, tuple(array.ravel().tolist())), False)
+            if array.ndim > 1:
+                raise AdError(f"the values of input '{name}' are one column, not an array of shape {array.shape}")
+            number, spreads[name] = of_sample(f"input '{name}'", name, Sample(name, tuple(array.tolist())), False)
             plain.append(f"{name}={number}")
         else:
             plain.append(f"{name}={float(array)!r}")
@@ -199,6 +221,8 @@ def pairs(correlation: str | Mapping[tuple[str, str], float] | None) -> str | No
     """Correlation coefficients as the option has them."""
     if correlation is None or isinstance(correlation, str):
         return correlation
+    if isinstance(correlation, Mapping) and not correlation:   # none of those there could be
+        return None
     if not isinstance(correlation, Mapping) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in correlation):
         raise AdError("correlation is a number for each pair of inputs", help="write correlation={('x', 'y'): 0.5}")
     return ",".join(f"{x}:{y}={one_number(f'{x}:{y}', r)!r}" for (x, y), r in correlation.items())

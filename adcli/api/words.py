@@ -64,6 +64,13 @@ def one_of(what: str, value: object, known: Sequence[str]) -> str:
     return str(value)
 
 
+def unused(given: Mapping[str, object], reason: str, help: str | None = None) -> None:
+    """AdError if one of these options is given (None is not): it would do nothing."""
+    for name, value in given.items():
+        if value is not None:
+            raise AdError(f"{name} {reason}", help=help)
+
+
 def truth(what: str, value: object) -> bool:
     """The value of an option that is True or False."""
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):   # NumPy's

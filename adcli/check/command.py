@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 100_000
 """Points in one run."""
+SAMPLES = 10
+"""Points that are drawn where nothing else is said."""
+TIME_LIMIT, MOST_SECONDS = 60, 86_400
+"""Seconds for somebody's function."""
 RETURNS = ("value", "gradient", "hessian", "all")
 """What somebody's function may return: the outputs, their first or second derivatives alone, or one after another."""
 
@@ -54,7 +58,7 @@ class CheckOptions(Options):
 @derivative_options
 @option(WHERE, "--at", "at", multiple=True, metavar="POINT",
         help="x=2,y=5; x=0:1:11 for a range; @points.json; repeatable (default: points are drawn).")
-@option(WHERE, "--samples", type=WholeNumber(1, MOST_POINTS), default=10, show_default=True, metavar="N",
+@option(WHERE, "--samples", type=WholeNumber(1, MOST_POINTS), default=SAMPLES, show_default=True, metavar="N",
         help="Number of points to draw, from declared ranges where there are any.")
 @option(WHERE, "--seed", type=WholeNumber(0, 1 << 53), default=0, show_default=True, metavar="S",
         help="Seed of the points and directions drawn.")
@@ -66,7 +70,8 @@ class CheckOptions(Options):
 @option(WHAT, "--symbol", metavar="NAME", help="Function of the library (default: as --emit c names it).")
 @option(WHAT, "--returns", type=OneOf("content", RETURNS),
         help="What its numbers are (default: by their names, else by how many there are).")
-@option(WHAT, "--time-limit", type=WholeNumber(1, 86_400), default=60, show_default=True, metavar="SECONDS",
+@option(WHAT, "--time-limit", type=WholeNumber(1, MOST_SECONDS), default=TIME_LIMIT, show_default=True,
+        metavar="SECONDS",
         help="Seconds for all points.")
 @format_option(("text", "json"), "A table, or one JSON object.")
 @output_option

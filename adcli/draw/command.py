@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -131,7 +131,14 @@ def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
         given["tangent"] = given_seeds(tangents(program, wrt, of).params, options.tangent, "tangent")
     if options.cotangent is not None:
         given["cotangent"] = given_seeds(adjoints(program, wrt, of).params, options.cotangent, "cotangent")
-    elif options.stage not in DERIVED and len(of or program.results) > 1:
-        remark("note: adjoints need weights of the outputs: --cotangent " + ",".join(f"{r.name}=1" for r in program.results[:2])
-               + f", or one output: --of {program.results[0].name}")
+    elif note := without_adjoints(program, options.stage, of):
+        remark(note)
     return given
+
+
+def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:
+    """What would give nodes adjoints, where there are several outputs and no weights of them are given."""
+    if stage in DERIVED or len(of or program.results) < 2:
+        return None
+    return "note: adjoints need weights of the outputs: --cotangent " + ",".join(f"{r.name}=1" for r in program.results[:2]) \
+        + f", or one output: --of {program.results[0].name}"

@@ -1,7 +1,7 @@
 """A program as a picture: curves where one input varies, contours where two do."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from adcli.lang.ir import Program
 from adcli.pictures.picture import Picture
@@ -9,10 +9,10 @@ from adcli.plot.ranges import Setting, from_numbers
 
 
 def picture(program: Program, at: Mapping[str, float | tuple[float, ...]], of: Sequence[str] | None = None,
-            derivatives: int = 1, points: int | None = None) -> Picture:
+            derivatives: int = 1, points: int | None = None, remark: Callable[[object], None] = lambda note: None) -> Picture:
     """The picture of the outputs `of` a program of numbers. In `at` a tuple (low, high) or (low, high, count) is a range, over
     which an input varies; inputs that are left out have their defaults, or vary over the ranges they are declared with."""
-    return pictured(program, from_numbers(program, at, points), of, derivatives)
+    return pictured(program, from_numbers(program, at, points, remark), of, derivatives)
 
 
 def pictured(program: Program, setting: Setting, of: Sequence[str] | None, derivatives: int) -> Picture:

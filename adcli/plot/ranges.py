@@ -43,14 +43,15 @@ def from_text(program: Program, specs: Sequence[str], points: int | None, remark
     return setting(program, ranges, given, points)
 
 
-def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None) -> Setting:
+def from_numbers(program: Program, at: Mapping[str, float | tuple[float, ...]], points: int | None,
+                 remark: Callable[[object], None] = lambda note: None) -> Setting:
     """The same from Python: a tuple (low, high) or (low, high, count) is a range."""
     require_numbers(program)
     for name in at:
         if name not in {p.name for p in program.params}:
             raise unknown_name("input", name, [p.name for p in program.params])
     text = [f"{name}={':'.join(map(repr_of, x))}" if isinstance(x, tuple) else f"{name}={repr_of(x)}" for name, x in at.items()]
-    return from_text(program, [",".join(text)], points, lambda note: None)
+    return from_text(program, [",".join(text)], points, remark)
 
 
 def require_numbers(program: Program) -> None:

@@ -39,7 +39,7 @@ CASES = [
      "--at x=2.0(1)~rect --second-order --of v"),
     ("propagate", "v = exp(x) + z", {"x": "0±1", "z": 1, "monte_carlo": 2000, "seed": 3, "shortest": True, "coverage": "90%"},
      "--at x=0±1,z=1 --monte-carlo 2000 --seed 3 --shortest --coverage 90%"),
-    ("propagate", "v = x - x", {"x": (2.0, 0.1)}, "--at x=2±0.1"),
+    ("propagate", "v = x - x", {"x": (2.0, 0.1), "correlation": {}}, "--at x=2±0.1"),
     ("propagate", "v = 2*x", {"x": SAMPLES}, "--at x=@{values}:x"),
 ]
 
@@ -122,6 +122,15 @@ def test_derivatives_can_be_looked_at_too():
      "help: call it for each value of a range"),
     ("v = x", lambda f: f.propagate(x=(1.0, 0.1), shortest=True), "error: shortest needs monte_carlo\n"
      "help: write monte_carlo=100000"),
+    ("v = x", lambda f: f.check(x=1.0, samples=10), "error: samples and a point cannot be used together\n"
+     "help: leave out one of the two"),
+    ("v = x", lambda f: f.check(time_limit=60), "error: time_limit says more of against, which is not given"),
+    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), seed=0), "error: seed needs monte_carlo\nhelp: write monte_carlo=100000"),
+    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), jobs=1), "error: jobs needs monte_carlo\nhelp: write monte_carlo=100000"),
+    ("v = x", lambda f: f.propagate(x=(1.0, 0.1), monte_carlo="1e6"), "error: monte_carlo is a number of samples, not '1e6'\n"
+     "help: write monte_carlo=100000 or 'auto'"),
+    ("v = x", lambda f: f.propagate(x=[[1.0, 2.0]]), "error: the values of input 'x' are one column, not an array of"
+     " shape (1, 2)"),
     ("v = x", lambda f: f.propagate(x=(1.0, 0.1), correlation=0.5), "error: correlation is a number for each pair of inputs\n"
      "help: write correlation={('x', 'y'): 0.5}"),
     ("input A(2)\nv +=! A(i)", lambda f: f.trace(A=[1.0, 2.0]), "error: trace needs a program of scalars; this one has tensors\n"

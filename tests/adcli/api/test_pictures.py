@@ -25,13 +25,15 @@ SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</
     ("v = x*sin(y)", {}, ()),
     ("output v, w; v = x*sin(y); w = v/x", {"stage": "dup", "of": "v"}, ("--stage", "dup", "--of", "v")),
     ("v = x/y", {"x": 2.0, "y": 0.0}, ("--at", "x=2,y=0")),
+    ("input x in [0, 1]\noutput v, w; v = x*y; w = x/y", {"x": 2.0, "y": 4.0}, ("--at", "x=2,y=4")),
     ("v = x/y", {"stage": "reverse", "x": 2, "y": 4.0, "cotangent": {"v": 3.0}, "wrt": ["y"]},
      ("--stage", "reverse", "--at", "x=2,y=4", "--cotangent", "v=3", "--wrt", "y")),
     ("input A(M, N), B(N)\nC(i) +=! A(i, j) * B(j)", {"A": np.eye(2), "B": [1, 2]}, ("--at", "A=[[1,0],[0,1]],B=[1,2]")),
 ])
 def test_graphs_are_those_of_the_shell(program, given, options):
     view = adcli.compile(program, "-e").draw(**given)
-    assert view.text == shell("draw", "-e", program, *options, "--format", "text").out
+    told = shell("draw", "-e", program, *options, "--format", "text")
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
     dot = shell("draw", "-e", program, *options, "--format", "dot").out
     assert view["dot"].partition("{")[2] == dot.partition("{")[2]   # after its name
     assert len(view["nodes"]) == view["dot"].count("label=<") or len(view["nodes"]) > 1
@@ -43,10 +45,12 @@ def test_graphs_are_those_of_the_shell(program, given, options):
     ({"x": (-3, 3), "y": 2.0}, "x=-3:3,y=2"), ({"x": "-3:3", "y": (0, 1, 5), "points": 7}, "x=-3:3,y=0:1:5")])
 def test_plots_are_those_of_the_shell(given, at):
     pytest.importorskip("plotext")
-    view = adcli.compile("v = y/x", "-e").plot(**given)
+    program = "input x in [0, 4]; v = y/x"
+    view = adcli.compile(program, "-e").plot(**given)
     more = ("--points", "7") if "points" in given else ()
-    assert view.text == shell("plot", "-e", "v = y/x", "--at", at, *more).out
-    rows = list(csv.DictReader(shell("plot", "-e", "v = y/x", "--at", at, *more, "--format", "csv").out.splitlines()))
+    told = shell("plot", "-e", program, "--at", at, *more)
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
+    rows = list(csv.DictReader(shell("plot", "-e", program, "--at", at, *more, "--format", "csv").out.splitlines()))
     assert [list(row) for row in rows[:1]] == [list(row) for row in view["rows"][:1]] and len(rows) == len(view["rows"])
     for row, told in zip(view["rows"], rows, strict=True):
         assert all(x == told[name] if isinstance(x, str) else repr(x) == repr(float(told[name])) for name, x in row.items())
@@ -58,11 +62,17 @@ def test_plots_are_those_of_the_shell(given, at):
     (lambda f: f.draw(stage=1), "error: stage is a word, not int"),
     (lambda f: f.draw(x=1.0), "error: no value for y"),
     (lambda f: f.draw(fold="g"), "error: 'g' is no function that this program calls\nhelp: it calls none"),
-    (lambda f: f.draw(cotangent=3), "error: cotangent is numbers by name, not int\nhelp: write cotangent={'v': 1.0}"),
+    (lambda f: f.draw(x=1.0, y=1.0, cotangent=3), "error: cotangent is numbers by name, not int\n"
+     "help: write cotangent={'v': 1.0}"),
+    (lambda f: f.draw(cotangent={"v": 1.0}), "error: cotangent needs a point"),
+    (lambda f: f.draw(wrt="x"), "error: wrt needs a point, or stage forward or reverse"),
+    (lambda f: f.draw(x=1.0, y=1.0, stage="forward", cotangent="v=1"), "error: cotangent is no seed of stage forward"),
+    (lambda f: f.plot(x=[0.0, 1.0], y=2.0), "error: input 'x' must be one number or a range, not a list\n"
+     "help: write x=(-3, 3), a pair of ends"),
     (lambda f: f.plot(x=1.0, y=2.0), "error: nothing varies in this plot\nhelp: give one input a range: --at x=-3:3,y=1"),
     (lambda f: f.plot(x=(0.0, math.inf), y=1.0), "error: x=0.0:inf: the ends of a range must be finite"),
     (lambda f: f.plot(x=(0, 1), y=1.0, derivatives=-1), "error: derivatives must be from 0 to 4, not -1"),
-    (lambda f: f.plot(x=(0, 1), y=[1.0, 2.0]), "error: input 'y' must be one number, not an array"),
+    (lambda f: f.plot(x=(0, 1), y=np.ones(2)), "error: input 'y' must be one number, not an array"),
 ])
 def test_what_is_wrong(call, told):
     with pytest.raises(adcli.AdError) as caught:
