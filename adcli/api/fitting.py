@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adcli.api.arguments import real_array
+from adcli.api.view import picture_view
 from adcli.input.names import listed
 from adcli.input.points import complete, ranks, unknown_name
 from adcli.lang.derive import derivatives
@@ -35,7 +36,7 @@ Tasks = dict[tuple[tuple[str, ...], ...], Task]
 
 def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: Any, of: Sequence[str] | None,
         at: Mapping[str, Any], weights: Any, absolute_sigma: bool | None, loss: str, f_scale: float, evaluations: int,
-        jobs: int | None) -> OptimizeResult:
+        jobs: int | None, plot: bool) -> OptimizeResult:
     """See `Function.fit`; Jacobians that are made are `kept`."""
     try:
         from scipy.optimize import OptimizeResult
@@ -73,13 +74,17 @@ def fit(program: Program, kept: Tasks, data: Data, y: Any, sigma: Any, params: A
     said = [*notes(fit, task, found), *not_smooth(fit, task, found)]
     mask = [0 if n not in found.held else -1 if x == low else 1
             for n, x, low in zip(found.names, found.values, found.start.low, strict=True)]
-    return OptimizeResult(
+    result = OptimizeResult(
         x=found.values, fun=found.residuals, jac=found.jacobian, cost=0.5 * found.cost, success=found.converged,
         status=int(found.converged), message="\n".join(said) or "converged", nfev=found.evaluations,
         active_mask=np.array(mask), solver=found.solver, names=found.names, params=packed(begins, found.values),
         uncertainties=packed(begins, found.uncertainties), covariance=found.covariance, correlation=found.correlation,
         chi2=found.chi2, dof=found.dof, residual_sd=found.residual_sd, held=list(found.held),
         undetermined=[dict(d.moves) for d in found.undetermined])
+    if plot:
+        from adcli.solvers.fit_pictured import picture
+        result.plot = picture_view("fit", picture(fit, program, found, o))
+    return result
 
 
 def task_of(program: Program, wrt: list[str]) -> Task:

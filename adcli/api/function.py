@@ -21,7 +21,7 @@ from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
-from adcli.task.derive import chosen
+from adcli.task.derive import chosen, swept
 from adcli.task.native import compiled
 from adcli.task.verbs import MatrixKind
 
@@ -139,13 +139,18 @@ class Function(Looks):
         return self._derived(derivatives.gradient(self._program, names(wrt), names(of), mode, order), wrt, of)
 
     def jacobian(self, wrt: OneOrMore = None, of: OneOrMore = None, mode: str = "auto", zeros: bool | None = None) -> Function:
-        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix.
+        """The outputs and the Jacobian, every entry an output of its own, named dv_dx; `sparse` gives the matrix. That of an
+        output that is a tensor is `f.scipy(start=…).jac`.
 
         `zeros` says whether entries that are zero by construction are outputs too (default: unless they are half of more
         than 100).
         """
         word("mode", mode)
         inputs = inputs_to_differentiate(self._program, names(wrt))
+        if self._tensors and swept(self._kept(of), "auto"):
+            start = ", ".join(f"'{p.name}': {p.name}" for p in self._program.params if p.default is None)
+            raise AdError("a Jacobian of tensors takes a sweep for each of its rows or columns, and is no Function",
+                          help=f"write s = f.scipy(start={{{start}}}); s.jac(s.x0), a matrix; or take products: f.vjp(), f.jvp()")
         made = derivatives.jacobian(self._program, inputs, names(of), mode, zeros if zeros is None else truth("zeros", zeros))
         return self._derived(made, wrt, of, ("jacobian", tuple(inputs)))
 
@@ -244,7 +249,7 @@ class Function(Looks):
 
     def fit(self, data: Any = None, y: Any = "y", sigma: Any = None, params: Any = None, *, of: OneOrMore = None,
             at: Mapping[str, Any] | None = None, weights: Any = None, absolute_sigma: bool | None = None, loss: str = "linear",
-            f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None) -> OptimizeResult:
+            f_scale: float = 1.0, evaluations: int = 1000, jobs: int | None = None, plot: bool = False) -> OptimizeResult:
         """Parameters by nonlinear least squares, with the exact Jacobian (the extra `scipy`).
 
         `data` has columns by name: a mapping of arrays, or a frame of pandas or polars. `y` is what the output is compared
@@ -253,11 +258,11 @@ class Function(Looks):
         "b1=500, b2=1e-4 in [0, 1]"; default: every `param` of the program. Other inputs are columns, or fixed by `at`; a column
         of tensors has one more dimension than its input, or is a list of arrays.
         The result is SciPy's OptimizeResult with further members: params, uncertainties, covariance, correlation, chi2, dof,
-        residual_sd, undetermined, held.
+        residual_sd, undetermined, held, and with `plot` the picture of data, curve and residuals as plot.
         """
         from adcli.api.fitting import fit
         return fit(self._program, self._fits, data, y, sigma, params, names(of), together(at, {}), weights, absolute_sigma,
-                   loss, f_scale, evaluations, jobs)
+                   loss, f_scale, evaluations, jobs, truth("plot", plot))
 
     # -- Arrow
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from adcli.api.words import OneOrMore
+from adcli.api.words import OneOrMore, truth
 
 if TYPE_CHECKING:
     from adcli.api.view import PictureView, View
@@ -32,15 +32,16 @@ class Looks:
 
     def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,
-              returns: str | None = None, time_limit: int | None = None, **values: Any) -> View:
+              returns: str | None = None, time_limit: int | None = None, plot: bool = False, **values: Any) -> View:
         """The derivatives compared with methods that get them in other ways, as `adcli check` does: at a point, at several where
         arrays are given, or at drawn `samples` (10). "verdict" is ok, FAIL or nothing compared; "methods" has the figures.
 
         `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell,
-        within `time_limit` seconds (60).
+        within `time_limit` seconds (60). With `plot` there is also a picture of the remainders of Taylor's expansion.
         """
         from adcli.api.verbs import checked
-        return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit)
+        return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit,
+                       truth("plot", plot))
 
     def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:
@@ -53,15 +54,17 @@ class Looks:
                   correlation: str | Mapping[tuple[str, str], float] | None = None, second_order: bool = False,
                   monte_carlo: int | str | None = None, seed: int | None = None,
                   coverage: float | str | None = None, shortest: bool = False, jobs: int | None = None,
-                  **values: Any) -> View:
+                  plot: bool = False, **values: Any) -> View:
         """Standard uncertainties of inputs in, those of outputs out, as `adcli propagate` has them at a point.
 
         An input is a number, a pair of an estimate and its standard uncertainty, a text as the shell takes it ("2±0.1~rect",
         "2.0(1)", "5±2%", "@values.csv:x"), or an array of values that it takes, of which those of one length belong together row
-        by row. "u" has the uncertainties, "share" those of the inputs in the variances.
+        by row. "u" has the uncertainties, "share" those of the inputs in the variances. With `plot` there is also a picture of
+        the sampled distribution and that of the linear model.
         """
         from adcli.api.verbs import propagated
-        return propagated(self._program, at, values, of, correlation, second_order, monte_carlo, seed, coverage, shortest, jobs)
+        return propagated(self._program, at, values, of, correlation, second_order, monte_carlo, seed, coverage, shortest, jobs,
+                          truth("plot", plot))
 
     def draw(self, at: Mapping[str, Any] | None = None, /, *, stage: str = "ssa", of: OneOrMore = None, wrt: OneOrMore = None,
              tangent: str | Mapping[str, Any] | None = None, cotangent: str | Mapping[str, Any] | None = None,

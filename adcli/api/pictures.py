@@ -1,19 +1,17 @@
 """The verbs that draw, called from Python: graphs and plots as a PictureView."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from adcli.api.arguments import one_number
 from adcli.api.verbs import Given, given_point, heard, plain
-from adcli.api.view import PictureView
+from adcli.api.view import PictureView, in_characters, picture_view
 from adcli.api.words import OneOrMore, by_name, names, together, unused, whole, word
 from adcli.input.values import value
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError, plural
-from adcli.output import html
 
 
 def drawn(program: Program, at: Given | None, values: Given, stage: str, of: OneOrMore, wrt: OneOrMore,
@@ -40,7 +38,7 @@ def drawn(program: Program, at: Given | None, values: Given, stage: str, of: One
     data = {"stage": stage, "nodes": [asdict(node) for node in nodes], "edges": [asdict(edge) for edge in edges],
             "dot": drawing.dot}
     caption = f"graph at stage {stage}: {plural(len(nodes), 'node')}, {plural(len(edges), 'edge')}"
-    return view("draw", data, drawing.text, tuple(said), drawing.picture, caption)
+    return in_characters("draw", data, drawing.text, tuple(said), drawing.picture, caption)
 
 
 def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
@@ -55,8 +53,6 @@ def seeds(kind: str, given: str | Given | None) -> Mapping[str, Any] | None:
 def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, derivatives: int,
             points: int | None) -> PictureView:
     """See `Looks.plot`."""
-    from adcli.pictures.files import drawn
-    from adcli.pictures.terminal import text
     from adcli.plot.command import HIGHEST
     from adcli.plot.pictured import picture
     from adcli.task.shapes import refuse_tensors
@@ -64,11 +60,7 @@ def plotted(program: Program, at: Given | None, values: Given, of: OneOrMore, de
     ranges, said = {name: extent(name, x) for name, x in together(at, values).items()}, [str(note) for note in program.notes]
     count = None if points is None else whole("points", points, 2, 100_000)
     found = picture(plain(program), ranges, names(of), whole("derivatives", derivatives, 0, HIGHEST), count, heard(said))
-    rows = [dict(zip(found.table.names, row, strict=True)) for row in found.table.rows]
-    data = {"title": found.title, "x": found.x_name, "y": found.y_name, "notes": list(found.notes), "rows": rows}
-    shown = [found.contour.name] if found.contour else [panel.name for panel in found.panels]
-    caption = "; ".join([f"{', '.join(shown)} against {' and '.join(filter(None, (found.x_name, found.y_name)))}", *found.notes])
-    return view("plot", data, partial(text, found), tuple(said), partial(drawn, found), caption)
+    return picture_view("plot", found, tuple(said))
 
 
 def extent(name: str, x: Any) -> float | tuple[float, ...]:
@@ -80,13 +72,3 @@ def extent(name: str, x: Any) -> float | tuple[float, ...]:
         raise AdError(f"input '{name}' must be one number or a range, not a list",
                       help=f"write {name}=(-3, 3), a pair of ends")
     return tuple(one_number(name, part) for part in x) if isinstance(x, tuple) else one_number(name, x)
-
-
-def view(verb: str, data: Mapping[str, Any], text: Callable[[], str], notes: tuple[str, ...], drawn: Callable[[str], bytes],
-         caption: str) -> PictureView:
-    """A picture, with the same in characters where it fits and what draws that is installed."""
-    try:
-        shown = text()
-    except AdError as fault:
-        shown = f"{caption}\n{fault.message}\n"
-    return PictureView(verb, data, shown, html.preformatted(shown), notes, drawn, caption)

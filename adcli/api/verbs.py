@@ -11,7 +11,7 @@ import numpy as np
 
 from adcli.api.arguments import common_shape, one_number, real_array, real_arrays
 from adcli.api.scientific import whole_point
-from adcli.api.view import View
+from adcli.api.view import View, beside
 from adcli.api.words import OneOrMore, by_name, names, one_of, together, truth, unused, whole, word
 from adcli.input.points import complete, parts, within
 from adcli.lang.ir import Program, Result
@@ -82,7 +82,8 @@ def heard(said: list[str]) -> Callable[[object], None]:
 
 
 def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
-            seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None) -> View:
+            seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None,
+            plot: bool) -> View:
     """See `Looks.check`."""
     from adcli.check.command import (
         MOST_POINTS,
@@ -122,7 +123,11 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)
     check.run(at_points)
-    return View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
+    told = View("check", record(check, summary, float), text_report(check, summary), html_report(check, summary), tuple(said))
+    if plot:
+        from adcli.check.pictured import picture
+        return beside(told, picture(check, at_points))
+    return told
 
 
 def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
@@ -154,7 +159,7 @@ def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, 
 
 def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
                correlation: str | Mapping[tuple[str, str], float] | None, second_order: bool, monte_carlo: int | str | None,
-               seed: int | None, coverage: float | str | None, narrowest: bool, jobs: int | None) -> View:
+               seed: int | None, coverage: float | str | None, narrowest: bool, jobs: int | None, plot: bool) -> View:
     """See `Looks.propagate`."""
     from adcli.propagate.budgets import record, rounded, text
     from adcli.propagate.command import AUTO, PropagateOptions, coefficients, prepared_budgets
@@ -175,13 +180,19 @@ def propagated(program: Program, at: Given | None, values: Given, of: OneOrMore,
         coverage=None if coverage is None else str(coverage), shortest=narrowest,
         jobs=None if jobs is None else whole("jobs", jobs, 1, 256))
     point, said = uncertain_point(program, together(at, values), options), list[str]()
-    budgets = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), options.sampling, options,
-                               plain(program), heard(said)).all()
+    sampling = options.sampling
+    writer = prepared_budgets(program.source or NO_TEXT, [point], coefficients(pairs(correlation)), sampling, options,
+                              plain(program), heard(said))
+    budgets = writer.all()
     budget = next(budgets)
     if next(budgets, None) is not None:
         raise AdError("propagate is of one point", help="call it for each value of a range")
     markup = "".join(tables("html", [budget], None, rounded, False))
-    return View("propagate", record(budget, float), "".join(text([budget], shortest, False)), markup, tuple(said))
+    told = View("propagate", record(budget, float), "".join(text([budget], shortest, False)), markup, tuple(said))
+    if plot:
+        from adcli.propagate.pictured import picture_at
+        return beside(told, picture_at(writer.task, [point], sampling.samples if sampling else None, options.seed, options))
+    return told
 
 
 def uncertain_point(program: Program, at: Given, options: ResultOptions) -> GivenPoint:

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from adcli.lang.ir import Program
+    from adcli.pictures.picture import Picture
 
 FORMS = ("svg", "png", "pdf")
 """What pictures are written as."""
 MOST_OPERATIONS = 400
 """Operations of a program that a notebook shows; of a longer one it shows what goes in and out."""
+MOST_LINES, SHOWN_LINES = 500, 20
+"""Lines that Python prints of a view as a whole, and of a longer one at its beginning and at its end."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +28,7 @@ class View(Mapping[str, Any]):
     """What a verb says of a program: a mapping, as its --format json has it, with numbers that are floats throughout.
 
     `text` is what a terminal shows, `notes` are the remarks beside it. Plain data: `dict(view)` is a dictionary, a view is equal
-    to one with the same content, and a list of records in it, as `view["methods"]`, makes a DataFrame.
+    to one with the same content, NaN for NaN, and a list of records in it, as `view["methods"]`, makes a DataFrame.
     """
 
     verb: str
@@ -43,8 +46,15 @@ class View(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.data)
 
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if isinstance(other, Mapping) else NotImplemented
+
     def __repr__(self) -> str:
-        return "\n".join([*self.notes, self.text.rstrip("\n")])
+        lines = "\n".join([*self.notes, self.text.rstrip("\n")]).split("\n")
+        if len(lines) > MOST_LINES:
+            left = f"… {len(lines) - 2 * SHOWN_LINES:,} lines more; print(view.text) shows them"
+            lines[SHOWN_LINES:-SHOWN_LINES] = [left]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return html.document([*map(html.paragraph, self.notes), self.markup])
@@ -52,10 +62,12 @@ class View(Mapping[str, Any]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PictureView(View):
-    """The same with a picture, which `drawn` makes as svg, png or pdf; `caption` says in words what it shows."""
+    """The same with a picture, which `drawn` makes as svg, png or pdf; `caption` says in words what it shows. The picture in
+    `characters` is the end of the text."""
 
     drawn: Callable[[str], bytes]
     caption: str
+    characters: str
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file whose name ends in .svg, .png or .pdf."""
@@ -68,10 +80,50 @@ class PictureView(View):
 
     def _repr_html_(self) -> str:
         try:
-            svg = self.drawn("svg")
+            picture = html.image(self.drawn("svg"), self.caption)
         except AdError:   # what draws is not installed: the picture in characters does as well
-            return super()._repr_html_()
-        return html.document([*map(html.paragraph, self.notes), html.image(svg, self.caption)])
+            picture = html.preformatted(self.characters)
+        return html.document([*map(html.paragraph, self.notes), self.markup, picture])
+
+
+def in_characters(verb: str, data: Mapping[str, Any], text: Callable[[], str], notes: tuple[str, ...],
+                  drawn: Callable[[str], bytes], caption: str) -> PictureView:
+    """A picture, with the same in characters where it fits and what draws that is installed."""
+    try:
+        shown = text()
+    except AdError as fault:
+        shown = f"{caption}\n{fault.message}\n"
+    return PictureView(verb, data, shown, "", notes, drawn, caption, shown)
+
+
+def picture_view(verb: str, picture: Picture, notes: tuple[str, ...] = ()) -> PictureView:
+    """A picture of curves or contours, with its numbers as data."""
+    from functools import partial
+
+    from adcli.pictures.files import drawn
+    from adcli.pictures.terminal import text
+    rows = [dict(zip(picture.table.names, row, strict=True)) for row in picture.table.rows]
+    data = {"title": picture.title, "x": picture.x_name, "y": picture.y_name, "notes": list(picture.notes), "rows": rows}
+    shown = [picture.contour.name] if picture.contour else [panel.name for panel in picture.panels]
+    across = " and ".join(filter(None, (picture.x_name, picture.y_name)))
+    caption = "; ".join([f"{', '.join(shown)} against {across}", *picture.notes])
+    return in_characters(verb, data, partial(text, picture), notes, partial(drawn, picture), caption)
+
+
+def beside(told: View, picture: Picture) -> PictureView:
+    """What a verb says, with a picture below it, whose numbers are its member "plot"."""
+    seen = picture_view(told.verb, picture)
+    return PictureView(told.verb, {**told.data, "plot": seen.data}, told.text + seen.text, told.markup, told.notes, seen.drawn,
+                       seen.caption, seen.characters)
+
+
+def same(a: object, b: object) -> bool:
+    """Whether data is equal, where a NaN is what another NaN is."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(x, b[name]) for name, x in a.items())
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and a != a and b != b)
 
 
 def function_html(program: Program) -> str:

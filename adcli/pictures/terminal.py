@@ -95,7 +95,7 @@ class TerminalDrawing:
                 figure.line(place, orientation="vertical", style="dotted", pixel=GREY if self.colour else None)
         for y in p.flat:
             figure.line(up.place(y), orientation="horizontal", style="dotted", pixel=GREY if self.colour else None)
-        for c, character in zip(p.curves, self.characters(p), strict=True):
+        for c, character in sorted(zip(p.curves, self.characters(p), strict=True), key=lambda each: each[0].style == "points"):
             colour = COLOURS[c.number % len(COLOURS)]
             for xs, ys in runs(c, across, up):
                 self.signal(figure, xs, ys, character, colour, c.style != "points")

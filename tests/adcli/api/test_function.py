@@ -280,6 +280,16 @@ def test_what_goes_wrong_is_an_aderror(worked, call, message, help):
     assert raised.value.line is None
 
 
+def test_a_jacobian_of_tensors_is_had_from_scipy_as_the_message_says():
+    f = adcli.compile("input A(M), x, k = 2\nC(i) +=! A(i)*x*k")
+    with pytest.raises(adcli.AdError, match="is no Function") as raised:
+        f.jacobian()
+    names = {"f": f, "A": [1.0, 3.0], "x": 5.0}
+    written, told, _ = raised.value.help.removeprefix("write ").replace(", a matrix", "").split("; ")
+    exec(written, names)
+    assert eval(told, names).tolist() == [[10.0, 0.0, 2.0, 5.0], [0.0, 10.0, 6.0, 15.0]]
+
+
 def test_an_error_knows_its_place():
     with pytest.raises(adcli.AdError) as raised:
         adcli.compile("p = x\nv = 2 * tahn(p)", "bad.ad")

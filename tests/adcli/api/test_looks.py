@@ -81,6 +81,20 @@ def test_a_view_is_a_mapping_of_plain_data():
     assert f.propagate(x=(1.0, 0.5), y=2.0)["u"] == {"v": pytest.approx(0.5 * math.sin(2.0), rel=1e-15)}
 
 
+def test_views_are_equal_where_a_nan_is():
+    f = adcli.compile("v = x*log(y)")
+    found = f.why(x=0.0, y=0.0)
+    assert found == f.why(x=0.0, y=0.0) == dict(found) == pickle.loads(pickle.dumps(found))
+    assert found != f.why(x=1.0, y=0.0) and found != 1
+
+
+def test_python_does_not_print_ten_thousand_lines():
+    f = adcli.compile("".join(f"a{i + 1} = a{i}*1.5\n" for i in range(1000)))
+    view = f.trace(a0=1.0)
+    assert len(repr(view).splitlines()) == 41 and "lines more; print(view.text) shows them" in repr(view)
+    assert repr(view).splitlines()[-1] == view.text.splitlines()[-1]
+
+
 def test_derivatives_can_be_looked_at_too():
     """The point of a derivative has its seeds; places are those in the text that the user wrote."""
     g = adcli.compile("v = x**2", "square.ad").grad()

@@ -15,8 +15,7 @@ from command import adcli as shell
 from markup import Reader, visible
 
 import adcli
-from adcli.api import pictures
-from adcli.api.view import PictureView
+from adcli.api.view import PictureView, in_characters
 
 SVG = b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'
 
@@ -57,6 +56,28 @@ def test_plots_are_those_of_the_shell(given, at):
     assert view["notes"] and all(note in view.caption for note in view["notes"])
 
 
+@pytest.mark.parametrize("verb, given, options", [
+    ("check", {"x": 1.0, "y": 2.0}, "--at x=1,y=2"),
+    ("propagate", {"x": (1.0, 0.1), "y": 2.0, "monte_carlo": 2000}, "--at x=1±0.1,y=2 --monte-carlo 2000")])
+def test_pictures_beside_what_verbs_say_are_those_of_the_shell(verb, given, options):
+    pytest.importorskip("plotext")
+    f = adcli.compile("v = x*sin(y)", "-e")
+    view = getattr(f, verb)(**given, plot=True)
+    told = shell(verb, "-e", "v = x*sin(y)", *options.split(), "--plot", "-")
+    assert (view.text, "".join(f"{note}\n" for note in view.notes)) == (told.out, told.err)
+    assert {name: x for name, x in view.items() if name != "plot"} == getattr(f, verb)(**given)
+    assert view.text.endswith(view.characters) and len(view["plot"]["rows"]) > 10 and view["plot"]["x"] in view.caption
+    assert pickle.loads(pickle.dumps(view)) == view
+
+
+def test_a_fit_has_its_picture():
+    x = np.linspace(0.0, 1.0, 20)
+    f = adcli.compile("param a = 1; v = a*x")
+    assert "plot" not in f.fit({"x": x, "y": 2*x}) and f.fit({"x": x, "y": 2*x}, plot=True).x == [2.0]
+    seen = f.fit({"x": x, "y": 2*x}, plot=True).plot
+    assert seen["rows"][-1] == {"x": 1.0, "v": 2.0, "v_fit": 2.0, "v_residual": 0.0} and "residual against x" in seen.caption
+
+
 @pytest.mark.parametrize("call, told", [
     (lambda f: f.draw(stage="x"), "error: no stage 'x' to draw\nhelp: the stages are ssa, dup, forward, reverse, simplified"),
     (lambda f: f.draw(stage=1), "error: stage is a word, not int"),
@@ -91,9 +112,10 @@ def lacking(form):
 
 
 def test_a_picture_is_shown_by_itself_and_in_words(tmp_path):
-    view = PictureView("plot", {"x": 1}, "characters", "<pre>characters</pre>", ("note: a pole",), image, 'v against "x" <1>')
+    view = PictureView("plot", {"x": 1}, "characters", "<p>above</p>", ("note: a pole",), image, 'v against "x" <1>',
+                       "characters")
     page = Reader(view._repr_html_())
-    assert page.described == ['v against "x" <1>'] and "note: a pole" in page.seen
+    assert page.described == ['v against "x" <1>'] and page.seen.split("\n")[1:3] == ["note: a pole", "above"]
     assert "<script" not in view._repr_html_()   # an image runs nothing, and is no part of the page
     for name in ("p.svg", "p.PNG", tmp_path / "p.pdf"):
         view.save(tmp_path / name)
@@ -104,12 +126,12 @@ def test_a_picture_is_shown_by_itself_and_in_words(tmp_path):
 
 
 def test_characters_stand_in_where_nothing_draws(tmp_path):
-    view = pictures.view("plot", {}, lambda: "┊ v\n", (), lacking, "caption")
+    view = in_characters("plot", {}, lambda: "┊ v\n", (), lacking, "caption")
     assert visible(view._repr_html_()).strip() == "┊ v"
     with pytest.raises(adcli.AdError, match="a picture needs matplotlib"):
         view.save(tmp_path / "p.svg")
     assert not list(tmp_path.iterdir())
-    neither = pictures.view("plot", {}, partial(lacking, "text"), (), lacking, "v against x")
+    neither = in_characters("plot", {}, partial(lacking, "text"), (), lacking, "v against x")
     assert repr(neither) == "v against x\na picture needs matplotlib, which is not installed"
 
 

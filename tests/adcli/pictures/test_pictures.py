@@ -108,6 +108,12 @@ def test_a_terminal_is_filled(monkeypatch):
     assert len(lines) <= 33 and max(map(len, lines)) == 101
 
 
+def test_a_curve_covers_no_point():
+    x = X[::20]
+    found = Picture("", "x", (Panel("v", (Curve("data", x, x, "points"), Curve("fit", x, x, number=1)), share=1.0),))
+    assert sum(line.count("•") for line in text(found).splitlines()[1:]) == len(x)
+
+
 def test_no_character_of_a_curve_lies_in_the_column_of_its_pole():
     from adcli.pictures.terminal import text
     one = Picture("", "x", (Panel("w", (PICTURE.panels[0].curves[1],), upright=(0.0,), low=-5.0, high=5.0),))
