@@ -169,8 +169,8 @@ def contoured(figure: Any, ax: Any, picture: Picture, c: Contour) -> None:
         bar.ax.set_yticklabels([word.replace("-", "\N{MINUS SIGN}") for word in labels(c.levels)])
         bar.outline.set_visible(False)
     if c.arrows:
-        x, y, dx, dy = zip(*c.arrows, strict=True)
-        ax.quiver([across.place(v) for v in x], [up.place(v) for v in y], dx, dy, angles="xy", scale_units="xy", scale=1,
+        tails = [across.place(a[0]) for a in c.arrows], [up.place(a[1]) for a in c.arrows]
+        ax.quiver(*tails, [a[2] for a in c.arrows], [a[3] for a in c.arrows], angles="xy", scale_units="xy", scale=1,
                   pivot="mid", color="white", edgecolor=INK, linewidth=0.6, width=0.0042, headwidth=4, headlength=4,
                   headaxislength=3.6, zorder=3)
     by_kind: dict[str, list[tuple[float, float]]] = {}

@@ -109,6 +109,7 @@ def test_a_terminal_is_filled(monkeypatch):
 
 
 def test_a_curve_covers_no_point():
+    from adcli.pictures.terminal import text
     x = X[::20]
     found = Picture("", "x", (Panel("v", (Curve("data", x, x, "points"), Curve("fit", x, x, number=1)), share=1.0),))
     assert sum(line.count("•") for line in text(found).splitlines()[1:]) == len(x)
