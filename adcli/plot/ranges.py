@@ -7,7 +7,7 @@ from typing import NamedTuple
 from adcli.input.points import GridRange, checked, combined, complete, unknown_name, within
 from adcli.lang.ir import Param, Program
 from adcli.lang.ir.elementwise import has_tensors
-from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.errors import AdError
 from adcli.output.numbers import shortest
 
 POINTS = (401, 101)
@@ -81,9 +81,6 @@ def declared(params: Sequence[Param], specs: Sequence[str]) -> list[str]:
         for name in sorted(named - {"", *known}):
             raise unknown_name("input", name, known)
         lacking = [p.name for p in open_ if p.low is None or p.high is None]
-        known = {p.name for p in params}
-        if mistyped := next((n for n in named if n not in known and nearest(n, lacking)), None):
-            raise unknown_name("input", mistyped, lacking)
         raise AdError(f"no value for {', '.join(lacking)}", help=f"give a range or a value: --at {example(params, lacking)}")
     return [",".join(ranges)] if ranges else []
 
