@@ -235,6 +235,7 @@ def test_an_object_file_is_not_for_a_terminal(monkeypatch):
         def isatty(self) -> bool:
             return True
     monkeypatch.setattr(io, "TextIOWrapper", Terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
     ended = adcli("grad", "f.ad", "--emit", "object")
     assert ended[:3] == (2, "", "adcli: error: refusing to write an object file to a terminal; use -o FILE\n")
 
