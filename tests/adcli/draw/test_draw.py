@@ -141,10 +141,23 @@ def test_graphviz_paints_it(tmp_path: Path) -> None:
 
 def test_without_graphviz_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("adcli.draw.graphviz.find_spec", lambda name: None)
     done = adcli("draw", WORKED, "-o", tmp_path / "g.svg")
     assert (done.code, list(tmp_path.iterdir())) == (2, [])
     assert done.err.startswith("adcli: error: svg needs the program 'dot' of Graphviz, which is not installed\nhelp: ")
-    assert "install graphviz; or write DOT for another program: -o g.dot" in done.err
+    assert "install graphviz; or " in done.err and "pygraphviz; or write DOT for another program: -o g.dot" in done.err
+
+
+@pytest.mark.engine
+def test_a_package_may_bring_graphviz(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pygraphviz")
+    for form, start in (("svg", b"<svg "), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", str(tmp_path))
+            succeeds("draw", "-e", "v = größe*x", "--stage", "reverse", "-o", tmp_path / f"g.{form}")
+        assert (tmp_path / f"g.{form}").read_bytes().startswith(start)
+    svg = (tmp_path / "g.svg").read_text()
+    assert "prefers-color-scheme: dark" in svg and "größe" in svg and "<!--" not in svg and "href=" not in svg
 
 
 @pytest.mark.parametrize("script, message", [
