@@ -94,8 +94,11 @@ def run_line(words: list[str], variables: dict[str, Any]) -> None:
 def run_verb(words: list[str], text: str | None) -> None:
     """What the shell does with a command, the text of a program on standard input."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    done = subprocess.run([sys.executable, "-P", "-m", "adcli", *words], **given, capture_output=True, encoding="utf-8",
-                          errors="replace", check=False)
+    try:
+        done = subprocess.run([sys.executable, "-P", "-m", "adcli", *words], **given, capture_output=True, encoding="utf-8",
+                              errors="replace", check=False)
+    except (OSError, ValueError) as error:   # too long for an argument, or a byte 0
+        raise AdError(f"no process takes these options: {error}") from None
     sys.stdout.write(done.stdout)
     if done.returncode:
         raise VerbFailed(done.stderr.rstrip("\n") or f"adcli {words[0]}: exit code {done.returncode}")

@@ -48,6 +48,7 @@ def test_a_cell_asks_a_verb(cell):
     ("%%ad grad --at x=2\nv = x\n", "error: %%ad grad: the first word is the name of the Function\n"
      "help: write %%ad f grad --at x=2"),
     ("%%ad f 'grad\nv = x\n", "error: %ad f 'grad: no closing quotation\nhelp: write %%ad f, or %%ad f grad --at x=2,y=5"),
+    ("%ad grad g --at x=\0", "error: no process takes these options: embedded null byte"),
     ("%ad grad g", "adcli: error: no values for x\nhelp: give a point: --at x=1"),
     ("f = adcli.compile('v = x')\ndef g():\n    return f(y=1)\ng()", "line 3: return f(y=1)\nerror: no input 'y'\n"
      "help: the inputs are x"),
