@@ -22,6 +22,7 @@ from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.interpreted import Interpreted
+from outcomes import outcome
 from session_seed import drawn
 
 import adcli
@@ -91,15 +92,6 @@ def f():
     assert made._numbers is not direct.never
     assert made._arrays is not direct.never
     return made
-
-
-def outcome(call):
-    """All of what a call gives, or says."""
-    try:
-        found = call()
-    except Exception as error:
-        return type(error), str(error), getattr(error, "help", None)
-    return type(found), [(name, type(x), np.shape(x), np.asarray(x).tobytes()) for name, x in found.items()]
 
 
 def both(f, at=None, out=None, jobs=None, **values):
