@@ -69,8 +69,7 @@ class DrawOptions(Options):
 
 @click.command("draw", cls=Command,
                examples=("adcli draw -e 'v = x*sin(x)' --stage dup --format text",
-                         "adcli draw -e 'v = x/y' --at x=2,y=0 --format text",
-                         "adcli draw -e 'v = x*sin(y)' --stage reverse | grep -c shape=box"))
+                         "adcli draw -e 'v = x/y' --at x=2,y=0 --format text"))
 @program_options
 @option(WHAT, "--stage", type=OneOf("stage", STAGES), default="ssa", show_default=True, help="The stage to draw, as in show.")
 @derivative_options

@@ -43,7 +43,7 @@ def completed(monkeypatch, tmp_path):
 
 LINES = [
     # line, what is appended to the word at the cursor: "a" with a space after it, "a~" without one
-    ("gr|", "ad"), ("show --stage re|", "verse"), ("show --stage=re|", "verse"), ("help ex|", "it-codes"),
+    ("gr|", "ad"), ("show --stage re|", "verse"), ("show --stage=re|", "verse"), ("help exi|", "t-codes"),
     ("grad --sta|", "tus"), ("grad f.ad --mode reverse --da|", "ta"), ("grad f|", "FILE"), ("grad |", "FILE"),
     ("grad f.ad |", ""), ("grad -e x |", ""), ("eval f.ad --data r|", "FILE"), ("eval f.ad --data=r|", "FILE"),
     ("eval f.ad -o |", "FILE"), ("fmt f.ad --output d|", "FILE"), ("grad f.ad --wrt |", "x~ y~ z~"),
