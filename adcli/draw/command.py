@@ -137,7 +137,8 @@ def at_point(options: DrawOptions, program: Program) -> dict[str, Any]:
 
 def without_adjoints(program: Program, stage: str, of: Sequence[str] | None) -> str | None:
     """What would give nodes adjoints, where there are several outputs and no weights of them are given."""
-    if stage in DERIVED or len(of or program.results) < 2:
+    names = of or [r.name for r in program.results]
+    if stage in DERIVED or len(names) < 2:
         return None
-    return "note: adjoints need weights of the outputs: --cotangent " + ",".join(f"{r.name}=1" for r in program.results[:2]) \
-        + f", or one output: --of {program.results[0].name}"
+    weights = ",".join(f"{name}=1" for name in names[:2])
+    return f"note: adjoints need weights of the outputs: --cotangent {weights}, or one output: --of {names[0]}"

@@ -163,6 +163,6 @@ def as_asked(graph: Graph, program: Program, fold: str | Sequence[str]) -> Graph
     names, known = [fold] if isinstance(fold, str) else fold, called(graph)
     for each in names:
         if each not in known:
-            raise AdError(f"'{each}' is no function that this program calls",
-                          help=nearest(each, known) or (f"it calls {', '.join(known)}" if known else "it calls none"))
+            raise AdError(f"no operation of this graph is of a call of '{each}'",
+                          help=nearest(each, known) or (f"some are of {', '.join(known)}" if known else "none is of any call"))
     return folded(graph, program.source, set(names).__contains__)

@@ -82,7 +82,7 @@ def test_a_fit_has_its_picture():
     (lambda f: f.draw(stage="x"), "error: no stage 'x' to draw\nhelp: the stages are ssa, dup, forward, reverse, simplified"),
     (lambda f: f.draw(stage=1), "error: stage is a word, not int"),
     (lambda f: f.draw(x=1.0), "error: no value for y"),
-    (lambda f: f.draw(fold="g"), "error: 'g' is no function that this program calls\nhelp: it calls none"),
+    (lambda f: f.draw(fold="g"), "error: no operation of this graph is of a call of 'g'\nhelp: none is of any call"),
     (lambda f: f.draw(x=1.0, y=1.0, cotangent=3), "error: cotangent is numbers by name, not int\n"
      "help: write cotangent={'v': 1.0}"),
     (lambda f: f.draw(cotangent={"v": 1.0}), "error: cotangent needs a point"),
