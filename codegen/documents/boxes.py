@@ -104,8 +104,8 @@ class _Picture:
         self.tails: list[list[int]] = [[] for _ in graph.nodes]
         for tail, head in joined:
             self.tails[head].append(tail)
-        used = {tail for tail, _ in joined}
-        self.boxes = [box(n, len(self.tails[i]), i in used) for i, n in enumerate(graph.nodes)]
+        self.used = {tail for tail, _ in joined}
+        self.boxes = [box(n, len(self.tails[i]), i in self.used) for i, n in enumerate(graph.nodes)]
         self.layout: Placement = layered([b.width for b in self.boxes], joined, GAP)
         self.rows: list[list[int]] = [[] for _ in range(max(self.layout.ranks, default=-1) + 1)]
         for i, row in enumerate(self.layout.ranks):
@@ -127,7 +127,7 @@ class _Picture:
             for i in nodes:
                 self.draw(i, y)
                 x = self.layout.x[i] + self.boxes[i].width // 2
-                if any(i == tail for tail, _ in self.cut):
+                if i in self.used:
                     self.down(x, y + len(self.boxes[i].lines), y + height, self.broken(i))
                     exits[i] = x
             y += height
