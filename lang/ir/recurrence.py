@@ -1,0 +1,79 @@
+"""The third kind of operation: a system of equations with lags, run in the order of an index.
+
+    for t in low:high [down] { z(t, n) +=! W(n, m) * h(t, m); h(t+1, n) = tanh(z(t, n) + x(t, n)) }
+
+Every statement is a whole operation on tensors (a comprehension) that has the step as its first range, and is run one step at
+a time: all statements in their order at the first step, then at the next. What the statements write are histories: tensors
+that keep the elements of all steps. So a statement, looked at as one operation over all steps, is true of the final histories;
+that is why the derivative of a recurrence is made of the derivatives of its statements and needs no stack.
+
+Meaning. History k starts as a copy of argument k of the equation (a number: every element is that number), and leaves as
+result k. At each step, for each statement: a statement with `onto` adds to the elements of its history, any other one gives
+the elements that its `write` names at this step a value; with a reduction these start from its neutral value. Elements that no
+point of the step writes stay as they are. Reads see what the histories hold at that moment.
+
+What a program must satisfy (`adcli.lang.ir.check`): the write of a statement has the step in one subscript, as step + constant,
+and in no other; an element is assigned by one statement at one step, or only added to; all writes to an element come before its
+first read. With that every read, at whatever moment, sees the final value.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adcli.lang.ir import Atom, Equation, Primitive, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.comprehension import Comprehension
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Recurrence(Primitive):
+    """See the module. `histories` and `constants` are the names that the statements have for the arguments of the equation,
+    first the histories, then the tensors and numbers that are only read; `statements` are equations between these names, whose
+    results are histories. `signature` has one result for each history.
+
+    `until` is the place among the histories of one of a single dimension whose element behind a step is 1 where the loop has
+    ended, else 0: from there on every statement copies, so a back end may stop and copy. `checkpoint` lets a back end
+    keep some of the steps and compute the others again. Neither changes a value.
+    """
+
+    name: str = "recurrence"
+    step: Index
+    low: Affine
+    high: Affine
+    down: bool = False
+    histories: tuple[Var, ...]
+    constants: tuple[Var, ...]
+    statements: tuple[Equation, ...]
+    until: int | None = None
+    checkpoint: bool = False
+
+    def kind(self, position: int) -> str:
+        return "r"
+
+
+def signature_of(histories: int) -> str:
+    """The signature of a recurrence with so many histories."""
+    return ">" + "r" * histories
+
+
+def whole_statements(e: Equation) -> tuple[Equation, ...]:
+    """The statements of a recurrence as operations over all steps on the values of the program around it, histories being the
+    final ones. Each is true there, but they depend on one another in a circle: they say what holds, not how it is computed."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    env: dict[Atom, Atom] = dict(zip(op.histories, e.outs, strict=True))
+    env.update(zip(op.constants, e.args[len(op.histories):], strict=True))
+    return tuple([s.substituted(env) for s in op.statements])
+
+
+def at_one_step(op: Comprehension, step: Index) -> Comprehension:
+    """A statement's operation at one step: the step is no range any more but a number that whoever evaluates must know."""
+    assert op.ranges[0].index is step
+    return replace(op, ranges=op.ranges[1:])
+
+
+def step_place(op: Comprehension, step: Index) -> tuple[int, int]:
+    """Which subscript of a statement's write has the step, and the constant that is added to it there."""
+    ((place, offset),) = [(d, s - affine(step)) for d, s in enumerate(op.write) if isinstance(s, Affine) and s.coefficient(step)]
+    assert offset.number is not None, "a write is a constant number of steps from the step"
+    return place, offset.number
