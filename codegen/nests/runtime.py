@@ -30,6 +30,7 @@ from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_muc
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
 from adcli.lang.ir.sizes import bind, counts, elements, number, prove, require_words, shapes
+from adcli.lang.ir.step_order import prove_steps
 
 FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 PLANS = 64
@@ -171,6 +172,7 @@ class TensorKernel:
         given = key[:len(program.params)]
         sizes = bind(program, {p.name: s for p, s in zip(program.params, given, strict=True)}, integers)
         prove(program, sizes)
+        prove_steps(program, sizes)
         found = shapes(program, sizes)
         self.refuse_empty(sizes, found)
         live = self.offsets(found)

@@ -22,6 +22,7 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.rounded import meant
 
 
@@ -72,6 +73,10 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
         elif isinstance(e.op, Comprehension):
             from adcli.lang.evaluate.comprehensions import comprehension
             values[e.outs[0]] = comprehension(e, args, sizes, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
+        elif isinstance(e.op, Recurrence):
+            from adcli.lang.evaluate.recurrences import recurrence
+            found = recurrence(e, args, dict(sizes), arithmetic, lambda body, at: evaluate(body, at, arithmetic))
+            values.update(zip(e.outs, found, strict=True))
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
     return values

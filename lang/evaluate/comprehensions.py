@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, value
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.sizes import bind, number, prove
+from adcli.lang.ir.step_order import prove_steps
 
 UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 Known = dict[Index | str, Any]
@@ -64,6 +65,7 @@ def bound(program: Program, values: Mapping[Var, Any]) -> dict[str, int]:
     integers = {p.name: values[p.var] for p in program.params if p.var.integer and not p.var.shape}
     sizes = bind(program, given, integers)
     prove(program, sizes)
+    prove_steps(program, sizes)
     return sizes
 
 
@@ -72,19 +74,28 @@ def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithm
     """The value of a comprehension's result."""
     op = e.op
     assert isinstance(op, Comprehension)
-    known, count = points(op, sizes)
     shape = tuple([number(x, sizes) for x in op.shape])
-    subscripts = _subscripts(e, op.write, e.outs[0], shape, args, known, count)
     out = _started(op, args, shape, arithmetic)
-    if count:
-        values = _body(e, op, args, known, count, arithmetic, evaluate)
-        _combine(op.reduction, out, subscripts, values, arithmetic)
+    written(e, op, out, args, dict(sizes), arithmetic, evaluate)
     return out if shape else out[()]
 
 
-def points(op: Comprehension, sizes: Mapping[str, int]) -> tuple[Known, int]:
+def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], sizes: Known, arithmetic: ElementArithmetic,
+            evaluate: Evaluate, afresh: bool = False) -> None:
+    """Write what all points of the domain give into the elements of `out`; `afresh`: which a reduction gives their neutral value
+    before. `sizes` may have indices too, those that are no range."""
+    known, count = points(op, sizes)
+    if count:
+        subscripts = _subscripts(e, op.write, e.outs[0], out.shape, args, known, count)
+        values = _body(e, op, args, known, count, arithmetic, evaluate)
+        if afresh and op.reduction != "=":
+            out[subscripts] = arithmetic.constant(NEUTRAL[op.reduction])
+        _combine(op.reduction, out, subscripts, values, arithmetic)
+
+
+def points(op: Comprehension, sizes: Known) -> tuple[Known, int]:
     """The indices at all points of the domain, and sizes; and the number of points."""
-    axes = [np.arange(number(r.low, sizes), number(r.high, sizes)) for r in op.ranges]
+    axes = [np.arange(value(r.low, sizes), value(r.high, sizes)) for r in op.ranges]
     grid = [g.reshape(-1) for g in np.meshgrid(*axes, indexing="ij")]
     known: Known = dict(zip(op.indices, grid, strict=True))
     known.update(sizes)

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Program
+from adcli.lang.ir import Atom, Equation, Program
 from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.recurrence import Recurrence, whole_statements
 
 PartialKey = tuple[str, tuple[str, ...]]
 """A partial derivative: the output it is of, and the inputs, in the order in which they are written."""
@@ -51,8 +52,19 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not e.op.truth and not active.isdisjoint(e.args):
-            active.update(e.outs)
+            active.update(active_histories(e, active) if isinstance(e.op, Recurrence) else e.outs)
     return active
+
+
+def active_histories(e: Equation, active: Collection[Atom]) -> set[Atom]:
+    """The results of a recurrence that depend on active values: those that start from one, and those with a statement that reads
+    an active one."""
+    found: set[Atom] = {out for out, start in zip(e.outs, e.args, strict=False) if start in active}
+    statements, before = whole_statements(e), -1
+    while len(found) > before:
+        before = len(found)
+        found.update(s.outs[0] for s in statements if any(a in found or a in active for a in s.args))
+    return found
 
 
 def needed_values(program: Program, of: Collection[str]) -> set[Atom]:

@@ -15,6 +15,7 @@ from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Prod
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.ranges import never_negative
+from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.sizes import Constraint, accesses, infeasible, shape_text
 from adcli.lang.ir.word_size import expressions
 
@@ -61,7 +62,7 @@ def size_conditions(program: Program) -> SizeConditions:
         if not condition.given:
             known.extend(then)
 
-    comprehensions = [(e, e.op) for e in program.equations if isinstance(e.op, Comprehension)]
+    comprehensions = [(e, e.op) for e in with_statements(program.equations) if isinstance(e.op, Comprehension)]
     for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
         factors = tuple(sorted(v.shape, key=repr))
         if len(factors) > 1 and factors not in seen:

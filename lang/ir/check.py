@@ -13,7 +13,9 @@ from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.sizes import bound_names
+from adcli.lang.ir.step_order import meetings, step_offset, surely_met
 
 ALWAYS = False
 """Check the result of every pass; the tests turn this on."""
@@ -84,6 +86,8 @@ def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Requ
         require(isinstance(a, Lit) or a in bound, f"argument {'' if isinstance(a, Lit) else a.name} is no bound value")
     if isinstance(e.op, Comprehension):
         _check_comprehension(e, e.op, sizes, require)
+    elif isinstance(e.op, Recurrence):
+        _check_recurrence(e, e.op, sizes, require)
     else:
         _check_row(e, require)
 
@@ -158,6 +162,40 @@ def _check_body(op: Comprehension, require: Require) -> None:
     require(not any(isinstance(x.op, Comprehension) for x in body.equations), "a comprehension inside of a body")
     require(not any(p.var.shape for p in body.params), "a tensor as input of a body")
     check(body)
+
+
+# ---------------------------------------------------------------- a recurrence
+
+def _check_recurrence(e: Equation, op: Recurrence, sizes: set[str], require: Require) -> None:
+    """Raise where a recurrence is not complete by itself, or runs in another order than its statements need."""
+    histories = len(op.histories)
+    require(op.signature == signature_of(histories), "a recurrence whose signature is not that of its histories")
+    require(len(e.args) == histories + len(op.constants), "another number of arguments than histories and constants")
+    require(not _indices((op.low, op.high)), "the range of the steps depends on an index")
+    for inner, out, start in zip(op.histories, e.outs, e.args, strict=False):
+        require(inner.shape == out.shape, f"{out.name} has another shape than its history")
+        require(isinstance(start, Lit) or start.shape == out.shape, f"{out.name} starts from another shape")
+    for inner, given in zip(op.constants, e.args[histories:], strict=False):
+        alike = isinstance(given, Var) and (inner.shape, inner.truth, inner.integer) == (given.shape, given.truth, given.integer)
+        require(alike, f"{inner.name} is another kind of value inside of the recurrence")
+    known: set[Var] = {*op.histories, *op.constants}
+    for s in op.statements:
+        require(isinstance(s.op, Comprehension) and s.outs[0] in op.histories, "a statement that does not write a history")
+        _check_statement(s, s.op, op, require)  # type: ignore[arg-type]
+        _check_equation(s, known, sizes, require)
+    require({s.outs[0] for s in op.statements} == set(op.histories), "a history that no statement writes")
+    require(op.until is None or len(op.histories[op.until].shape) == 1, "the end of a loop has more dimensions than the step")
+    for each in meetings(e):
+        require(not surely_met(each, op.step), f"{each.writer.outs[0].name} is read before it is written, or written twice")
+
+
+def _check_statement(s: Equation, inner: Comprehension, op: Recurrence, require: Require) -> None:
+    first = inner.ranges[0] if inner.ranges else None
+    same = first is not None and first.index is op.step and (first.low, first.high) == (op.low, op.high)
+    require(same, "a statement whose first range is not that of the step")
+    steps = [step_offset(x, op.step) for x in inner.write if isinstance(x, Affine) and op.step in atoms(x)]
+    require(len(steps) == 1 and steps[0] is not None, "a write without the step, or a constant beside it, in one subscript")
+    require(inner.onto is None or (s.args[inner.onto] is s.outs[0] and inner.reduction == "+"), "a statement onto another tensor")
 
 
 def _indices(expressions: Iterable[Affine]) -> set[Index]:

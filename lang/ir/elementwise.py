@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Lit, Param, Program, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.recurrence import Recurrence
 
 NAMES = "ijklmn"
 Shape = tuple[Affine, ...]
@@ -20,12 +21,17 @@ Shape = tuple[Affine, ...]
 
 def has_tensors(program: Program) -> bool:
     """Whether anything in a program is a tensor."""
-    return any(p.var.shape for p in program.params) or any(isinstance(e.op, Comprehension) for e in program.equations)
+    return any(p.var.shape for p in program.params) or any(on_tensors(e) for e in program.equations)
+
+
+def on_tensors(e: Equation) -> bool:
+    """Whether an equation is an operation on tensors."""
+    return isinstance(e.op, (Comprehension, Recurrence))
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:
     """What is said at the first statement of a program with a tensor, where `what` is of scalars."""
-    first = next((e for e in program.equations if isinstance(e.op, Comprehension)), None)
+    first = next((e for e in program.equations if on_tensors(e)), None)
     return AdError(f"{what} needs a program of scalars; this one has tensors", first.span if first else None, help,
                    program.source)
 

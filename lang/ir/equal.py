@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
+from adcli.lang.ir.recurrence import Recurrence, step_place
 
 
 def equal(p: Program, q: Program) -> bool:
@@ -43,18 +44,42 @@ def equal(p: Program, q: Program) -> bool:
         else:
             (e, i), (f, j) = left[a], right[b]
             given, wanted = list(e.args), list(f.args)
+            made, expected = e.outs, f.outs
             if e.op is not f.op and e.op.name == f.op.name == "comprehension":
                 (one, given), (other, wanted) = form(e), form(f)
                 if one != other:
+                    return False
+            elif isinstance(e.op, Recurrence) and isinstance(f.op, Recurrence):
+                (one, given, made), (other, wanted, expected) = loop_form(e), loop_form(f)
+                if one != other or made.index(e.outs[i]) != expected.index(f.outs[j]):
                     return False
             elif e.op is not f.op or i != j:
                 return False
             if len(given) != len(wanted):
                 return False
-            for x, y in zip(e.outs, f.outs, strict=True):
+            for x, y in zip(made, expected, strict=True):
                 match[x], taken[y] = y, x
             stack.extend(zip(given, wanted, strict=True))
     return True
+
+
+def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, ...]]:
+    """The same for two recurrences; and the results in the order in which the statements name them. Statements stand in their
+    order, whatever histories and constants are called."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    place: dict[Atom, int] = {}
+    forms, starts = [], dict(zip(op.histories, zip(e.args, e.outs, strict=False), strict=True))
+    constants = dict(zip(op.constants, e.args[len(op.histories):], strict=True))
+    for s in op.statements:
+        shown, args = form(s)
+        names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
+                 for a in (s.outs[0], *args)]
+        forms.append((shown, step_place(s.op, op.step), *names))
+    until = None if op.until is None else place[op.histories[op.until]]
+    found = [starts[a] for a in place if a in starts]
+    given = [starts[a][0] if a in starts else a for a in place]
+    return (op.low, op.high, op.down, until, op.checkpoint, *forms), given, tuple(out for _, out in found)
 
 
 def form(e: Equation) -> tuple[tuple[object, ...], list[Atom]]:

@@ -18,6 +18,7 @@ first read. With that every read, at whatever moment, sees the final value.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
@@ -64,6 +65,15 @@ def whole_statements(e: Equation) -> tuple[Equation, ...]:
     env: dict[Atom, Atom] = dict(zip(op.histories, e.outs, strict=True))
     env.update(zip(op.constants, e.args[len(op.histories):], strict=True))
     return tuple([s.substituted(env) for s in op.statements])
+
+
+def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
+    """The equations, and in the place of a recurrence its statements as operations over all steps."""
+    for e in equations:
+        if isinstance(e.op, Recurrence):
+            yield from whole_statements(e)
+        else:
+            yield e
 
 
 def at_one_step(op: Comprehension, step: Index) -> Comprehension:

@@ -15,6 +15,7 @@ from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Prod
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.word_size import Ends, IndexBox, too_large
 
 DUP = TABLE["dup"]
@@ -104,7 +105,7 @@ def counts(program: Program) -> list[Param]:
 def size_names(program: Program) -> set[str]:
     """The names in all extents, ranges and subscripts of a program."""
     found = {a for p in program.params for x in p.var.shape for a in atoms(x)}
-    for e in program.equations:
+    for e in with_statements(program.equations):
         if isinstance(op := e.op, Comprehension):
             stack: list[Subscript] = [*op.shape, *op.guards, *op.write, *op.sources]
             stack += [x for r in op.ranges for x in (r.low, r.high)]
@@ -206,7 +207,7 @@ def prove(program: Program, sizes: Mapping[str, int]) -> None:
     Subscripts that are elements of tensors of integers are known only when they are read, and are checked there.
     """
     extents = shapes(program, sizes)
-    for e in program.equations:
+    for e in with_statements(program.equations):
         if isinstance(e.op, Comprehension):
             _prove_equation(program, e, e.op, sizes, extents)
 
@@ -224,7 +225,7 @@ def _prove_equation(program: Program, e: Equation, op: Comprehension, sizes: Map
     box = _box(op, sizes)
     if any(last < first for first, last in box.values()):
         return
-    domain = [_constraint(g, sizes) for g in op.guards]
+    domain = [constraint(g, sizes) for g in op.guards]
     for atom, subscripts in accesses(e, op):
         for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=True)):
             if isinstance(s, Affine):
@@ -297,7 +298,7 @@ def _outside(program: Program, span: Span | None, atom: Atom, d: int, s: Affine,
 
 # ---------------------------------------------------------------- guards
 
-def _constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
+def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     """A guard with numbers for sizes; None for one that is not affine in the indices, which then proves nothing."""
     row: Coefficients = {}
     constant = x.constant
@@ -313,7 +314,7 @@ def _constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
 
 def _guarded(s: Affine, extent: int, box: IndexBox, domain: Sequence[Constraint | None], sizes: Mapping[str, int]) -> bool:
     """Whether no point of the box that the guards leave has the subscript below 0 or at the extent or beyond."""
-    own = _constraint(s, sizes)
+    own = constraint(s, sizes)
     known = [c for c in domain if c is not None]
     if own is None or not known:
         return False

@@ -157,7 +157,7 @@ def pulled(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBa
     op = e.op
     assert isinstance(op, Comprehension)
     found: list[Term | None] = [_started(b, e, seed)] if position == op.onto else []
-    found += [_pulled_at(b, e, k, s, seed, pull_back) for k, s in op.reads() if s.arg == position]
+    found += [pulled_at(b, e, k, s, seed, pull_back) for k, s in op.reads() if s.arg == position]
     return total(b, found)
 
 
@@ -179,7 +179,7 @@ def cleared(b: Builder, e: Equation, value: Atom) -> Atom:
     return emit(b, zeros, (*e.args, value)).atom
 
 
-def _pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
+def pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of what source `k` reads: the read and the write change places."""
     assert isinstance(e.op, Comprehension)
     reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"

@@ -16,8 +16,10 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.comprehension_rules import pushed
 from adcli.lang.passes.guards import Term, contributions, result
+from adcli.lang.passes.recurrence_rules import pushed_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -111,6 +113,9 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
                        for o in equation.outs)
         b.equations.append(Equation(copies, op, (seed.value.atom,), b.span, b.group))
         tangents.update({o: Term(b.expr(c), seed.guard, seed.exists) for o, c in zip(equation.outs, copies, strict=True)})
+        return
+    if isinstance(op, Recurrence):
+        tangents.update(pushed_recurrence(b, equation, tangents, push_forward, lambda v: (v.name and name % v.name, v.temp)))
         return
     start, out = len(b.equations), equation.outs[0]
     hint = name % out.name if out.name else None, out.temp

@@ -16,10 +16,12 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.duplicate import duplicated
 from adcli.lang.passes.forward import EmittedSweep, seeded, strip_seeds
 from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.recurrence_rules import pulled_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
@@ -85,7 +87,7 @@ def pull_back(b: Builder, equations: Sequence[Equation], adjoints: Adjoints, act
     """The reverse sweep: emit the adjoint line of every equation whose result has an adjoint, last equation first. Lines read
     what the `plain` equations do, where there are other ones than those in copies."""
     for e in reversed(equations):
-        if e.outs[0] in adjoints or e.outs[-1] in adjoints:
+        if e.outs[0] in adjoints or e.outs[-1] in adjoints or (len(e.outs) > 2 and not adjoints.keys().isdisjoint(e.outs)):
             b.group += 1
             b.span = e.span
             adjoint_line(b, e, adjoints, active, plain.get(e, e))
@@ -97,6 +99,11 @@ def adjoint_line(b: Builder, e: Equation, adjoints: Adjoints, active: set[Atom],
         if value in active:
             start, hint = len(b.equations), adjoint_hint(value)
             receive(b, adjoints, value, total(b, [adjoints.get(o) for o in e.outs], hint), start, hint)
+        return
+    if isinstance(e.op, Recurrence):
+        positions = [i for i, a in enumerate(e.args) if a in active]
+        for i, found in pulled_recurrence(b, plain, adjoints, positions, pull_back, adjoint_hint).items():
+            receive(b, adjoints, e.args[i], found, len(b.equations), adjoint_hint(e.args[i]))
         return
     seed, unchanged = adjoints[e.outs[0]], []
     for i, a in enumerate(e.args):

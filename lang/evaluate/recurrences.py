@@ -1,0 +1,40 @@
+"""What recurrences mean: step after step, in each all statements in their order, which write into the histories.
+
+The meaning is that of the docstring of `adcli.lang.ir.recurrence`, with nothing in it that is quick.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Known, is_double, written
+from adcli.lang.ir import Equation
+from adcli.lang.ir.affine import value
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.recurrence import Recurrence, at_one_step
+
+
+def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate) -> list[Any]:
+    """The values of a recurrence's results: its histories behind the last step."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    count = len(op.histories)
+    shapes = [tuple([value(x, sizes) for x in h.shape]) for h in op.histories]
+    values = dict(zip(op.histories, [_copied(a, shape, arithmetic) for a, shape in zip(args, shapes, strict=False)], strict=True))
+    constants = dict(zip(op.constants, args[count:], strict=True))
+    steps = range(value(op.low, sizes), value(op.high, sizes))
+    for t in reversed(steps) if op.down else steps:
+        for s in op.statements:
+            assert isinstance(s.op, Comprehension)
+            given = [values[a] if a in values else constants[a] if a in constants else arithmetic.constant(a.value)
+                     for a in s.args]
+            written(s, at_one_step(s.op, op.step), values[s.outs[0]], given, {**sizes, op.step: t}, arithmetic, evaluate,
+                    afresh=s.op.onto is None)
+    return list(values.values())
+
+
+def _copied(start: Any, shape: tuple[int, ...], arithmetic: ElementArithmetic) -> np.ndarray:
+    """A new array with what a history starts from; a number is every element."""
+    out = np.empty(shape, np.float64 if is_double(arithmetic) else object)
+    out[...] = start
+    return out

@@ -1,0 +1,110 @@
+"""The order of a recurrence: that an element is read behind all writes to it, and written by one statement only.
+
+Lags are constant, so for most reads the offsets of the subscripts from the step say it. What they leave open are statements that
+touch other elements of one step, or steps that no write reaches: with sizes as numbers it is proved that no point of the one
+meets a point of the other.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, text
+from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.ir.sizes import Constraint, accesses, constraint, infeasible, number
+
+
+class Meeting(NamedTuple):
+    """A statement of a recurrence that writes a history, and another that has to do with it at these subscripts: a write, which
+    is to be of other elements, or a read (`reads`), which is to be later; `same_step` says whether one of the same step is."""
+
+    writer: Equation
+    other: Equation
+    subscripts: tuple[Subscript, ...]
+    same_step: bool
+    reads: bool
+
+
+def meetings(e: Equation) -> Iterator[Meeting]:
+    """What the offsets of the subscripts do not settle, in the statements as operations over all steps."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    statements = whole_statements(e)
+    for i, writer in enumerate(statements):
+        assert isinstance(writer.op, Comprehension)
+        place, written = step_place(writer.op, op.step)
+        for k, other in enumerate(statements):
+            assert isinstance(other.op, Comprehension)
+            if k > i and other.outs == writer.outs and None in (writer.op.onto, other.op.onto):
+                yield Meeting(writer, other, other.op.write, False, False)
+            for atom, subscripts in reads(other, other.op):
+                if atom is writer.outs[0]:
+                    offset = step_offset(subscripts[place], op.step)
+                    behind = None if offset is None else (offset - written if op.down else written - offset)
+                    if behind is None or behind < 0 or (behind == 0 and i >= k):
+                        yield Meeting(writer, other, subscripts, i < k, True)
+
+
+def reads(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+    """Every tensor that a comprehension reads, with the subscripts."""
+    return ((atom, subscripts) for atom, subscripts in accesses(e, op) if subscripts is not op.write)
+
+
+def step_offset(s: Subscript, step: Index) -> int | None:
+    """How far a subscript is from the step, where that is a number."""
+    return (s - affine(step)).number if isinstance(s, Affine) else None
+
+
+def surely_met(each: Meeting, step: Index) -> bool:
+    """Whether two statements meet whatever the sizes are, as far as that shows: where they do the same but for the step."""
+    op, other = each.writer.op, each.other.op
+    assert isinstance(op, Comprehension) and isinstance(other, Comprehension)
+    plain = not op.guards and not other.guards
+    return plain and all(x == y or (isinstance(x, Affine) and isinstance(y, Affine) and (x - y).number is not None
+                                    and step in atoms(x)) for x, y in zip(op.write, each.subscripts, strict=True))
+
+
+# ---------------------------------------------------------------- with sizes as numbers
+
+def prove_steps(program: Program, sizes: Mapping[str, int]) -> None:
+    """AdError unless in every recurrence all writes to an element come before its first read, and one statement assigns it."""
+    for e in program.equations:
+        if isinstance(e.op, Recurrence):
+            for each in meetings(e):
+                if _meet(each, e.op, sizes):
+                    raise _in_wrong_order(program, each, e.op)
+
+
+def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
+    """Whether there may be a point of each that are the same element, the write not over before the other."""
+    writer, other = each.writer.op, each.other.op
+    assert isinstance(writer, Comprehension) and isinstance(other, Comprehension)
+    again = {r.index: Index(r.index.name) for r in other.ranges}
+    by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
+    box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in writer.ranges}
+    box.update({again[r.index]: (number(r.low, sizes), number(r.high, sizes) - 1) for r in other.ranges})
+    if any(last < first for first, last in box.values()):
+        return False
+    rows: list[Affine] = [*writer.guards, *[substituted(g, by) for g in other.guards]]
+    for mine, its in zip(writer.write, each.subscripts, strict=True):
+        if isinstance(mine, Affine) and isinstance(its, Affine):
+            rows += [mine - substituted(its, by), substituted(its, by) - mine]
+    if each.reads:
+        later = affine(op.step) - substituted(affine(op.step), by)
+        rows.append((-later if op.down else later) - (1 if each.same_step else 0))
+    known: list[Constraint] = [c for x in rows if (c := constraint(x, sizes)) is not None]
+    return not infeasible(known, box)
+
+
+def _in_wrong_order(program: Program, each: Meeting, op: Recurrence) -> AdError:
+    name = each.writer.outs[0].name or "a history"
+    element = f"{name}({', '.join(text(s) if isinstance(s, Affine) else '…' for s in each.subscripts)})"
+    if each.reads:
+        return AdError(f"{element} is read before the loop over {op.step.name} has written it", each.other.span,
+                       "a read has a constant lag of at least one step, or stands behind the assignment of its step",
+                       program.source)
+    return AdError(f"two statements of the loop over {op.step.name} give elements of '{name}' a value", each.other.span,
+                   "an element is assigned once, or only added to: write += for all that is added up", program.source)
