@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, text, weight
 from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript, with_index_powers
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
+from adcli.lang.ir.histories import extent_over
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
 from adcli.lang.lower.assignments import check_name
@@ -107,7 +108,7 @@ class TensorStatement:
 
     def gathered(self, arm: Arm) -> tuple[Elements, Node, tuple[Subscript, ...], list[Affine], list[Given]]:
         """Reads, subscripts of the target, guards and stated ranges."""
-        b = Elements(self.scope, self.tensors, self.s)
+        b = self.elements()
         lets = [c for c in self.s.clauses if c.kind == "let" and not self.is_onto(c)]
         b.lets = {c.name.text: c.nodes[0] for c in lets if c.name is not None}
         for clause in lets:
@@ -118,7 +119,7 @@ class TensorStatement:
         value = b.replaced(arm.value)
         b.lets = {name: b.replaced(node) for name, node in b.lets.items()}
         self.check_own_reads(b.accesses, write)
-        given, guards = [], []
+        given, guards = self.ranges_around(b), []
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
                 given.append(self.given(b, c))
@@ -131,6 +132,13 @@ class TensorStatement:
         guards += [g for node in arm.guards for g in self.conditions(b, node)]
         guards += [-g - 1 for node in arm.negated for g in self.conditions(b, node)]
         return b, value, write, guards, given
+
+    def elements(self) -> Elements:
+        return Elements(self.scope, self.tensors, self.s)
+
+    def ranges_around(self, b: Elements) -> list[Given]:
+        """The ranges of indices that what stands around the statement says."""
+        return []
 
     def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
         """A statement reads the elements that were there before it. A fixed number of steps from the element that it writes that
@@ -276,7 +284,7 @@ class TensorStatement:
         if known is None and any(not isinstance(w, Affine) for w in write):
             raise self.context.fault(f"the shape of '{self.name}' is not known: its subscripts are read from a tensor",
                                      self.s.target, f"declare its shape: where float(N) {self.name}")
-        shape = known if known is not None else tuple(domain.last(w) + 1 for w in write if isinstance(w, Affine))
+        shape = known if known is not None else self.extents(write, domain)
         for d, extent in enumerate(shape):
             if weight(extent) > LONGEST_EXTENT:
                 raise self.context.fault(f"the extent of dimension {d} of '{self.name}' is too long an expression",
@@ -285,6 +293,14 @@ class TensorStatement:
         if fault:
             raise fault
         return shape
+
+    def extents(self, write: tuple[Subscript, ...], domain: Domain) -> tuple[Affine, ...]:
+        """The extents that the greatest subscripts ask for; a history has those that a loop below asks for too."""
+        found = [domain.last(w) + 1 for w in write if isinstance(w, Affine)]
+        history = self.tensors.histories.get(self.name)
+        if history is not None and history.place < len(write) and is_single(write[history.place]):
+            found[history.place] = extent_over([(affine(0), found[history.place]), *history.intervals])
+        return tuple(found)
 
     def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:
         """A tensor that is made anew has the extents that it had."""
@@ -376,6 +392,11 @@ def lag(read: Affine | None, write: Subscript) -> float | None:
         return None
     steps = (read - write).number
     return steps if not steps or read.indices() else ELSEWHERE
+
+
+def is_single(subscript: Subscript) -> bool:
+    """Whether a subscript names one element."""
+    return isinstance(subscript, Affine) and not subscript.indices()
 
 
 def comparison(node: Node) -> bool:

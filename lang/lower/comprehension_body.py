@@ -8,6 +8,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
 from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span, plural
+from adcli.lang.ir.histories import WrittenElements
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
@@ -35,12 +36,15 @@ class Tensors:
     """What a scope knows of tensors besides its values: sizes by name, shapes declared for results, functions of tensors.
 
     `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
-    is called.
+    is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
+    one or step by step; `headers` are the names in the ranges of loops, which are sizes.
     """
 
     sizes: dict[str, Affine] = field(default_factory=dict)
     declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
     pending: list[Agreement] = field(default_factory=list)
+    histories: dict[str, WrittenElements] = field(default_factory=dict)
+    headers: set[str] = field(default_factory=set)
     inlined: bool = False
 
 
@@ -94,6 +98,8 @@ class Elements(EquationScope):
             self.scope.read(token)
             return count
         if name not in self.indices:
+            if name in self.tensors.headers:
+                return self.scope.size_of_step(token)
             if name in self.lets:
                 raise self.context.fault(f"'{name}' is a value, not an index", token,
                                          "a name given in where cannot be a subscript")
@@ -197,11 +203,14 @@ class Elements(EquationScope):
         finally:
             self.depth -= 1
 
+    def is_no_size(self, token: Token) -> bool:
+        return token.text not in self.tensors.sizes and token.text not in self.tensors.headers
+
     def affine_or_gather(self, node: Node, what: str) -> tuple[object, Subscript]:
         while type(node) is Call and node.name in INTEGERS and len(node.args) == 1:
             node = bare(node.args[0])
         tensor = self.tensor(node)
-        if type(node) is Token and node.type == "NAME" and node.text not in self.tensors.sizes:
+        if type(node) is Token and node.type == "NAME" and self.is_no_size(node):
             atom = self.scope.env.get(node.text)
             if isinstance(atom, Var) and atom.integer and not atom.shape:
                 self.scope.read(node)

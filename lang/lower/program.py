@@ -30,6 +30,7 @@ from adcli.lang.syntax.tree import (
     Declare,
     DeclareOutputs,
     Def,
+    For,
     Item,
     ShapedLine,
     Statement,
@@ -38,6 +39,7 @@ from adcli.lang.syntax.tree import (
     Tree,
     Typed,
     postorder,
+    targets_of,
 )
 
 if TYPE_CHECKING:
@@ -122,6 +124,7 @@ class MainScope(TensorScope):
                 self.context.broken |= statement.names
 
     def program(self) -> Program | None:
+        self.plan(self.tree.statements)
         if self.lines:
             self.by_lines()
         for statement in self.tree.statements if not self.lines else ():
@@ -193,15 +196,11 @@ class MainScope(TensorScope):
     def fail(self, statement: Statement, fault: AdError) -> None:
         """Record a fault; what the statement would have defined is no further fault."""
         self.faults.append(fault)
-        if isinstance(statement, Assign):
-            for token in statement.targets:
+        if isinstance(statement, Assign | TensorAssign | For):
+            for token in targets_of(statement):
                 self.unread.pop(token.text, None)
                 self.assigned.add(token.text)
                 self.env[token.text] = POISON
-        elif isinstance(statement, TensorAssign):
-            self.unread.pop(statement.target.text, None)
-            self.assigned.add(statement.target.text)
-            self.env[statement.target.text] = POISON
         elif isinstance(statement, Declare):
             for item in statement.items:
                 self.env.setdefault(item.name.text, POISON)
@@ -216,6 +215,8 @@ class MainScope(TensorScope):
                 self.bind(token, atom)
         elif type(statement) is TensorAssign:
             self.tensor_statement(statement)
+        elif isinstance(statement, For):
+            self.loop(statement)
         elif isinstance(statement, Declare):
             for item in statement.items:
                 self.declare(item, statement.keyword == "input")
@@ -253,6 +254,24 @@ class MainScope(TensorScope):
         if not statement.symbol.endswith("!"):
             self.unread.pop(token.text, None)   # what it starts from is read
         self.bind(token, atom)
+
+    def loop(self, statement: For) -> None:
+        for token in statement.targets:
+            check_name(self.context, token)
+            self.check_target(token)
+        values, read = self.looped(statement)
+        for token in statement.targets:
+            self.bind(token, values[token.text])
+            if token.text in read:
+                del self.unread[token.text]
+
+    def new_size(self, token: Token) -> None:
+        """A size that no input carries is an input itself."""
+        check_name(self.context, token)
+        self.check_no_function(token)
+        var = Var(token.text, integer=True)
+        self.found[token.text] = Param(var, token.text)
+        self.env[token.text] = var
 
     def augmented(self, statement: TensorAssign) -> AdError:
         """`x += 1`, where x is a number."""

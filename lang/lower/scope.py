@@ -7,8 +7,9 @@ is folded here.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
@@ -17,7 +18,25 @@ from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
-from adcli.lang.syntax.tree import Assign, Call, Declare, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, temporaries
+from adcli.lang.syntax.tree import (
+    Assign,
+    Call,
+    Declare,
+    Def,
+    For,
+    Node,
+    Op,
+    TensorAssign,
+    Token,
+    Tree,
+    bare,
+    postorder,
+    targets_of,
+    temporaries,
+)
+
+if TYPE_CHECKING:
+    from adcli.lang.ir.affine import Affine
 
 HIDDEN = ("pown", "dup")
 """Rows that are no functions of the language."""
@@ -85,7 +104,7 @@ class Scope:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.env: dict[str, Atom] = {}
+        self.env: MutableMapping[str, Atom] = {}
         self.written: dict[int, Lit] = {}   # constants that stand in the text of this expression, by identity
 
     # What the two kinds of scope do differently.
@@ -280,7 +299,7 @@ def node_name(node: Call) -> Token:
 
 def assigned_names(tree: Tree) -> set[str]:
     targets = {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
-    return targets | {s.target.text for s in tree.statements if type(s) is TensorAssign}
+    return targets | {t.text for s in tree.statements if type(s) in (TensorAssign, For) for t in targets_of(s)}
 
 
 def value_names(tree: Tree) -> set[str]:
@@ -367,6 +386,10 @@ class EquationScope(Scope):
         outs = tuple([Var(fresh(), True, op.truth) if n is None else Var(n, False, op.truth) for n in names])
         self.equations.append(Equation(outs, op, args, span))
         return outs
+
+    def size_of_step(self, token: Token) -> Affine:
+        """A size in the range of a loop; a name that has no meaning yet becomes one."""
+        raise NotImplementedError
 
     def unfold(self, operations: int, node: Call) -> None:
         """Take the operations of a call from the allowance. AdError where they are too many."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import text
+from adcli.lang.ir.affine import Affine, affine, text
 from adcli.lang.ir.allowance import OF_A_STATEMENT, Allowance
 from adcli.lang.ir.comprehension import Agreement, BodySource, Comprehension, Read
 from adcli.lang.ir.errors import AdError, Span
@@ -17,8 +17,23 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
+from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
-from adcli.lang.syntax.tree import INTEGERS, Assign, Call, Def, Node, TensorAssign, Token, Typed, bare, postorder
+from adcli.lang.syntax.tree import (
+    INTEGERS,
+    Assign,
+    Call,
+    Def,
+    For,
+    Node,
+    Statement,
+    TensorAssign,
+    Token,
+    Typed,
+    bare,
+    postorder,
+    targets_of,
+)
 
 
 class TensorScope(EquationScope):
@@ -35,6 +50,44 @@ class TensorScope(EquationScope):
             return TensorStatement(self, self.tensors, statement).run()
         except Poisoned:
             return POISON
+
+    def plan(self, statements: Sequence[Statement]) -> None:
+        """Look ahead for what the loops of a block assign."""
+        if any(type(s) is For for s in statements):
+            self.shaped = True
+            self.tensors.histories = planned(self, statements)
+            self.tensors.headers = {t.text for s in statements if isinstance(s, For)
+                                    for t in (*postorder(s.low), *postorder(s.high)) if type(t) is Token and t.type == "NAME"}
+
+    def looped(self, statement: For) -> tuple[dict[str, Atom], set[str]]:
+        """Emit a loop; what the names that it assigns have behind it, and those of them that the loop itself reads wholly."""
+        self.shaped = True
+        try:
+            loop = Loop(self, statement)
+            return loop.run(), loop.read
+        except Poisoned:
+            return dict.fromkeys((t.text for t in statement.targets), POISON), set()
+
+    def size_to_come(self, token: Token) -> Affine:
+        """A size in what is looked at ahead of its time, which may be known by then."""
+        known = self.tensors.sizes.get(token.text)
+        return affine(token.text) if known is None else known
+
+    def size_of_step(self, token: Token) -> Affine:
+        if token.text in self.tensors.sizes:
+            return self.tensors.sizes[token.text]
+        if token.text not in self.env:
+            self.new_size(token)
+        count = counted(self.env, token.text)
+        if count is None:
+            raise self.context.fault(f"the range of the loop depends on the value of '{token.text}'", token,
+                                     f"a size is a whole number that is known before: input int32 {token.text}")
+        self.read(token)
+        return count
+
+    def new_size(self, token: Token) -> None:
+        """Make a size of a name that has no meaning."""
+        raise NotImplementedError
 
     def scalars(self, statement: Assign) -> Assign:
         """The statement with elements of tensors and sizes as values of their own."""
@@ -192,6 +245,12 @@ class TensorFunction(TensorScope):
             return calls_itself(self.context, self.definition, node)
         return super().too_early(node)
 
+    def new_size(self, token: Token) -> None:
+        if token.text not in self.context.broken:
+            raise self.context.fault(f"function '{self.definition.name.text}' has no size '{token.text}'", token,
+                                     f"add a parameter for it: int32 {token.text}")
+        self.env[token.text] = POISON
+
     def program(self) -> list[Param]:
         """Lower it as a program; the parameters are the inputs."""
         params = []
@@ -261,9 +320,9 @@ class TensorFunction(TensorScope):
         if not definition.body:
             raise context.fault(f"function '{definition.name.text}' has no statements", definition.name,
                                 "assign each result, for example C(i) +=! A(i, j) * B(j)")
+        self.plan(definition.body)
         for s in definition.body:
-            assert isinstance(s, Assign | TensorAssign)
-            for token in s.targets if isinstance(s, Assign) else [s.target]:
+            for token in targets_of(s):
                 check_name(context, token)
                 if token.text in inputs or token.text in self.tensors.sizes:
                     what = "an input" if token.text in inputs else "a size"
@@ -272,6 +331,10 @@ class TensorFunction(TensorScope):
             if isinstance(s, TensorAssign):
                 self.env[s.target.text] = self.compute(s)
                 continue
+            if isinstance(s, For):
+                self.env.update(self.looped(s)[0])
+                continue
+            assert isinstance(s, Assign)
             for token, atom in self.tensor_results(s) or assignment(self, self.scalars(s)):
                 self.env[token.text] = atom
         for token in definition.results:
@@ -338,13 +401,21 @@ def kind(atom: Atom) -> tuple[object, ...]:
 def unfolded(context: Context, definition: Def) -> int:
     """The operations that a call of a function of tensors makes, counted on its text."""
     count = 0
-    for statement in definition.body:
-        assert isinstance(statement, Assign | TensorAssign)
+    for statement in assignments(definition.body):
         count += OF_A_STATEMENT
         for node in calls(statement):
             template = context.functions.get(node.name)
             count += template.size if template else context.sizes.get(node.name, 0)
     return count
+
+
+def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign]:
+    """The statements, those of loops too."""
+    for s in statements:
+        if isinstance(s, For):
+            yield from assignments(s.body)
+        elif isinstance(s, Assign | TensorAssign):
+            yield s
 
 
 def calls(statement: Assign | TensorAssign) -> Iterator[Call]:

@@ -15,6 +15,7 @@ from adcli.lang.syntax.tree import (
     Declare,
     DeclareOutputs,
     Def,
+    For,
     Item,
     Node,
     Parens,
@@ -97,10 +98,33 @@ class Actions:
 
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
-            if not isinstance(inner, Assign | TensorAssign):
-                raise AdError("a function contains only assignments", (inner.start, inner.end),
+            if not isinstance(inner, Assign | TensorAssign | For):
+                raise AdError("a function contains only assignments and loops", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
+
+    # Loops.
+
+    def header_word(self, p: Parts) -> Parts:
+        return [*p[0], (p[1], None)]
+
+    def header_until(self, p: Parts) -> Parts:
+        return [*p[0], (p[1], finished(p[2]))]
+
+    def loop(self, p: Parts) -> For:
+        step, words = p[1], {word.text: node for word, node in p[4]}
+        low, high = two(p[3], ":")
+        if high is None:
+            raise AdError(f"the step '{step.text}' needs a range", (low.start, low.end),
+                          f"write {step.text} in 0:N (0 to N - 1)")
+        for place, (word, _) in enumerate(p[4]):
+            if word.text in [w.text for w, _ in p[4][:place]]:
+                raise AdError(f"'{word.text}' is written twice", (word.start, word.end), "remove one of them")
+        for inner in p[6]:
+            if not isinstance(inner, Assign | TensorAssign):
+                raise not_in_loop(inner)
+        return For(step, low, high, "down" in words, words.get("until"), "checkpoint" in words, p[6], p[5].start, p[0].start,
+                   p[7].end)
 
     # Tensor comprehensions.
 
@@ -268,6 +292,14 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
     value, same = two(chain, "<=>")
     end = clauses[-1].end if clauses else (same or value).end
     return TensorAssign(target, subscripts, symbol.text, value, same, clauses, target.start, end)
+
+
+def not_in_loop(inner: Statement) -> AdError:
+    """What is said of a statement that a loop cannot have."""
+    if isinstance(inner, For):
+        return AdError("a loop inside of a loop", (inner.start, inner.brace),
+                       "a loop has one step; write the inner one as a tensor statement, with an index of its own")
+    return AdError("a loop contains only assignments", (inner.start, inner.end), "move it above the loop")
 
 
 def known(element: Token) -> Token:

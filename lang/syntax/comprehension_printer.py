@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affine, atoms, substituted, text
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
+from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.histories import Interval, WrittenElements, extent_over
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
-from adcli.lang.ir.ranges import Access, Given, infer
+from adcli.lang.ir.ranges import Access, Domain, Given, infer
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import bound_names
 from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
@@ -73,14 +76,15 @@ class TensorWriter(ScalarWriter):
     def __init__(self, program: Program, style: str, explained: bool = False) -> None:
         super().__init__(program, style)
         self.explained = explained
-        self.held = {a for e in program.equations if isinstance(e.op, Comprehension) for a in e.args}
-        self.agreed = {pair for e in program.equations if isinstance(e.op, Comprehension) for a in e.op.agreements
+        self.held = {a for e in program.equations if isinstance(e.op, Comprehension | Recurrence) for a in e.args}
+        self.agreed = {pair for op in comprehensions(program.equations) for a in op.agreements
                        for pair in ((a.left, a.right), (a.right, a.left))}
         self.definition = self.function_name()
         self.shown: dict[str, str] = {}   # results of a function that have to be declared with their shape
         starts = self.starts()
         self.continued = set(starts.values())
-        self.names = name_table(program, {before: e.outs[0] for before, e in starts.items()})
+        self.names = name_table(program, starts)
+        self.histories = self.planned()
         self.taken = Names({*NEVER_NAMES, *self.names.values(), *bound_names(program.params)})
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -100,23 +104,41 @@ class TensorWriter(ScalarWriter):
         apart = {p.name for p in program.params}.isdisjoint(r.name for r in program.results)
         return name if plain and apart and program.equations and program.results else None
 
-    def starts(self) -> dict[Var, Equation]:
+    def starts(self) -> dict[Var, Var]:
         """Values that are only there for an equation to start from, which are written under the name of what it defines."""
-        params, found = {p.var for p in self.program.params}, {}
+        params, found = {p.var for p in self.program.params}, dict[Var, Var]()
         for e in self.program.equations:
-            if isinstance(e.op, Comprehension) and e.op.onto is not None:
-                before = e.args[e.op.onto]
+            for before, out in started(e):
                 own = sum(a is before for a in e.args)
                 if isinstance(before, Var) and before not in params and before not in self.results and self.uses[before] == own:
-                    found[before] = e
+                    found[before] = out
         return found
+
+    def planned(self) -> dict[str, WrittenElements]:
+        """What a reader finds when he looks ahead for what loops assign: all elements that statements write."""
+        found: dict[str, WrittenElements] = {}
+        for e in self.program.equations:
+            for out, (place, interval) in writes(e):
+                found[self.names[out]] = found.get(self.names[out], WrittenElements(place)).also(interval)
+        for e in self.program.equations if found else ():
+            if isinstance(e.op, Comprehension) and (history := found.get(self.names[e.outs[0]])) is not None:
+                at = e.op.write[history.place] if history.place < len(e.op.write) else None
+                if isinstance(at, Affine) and not at.indices():
+                    found[self.names[e.outs[0]]] = history.also((at, at + 1))
+        return found
+
+    def recurrence(self, e: Equation) -> Iterator[str]:
+        """A loop, with what its histories start from where that has another name."""
+        yield from LoopText(self, e).lines()
 
     def single(self, e: Equation) -> bool:
         """A value that a comprehension reads keeps a statement of its own: inside it would belong to the body."""
         return super().single(e) and e.outs[0] not in self.held
 
     def equation(self, e: Equation) -> Iterator[str]:
-        if not isinstance(e.op, Comprehension):
+        if isinstance(e.op, Recurrence):
+            yield from self.recurrence(e)
+        elif not isinstance(e.op, Comprehension):
             yield from super().equation(e)
         elif (piece := self.element(e.op, e)) is None:
             yield from self.comprehension(e)
@@ -126,7 +148,7 @@ class TensorWriter(ScalarWriter):
             yield f"{self.target(e)} = {piece[0]}"
 
     def line(self, equations: list[Equation]) -> Iterator[str]:
-        if any(isinstance(e.op, Comprehension) for e in equations):
+        if any(isinstance(e.op, Comprehension | Recurrence) for e in equations):
             for e in equations:
                 yield from self.equation(e)
         else:
@@ -155,12 +177,19 @@ class ComprehensionText:
         assert isinstance(e.op, Comprehension)
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
-        self.taken = writer.taken.within()
-        shown = {i: Index(self.taken.fresh(look(i.name))) for i in self.op.indices}
+        self.taken = self.names_around()
+        shown = {i: self.shown(i) for i in self.op.indices}
         self.by: dict[Index | str, Affine] = {i: affine(new) for i, new in shown.items()}
         written = [i for s in self.op.write if isinstance(s, Affine) for i in shown if i in atoms(s)]   # taken first by a reader
         self.places: dict[AffineAtom, int] = {shown[i]: k for k, i in enumerate(dict.fromkeys((*written, *shown)))}
         self.lets: list[str] = []
+
+    def names_around(self) -> Names:
+        return self.w.taken.within()
+
+    def shown(self, i: Index) -> Index:
+        """An index under the name that it has in the text."""
+        return Index(self.taken.fresh(look(i.name)))
 
     def line(self) -> str:
         op = self.op
@@ -171,8 +200,8 @@ class ComprehensionText:
         if op.onto is not None:
             symbol = symbol.removesuffix("!")
         clauses = self.clauses() + self.lets
-        if op.onto is not None and self.e not in self.w.continued:
-            clauses.append(f"{self.name} = {self.atom(self.e.args[op.onto])}")
+        if (before := self.starts_from()) is not None:
+            clauses.append(f"{self.name} = {self.atom(before)}")
         target = self.name
         if op.write or (op.reduction == "=" and op.onto is None):
             target += f"({', '.join(self.subscript(s) for s in op.write)})"
@@ -180,6 +209,12 @@ class ComprehensionText:
         line = f"{target} {symbol} {body}"
         between = " " if where and len(line) + len(where) < LONGEST_LINE else f"\n{INDENT}" if where else ""
         return line + between + where
+
+    def starts_from(self) -> Atom | None:
+        """What the statement has to say that it goes on from."""
+        if self.op.onto is None or self.e.outs[0] in self.w.continued:
+            return None
+        return self.e.args[self.op.onto]
 
     def as_read(self, body: str) -> bool:
         """Give the indices that are not on the left their places: a reader meets them in the body, and then in values of `where`.
@@ -254,35 +289,48 @@ class ComprehensionText:
     def clauses(self) -> list[str]:
         """The parts of `where` without which the text would have other ranges or another shape."""
         op = self.op
-        must = op.onto is not None or any(isinstance(s, Read) for s in op.write)
+        must = self.is_shaped() or any(isinstance(s, Read) for s in op.write)
         stated, shaped = self.stated(must), must
         if stated is None:
             stated, shaped = self.stated(True), True
         clauses: list[str] = []
-        if shaped and op.onto is None:
+        if shaped and not self.is_shaped():
             self.declare_shape(clauses)
         in_order = sorted(stated or (), key=lambda r: min(self.places[a] for a in atoms(self.by[r.index])))
         clauses += [f"{self.affine(affine(r.index))} in {text(r.low)}:{text(r.high)}" for r in in_order]
         return clauses + [self.guard(g) for g in op.guards]
 
+    def is_shaped(self) -> bool:
+        """Whether a reader knows the shape before."""
+        return self.op.onto is not None
+
     def stated(self, shaped: bool) -> list[Range] | None:
         """The fewest ranges, taken from the last, that have to be written; None where even with all the shape is another one."""
         if self.reads_back([], shaped):
             return []
-        stated = list(self.op.ranges)
+        stated = own = [r for r in self.op.ranges if r.index not in {g.index for g in self.ranges_around()}]
         if not self.reads_back(stated, shaped):
             return None
-        for r in self.op.ranges:
+        for r in own:
             fewer = [x for x in stated if x is not r]
             if self.reads_back(fewer, shaped):
                 stated = fewer
         return stated
 
+    def extents(self, found: Domain) -> tuple[Affine, ...]:
+        """The extents of the result that a reader finds."""
+        shape = [found.last(s) + 1 for s in self.op.write if isinstance(s, Affine)]
+        history = self.w.histories.get(self.name)
+        at = self.op.write[history.place] if history is not None and history.place < len(shape) else None
+        if history is not None and isinstance(at, Affine) and not at.indices():
+            shape[history.place] = extent_over([(affine(0), shape[history.place]), *history.intervals])
+        return tuple(shape)
+
     def reads_back(self, stated: list[Range], shaped: bool) -> bool:
         """Whether a reader finds the same ranges and the same shape, and asks for no extents to agree that need not; with
         `shaped` the shape is told."""
         op = self.op
-        given = [Given(r.index, r.low, r.high) for r in stated]
+        given = [*self.ranges_around(), *(Given(r.index, r.low, r.high) for r in stated)]
         try:
             known = [self.access(self.name, op.write, op.shape)] if shaped else []
             found = infer(op.indices, self.accesses(), given, known, None, op.write)
@@ -290,7 +338,11 @@ class ComprehensionText:
             return False
         same = all(f.low == r.low and f.high == r.high for f, r in zip(found.ranges, op.ranges, strict=True))
         same &= all((a.left, a.right) in self.w.agreed for a in found.agreements)
-        return same and (shaped or op.shape == tuple(found.last(s) + 1 for s in op.write if isinstance(s, Affine)))
+        return same and (shaped or op.shape == self.extents(found))
+
+    def ranges_around(self) -> list[Given]:
+        """The ranges of indices that what stands around the statement says."""
+        return []
 
     def declare_shape(self, clauses: list[str]) -> None:
         result = next((r.name for r in self.w.program.results if r.atom is self.e.outs[0]), None)
@@ -314,3 +366,99 @@ class ComprehensionText:
                 found.append(self.access(self.atom(a), s.subscripts, a.shape if isinstance(a, Var) else ()))
                 stack += s.subscripts
         return found
+
+
+def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
+    """What an equation goes on from, with what it makes of it."""
+    if isinstance(e.op, Recurrence):
+        yield from zip(e.args, e.outs, strict=False)
+    elif isinstance(e.op, Comprehension) and e.op.onto is not None:
+        yield e.args[e.op.onto], e.outs[0]
+
+
+def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
+    """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
+    if isinstance(e.op, Recurrence):
+        for s in whole_statements(e):
+            assert isinstance(s.op, Comprehension)
+            place, offset = step_place(s.op, e.op.step)
+            yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
+
+
+def comprehensions(equations: Iterable[Equation]) -> Iterator[Comprehension]:
+    """All comprehensions, those of loops too."""
+    for e in equations:
+        if isinstance(e.op, Comprehension):
+            yield e.op
+        elif isinstance(e.op, Recurrence):
+            yield from comprehensions(e.op.statements)
+
+
+class LoopText:
+    """The text of a recurrence: a loop whose statements are those of the recurrence."""
+
+    def __init__(self, writer: TensorWriter, e: Equation) -> None:
+        assert isinstance(e.op, Recurrence)
+        self.w, self.e, self.op = writer, e, e.op
+        self.taken = writer.taken.within()
+        self.step = Index(self.taken.fresh(look(self.op.step.name)))
+        self.known = {out for out, before in zip(e.outs, e.args, strict=False) if shape_of(before)}
+
+    def lines(self) -> Iterator[str]:
+        for before, out in started(self.e):
+            if isinstance(before, Var) and self.w.names[before] != self.w.names[out]:
+                yield f"{self.w.names[out]} = {self.w.names[before]}"
+            elif isinstance(before, Lit) and (before.value or not self.surely_written(out)):
+                yield f"{self.w.names[out]} = {constant(before.value)[0]}"
+        op = self.op
+        words = [w for w, there in (("down", op.down), ("checkpoint", op.checkpoint)) if there]
+        head = " ".join([f"for {self.step.name} in {text(op.low)}:{text(op.high)}", *words, "{"])
+        statements = [LoopStatementText(self, s).line() for s in whole_statements(self.e)]
+        inner = "".join(INDENT + s.replace("\n", f"\n{INDENT}") + "\n" for s in statements)
+        yield f"{head}\n{inner}}}"
+
+    def surely_written(self, out: Var) -> bool:
+        return True
+
+    def extent(self, out: Var) -> Affine:
+        """The elements along the step that the statements of the loop ask for, of a history that nothing wrote before."""
+        return extent_over([*self.w.histories[self.w.names[out]].intervals, *[i for o, (_, i) in writes(self.e) if o is out]])
+
+
+class LoopStatementText(ComprehensionText):
+    """The text of one statement of a loop."""
+
+    def __init__(self, loop: LoopText, e: Equation) -> None:
+        self.loop = loop
+        super().__init__(loop.w, e)
+
+    def names_around(self) -> Names:
+        return self.loop.taken.within()
+
+    def shown(self, i: Index) -> Index:
+        return self.loop.step if i is self.loop.op.step else super().shown(i)
+
+    def line(self) -> str:
+        line = super().line()
+        self.loop.known.add(self.e.outs[0])
+        return line
+
+    def ranges_around(self) -> list[Given]:
+        return [Given(self.loop.op.step, self.loop.op.low, self.loop.op.high)]
+
+    def is_shaped(self) -> bool:
+        return self.e.outs[0] in self.loop.known
+
+    def starts_from(self) -> Atom | None:
+        return None
+
+    def extents(self, found: Domain) -> tuple[Affine, ...]:
+        shape = list(super().extents(found))
+        place, _ = step_place(self.op, self.loop.op.step)
+        shape[place] = self.loop.extent(self.e.outs[0])
+        return tuple(shape)
+
+    def accesses(self) -> list[Access]:
+        known = {self.w.names[out] for out in self.loop.known}
+        unknown = {self.w.names[out] for out in self.loop.e.outs} - known
+        return [a for a in super().accesses() if a.tensor not in unknown]

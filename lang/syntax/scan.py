@@ -13,7 +13,9 @@ from itertools import pairwise
 from adcli.lang.syntax.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
-            "where": "WHERE", "exists": "EXISTS", "and": "OP", "or": "OP", "not": "NOT"}
+            "where": "WHERE", "exists": "EXISTS", "for": "FOR", "and": "OP", "or": "OP", "not": "NOT"}
+HEADER_WORDS = {"down": "DOWN", "until": "UNTIL", "checkpoint": "CHECKPOINT"}
+"""Words of the language between the range of a `for` and its `{`; names everywhere else."""
 LOGICAL = frozenset(("and", "or", "not"))
 """Keywords that are operators."""
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
@@ -81,6 +83,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
     comments: list[Token] = []
     names: set[str] = set()
     append, keyword, depth, before = tokens.append, KEYWORDS.get, 0, "SEP"
+    header = False   # of a loop, behind `for` and before its `{`
     for match in pattern_for(text).finditer(text, start):
         kind = match.lastgroup or ""
         start, end = match.span(kind)
@@ -88,12 +91,16 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
         if kind == "NAME":
             if word in KEYWORDS and is_word(word, before, tokens, text, end):
                 kind = keyword(word, kind)
+                header |= kind == "FOR"
+            elif header and word in HEADER_WORDS and not depth and before in HEADER_PART_END:
+                kind = HEADER_WORDS[word]
             else:
                 names.add(word)
         elif kind in UNCHANGED_KINDS:
             pass
         elif kind in BRACKETS:
             depth = max(0, depth + BRACKETS[kind])
+            header &= kind != "LBRACE"
             if kind == "RBRACE" and before != "SEP":
                 append(Token("SEP", "", start, start))
         elif kind == "COMMENT":
@@ -120,6 +127,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
     return tokens, comments, names
 
 
+HEADER_PART_END = OPERAND_END | {"DOWN", "CHECKPOINT"}
 UNCHANGED_KINDS = frozenset(("NUMBER", "OP", "SIGN", "COMMA", "EQUAL"))
 BRACKETS = {"LPAR": 1, "RPAR": -1, "LBRACK": 1, "RBRACK": -1, "LBRACE": 0, "RBRACE": 0}
 
@@ -133,6 +141,8 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
         return before == "SEP" and ANOTHER.match(text, end) is not None
     if word == "exists":
         return before in ("WHERE", "COMMA") and ANOTHER.match(text, end) is not None
+    if word == "for":   # where a statement starts, before the name of the step; elsewhere a value may have this name
+        return before in ("SEP", "LBRACE") and ANOTHER.match(text, end) is not None
     return not is_call(word, before, text, end)
 
 
@@ -141,8 +151,8 @@ def is_call(word: str, before: str, text: str, end: int) -> bool:
     return word in ("and", "or") and before not in OPERAND_END and text[end:end + 80].lstrip().startswith("(")
 
 
-IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "LBRACE", "WHERE", "ARROW",
-                           "BAD"))
+IN_STATEMENTS = frozenset(("SEP", "EQUAL", "AUGMENT", "REDUCE", "INPUT", "PARAM", "OUTPUT", "DEF", "FOR", "LBRACE", "WHERE",
+                           "ARROW", "BAD"))
 """Tokens that no expression has."""
 
 

@@ -156,7 +156,33 @@ class Def:
     @property
     def tensors(self) -> bool:
         """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
-        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(type(s) is TensorAssign for s in self.body)
+        return any(type(t) is Typed for t in (*self.params, *self.results)) or any(
+            type(s) in (TensorAssign, For) for s in self.body)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class For:
+    """A loop: `for step in low:high down until c checkpoint { body }`, `{` at `brace`."""
+
+    step: Token
+    low: Node
+    high: Node
+    down: bool
+    until: Node | None
+    checkpoint: bool
+    body: list[Statement]
+    brace: int
+    start: int
+    end: int
+
+    @property
+    def targets(self) -> list[Token]:
+        """The names that it assigns, each at its first assignment."""
+        found: dict[str, Token] = {}
+        for statement in self.body:
+            for token in targets_of(statement):
+                found.setdefault(token.text, token)
+        return list(found.values())
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -195,7 +221,7 @@ class ShapedLine:
         self.shape, self.words, self.start = shape, words, start
 
 
-Statement = Assign | TensorAssign | Declare | DeclareOutputs | Def | Broken
+Statement = Assign | TensorAssign | For | Declare | DeclareOutputs | Def | Broken
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -234,17 +260,26 @@ def postorder(root: Node) -> list[Token | Op | Call]:
     return order
 
 
+def targets_of(statement: Statement) -> list[Token]:
+    """The names that a statement assigns."""
+    if isinstance(statement, Assign | For):
+        return statement.targets
+    return [statement.target] if isinstance(statement, TensorAssign) else []
+
+
 def tensor_names(tree: Tree) -> set[str]:
     """The names that stand before subscripts, and those of functions of tensors."""
     names: set[str] = set()
     for s in tree.statements:
         if type(s) is TensorAssign and s.subscripts is not None:
             names.add(s.target.text)
+        elif type(s) is For:
+            names |= {t.text for t in s.targets}
         elif isinstance(s, Declare):
             names |= {i.name.text for i in s.items if type(i.name) is Typed}
         elif isinstance(s, Def) and s.tensors:
             names |= {s.name.text, *(t.text for t in (*s.params, *s.results))}
-            names |= {b.target.text for b in s.body if type(b) is TensorAssign}
+            names |= {t.text for b in s.body if type(b) in (TensorAssign, For) for t in targets_of(b)}
         elif type(s) is Assign and type(value := bare(s.values[0])) is Call:
             copied = value.name == "dup" and any(type(a) is Token and a.text in names for a in value.args)
             names |= {t.text for t in s.targets} if copied or value.name in names else set()

@@ -1,0 +1,295 @@
+"""Loops to recurrences.
+
+`for t in 0:T { … }` becomes one equation. Its statements are lowered as any statement of tensors is, with the step as their
+first range, among histories: the tensors that the loop assigns. How many elements a history has along the step is known before
+anything is lowered (`planned`), so what a block assigns before a loop is made long enough; its other extents are those that it
+has when the loop comes, or what the statements in the loop ask for.
+"""
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.histories import Interval, WrittenElements, extent_over
+from adcli.lang.ir.ranges import Access, Given
+from adcli.lang.ir.recurrence import Recurrence, signature_of
+from adcli.lang.lower.comprehension import Arm, TensorStatement
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of
+from adcli.lang.lower.scope import POISON, EquationScope
+from adcli.lang.lower.subscripts import AffineReader
+from adcli.lang.syntax.tree import Assign, Call, For, Node, Statement, TensorAssign, Token, postorder
+
+if TYPE_CHECKING:
+    from adcli.lang.lower.tensor_scope import TensorScope
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StepTarget:
+    """Where a statement of a loop writes: subscript `place` is the step + `offset`."""
+
+    statement: TensorAssign
+    place: int
+    offset: int
+
+
+# ---------------------------------------------------------------- what loops ask for
+
+def planned(scope: TensorScope, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
+    """The tensors that the loops of a block assign, with all elements that the block writes: those of loops, and single ones.
+    What cannot be read is left out here; it has a fault that is found where its turn comes."""
+    found: dict[str, WrittenElements] = {}
+    for loop in (s for s in statements if isinstance(s, For)):
+        for name, place, interval in quietly(loop_writes, scope, loop) or ():
+            found[name] = found.get(name, WrittenElements(place)).also(interval)
+    for s in statements if found else ():
+        history = found.get(s.target.text) if isinstance(s, TensorAssign) else None
+        if history and isinstance(s, TensorAssign) and history.place < len(s.subscripts or ()):
+            at = quietly(AffineReader(scope.context, scope.size_to_come).read, (s.subscripts or [])[history.place], "")
+            if at is not None and not at.indices():
+                found[s.target.text] = history.also((at, at + 1))
+    return found
+
+
+def loop_writes(scope: TensorScope, loop: For) -> list[tuple[str, int, Interval]]:
+    """The tensors that a loop writes, with the subscript that has the step and the elements there."""
+    low, high = header(scope, loop, scope.size_to_come)
+    targets = [t for s in loop.body if (t := quietly(target_of, scope, loop, s)) is not None]
+    return [(t.statement.target.text, t.place, (low + t.offset, high + t.offset)) for t in targets]
+
+
+def quietly(ask: Callable[..., T], *args: object) -> T | None:
+    """What is asked for; None where it has a fault."""
+    try:
+        return ask(*args)
+    except AdError:
+        return None
+
+
+def header(scope: TensorScope, s: For, size: Callable[[Token], Affine]) -> Interval:
+    """The range of the step."""
+    reader = AffineReader(scope.context, size, bound=True)
+    what = f"the range of the step '{s.step.text}'"
+    return reader.read(s.low, what), reader.read(s.high, what)
+
+
+def target_of(scope: TensorScope, loop: For, s: Statement) -> StepTarget:
+    """Where a statement writes. AdError where that is no constant number of steps from the step."""
+    context, step = scope.context, loop.step.text
+    token = s.targets[0] if isinstance(s, Assign) else s.target if isinstance(s, TensorAssign) else loop.step
+    said = f"'{token.text}' is assigned in the loop without its step"
+    if not isinstance(s, TensorAssign):
+        raise context.fault(said, token, f"write {token.text}({step}) = ...")
+    index, name = Index(step), s.target.text
+    having = [d for d, n in enumerate(s.subscripts or ()) if any(type(t) is Token and t.text == step for t in postorder(n))]
+    if not having:
+        subscripts = ", ".join([step, *map(context.text, s.subscripts or ())])
+        raise context.fault(said, token, f"write {name}({subscripts}) {s.symbol} ...")
+    node = (s.subscripts or [])[having[0]]
+    reader = AffineReader(context, lambda t: affine(index) if t.text == step else scope.size_to_come(t))
+    offset = reader.read(node, f"dimension {having[0]} of '{name}'") - affine(index)
+    if len(having) > 1 or offset.number is None:
+        raise context.fault(f"'{name}' is not assigned at a constant number of steps from '{step}'",
+                            node if len(having) == 1 else (s.subscripts or [])[having[1]],
+                            f"one subscript of it is {step}, {step} + 1, {step} - 1, ..., and no other has {step}")
+    return StepTarget(s, having[0], offset.number)
+
+
+# ---------------------------------------------------------------- a loop
+
+class LoopScope(EquationScope):
+    """What the statements of a loop see: histories, and the names of the scope around it."""
+
+    def __init__(self, outer: TensorScope) -> None:
+        super().__init__(outer.context, outer.allowance)
+        self.outer = outer
+        self.histories: dict[str, Atom] = {}
+        self.env = ChainMap(self.histories, outer.env)  # type: ignore[arg-type]
+
+    def read(self, token: Token) -> Atom:
+        own = self.histories.get(token.text)
+        return self.outer.read(token) if own is None else own
+
+    def size_of_step(self, token: Token) -> Affine:
+        return self.outer.size_of_step(token)
+
+
+class Loop:
+    """One loop being lowered."""
+
+    def __init__(self, outer: TensorScope, s: For) -> None:
+        self.outer, self.s, self.context = outer, s, outer.context
+        self.scope = LoopScope(outer)
+        self.step = Index(s.step.text)
+        self.low, self.high = header(outer, s, outer.size_of_step)
+        self.check_step()
+        self.targets = [target_of(outer, s, statement) for statement in s.body]
+        self.names = list(dict.fromkeys(t.statement.target.text for t in self.targets))
+        self.entering: dict[str, Atom] = {}
+        self.unknown: set[str] = set()
+        self.read: set[str] = set()   # histories of which the loop reads every element that it writes
+
+    def run(self) -> dict[str, Atom]:
+        """Emit the loop; the values that its names have behind it."""
+        for name in self.names:
+            self.enter(name)
+        self.shapes()
+        for target in self.targets:
+            LoopStatement(self, target).run()
+        return self.emit()
+
+    def check_step(self) -> None:
+        token = self.s.step
+        known = self.outer.env.get(token.text)
+        if known is not None or token.text in self.outer.tensors.sizes:
+            what = "a size" if known is None else "a tensor" if shape_of(known) else "a value"
+            raise self.context.fault(f"'{token.text}' is {what} and cannot be the step of a loop too", token,
+                                     "choose another name for the step")
+
+    def written(self, name: str) -> list[StepTarget]:
+        return [t for t in self.targets if t.statement.target.text == name]
+
+    # Histories.
+
+    def enter(self, name: str) -> None:
+        """What a history holds before the loop: the value that its name has, or nothing."""
+        token = self.written(name)[0].statement.target
+        known = self.outer.env.get(name)
+        if known is POISON:
+            raise Poisoned
+        self.unknown.add(name)
+        self.entering[name] = Lit(0.0)
+        if known is not None:
+            self.entering[name] = self.outer.read(token)
+            if shape_of(known):
+                self.know(name, shape_of(known))
+
+    def know(self, name: str, shape: tuple[Affine, ...]) -> None:
+        self.unknown.discard(name)
+        self.scope.histories[name] = Var(name, False, False, shape)
+
+    def shapes(self) -> None:
+        """Find the shapes of the histories that nothing wrote before: each is what its first statement asks for of which that is
+        known."""
+        waiting = [t for t in self.targets if t.statement.target.text in self.unknown]
+        for target in waiting:
+            shape = LoopStatement(self, target).declared
+            if shape is not None and target.statement.target.text in self.unknown:
+                self.know(target.statement.target.text, shape)
+        while self.unknown:
+            fault: AdError | None = None
+            for target in [t for t in waiting if t.statement.target.text in self.unknown]:
+                if target.statement.target.text in self.unknown:
+                    try:
+                        self.know(target.statement.target.text, LoopStatement(self, target).probed())
+                        break
+                    except AdError as error:
+                        fault = fault or error
+            else:
+                assert fault is not None
+                raise fault
+
+    def extent(self, name: str) -> Affine:
+        """The elements of a history that nothing wrote before."""
+        targets = self.written(name)
+        own = [(self.low + t.offset, self.high + t.offset) for t in targets]
+        planned = self.outer.tensors.histories.get(name)
+        return extent_over([*(planned.intervals if planned and planned.place == targets[0].place else ()), *own])
+
+    # The equation.
+
+    def emit(self) -> dict[str, Atom]:
+        statements = self.scope.equations
+        histories = [self.scope.histories[n] for n in self.names]
+        used = dict.fromkeys(a for s in statements for a in s.args if a not in histories)
+        inner: dict[Atom, Atom] = {a: Var(a.name, a.temp, False, a.shape, a.integer) for a in used if isinstance(a, Var)}
+        s, inlined = self.s, self.outer.tensors.inlined
+        op = Recurrence(signature=signature_of(len(self.names)), step=self.step, low=self.low, high=self.high, down=s.down,
+                        histories=tuple(v for v in histories if isinstance(v, Var)),
+                        constants=tuple(v for v in inner.values() if isinstance(v, Var)),
+                        statements=tuple(e.substituted(inner) for e in statements), checkpoint=s.checkpoint)
+        outs = tuple(Var(n, inlined, False, shape_of(h)) for n, h in zip(self.names, histories, strict=True))
+        self.outer.equations.append(Equation(outs, op, (*self.entering.values(), *inner), (s.start, s.end)))
+        return dict(zip(self.names, outs, strict=True))
+
+
+class LoopElements(Elements):
+    """The body of a statement in a loop. Reads of histories whose shape is not known yet say nothing about ranges."""
+
+    def __init__(self, statement: LoopStatement) -> None:
+        super().__init__(statement.scope, statement.tensors, statement.s)
+        self.loop = statement.loop
+        self.indices[self.loop.step.name] = self.loop.step
+
+    def change(self, node: Node) -> Node | None:
+        if type(node) is Call and node.name in self.loop.unknown:
+            for d, n in enumerate(node.args):
+                self.subscript(n, f"dimension {d} of '{node.name}'")
+            return Token("NUMBER", "0", node.start, node.end)
+        return super().change(node)
+
+
+class LoopStatement(TensorStatement):
+    """One statement of a loop."""
+
+    def __init__(self, loop: Loop, target: StepTarget) -> None:
+        self.loop, self.target = loop, target
+        super().__init__(loop.scope, loop.outer.tensors, target.statement)
+
+    def existing(self) -> Atom | None:
+        return None
+
+    def declared_shape(self) -> tuple[Affine, ...] | None:
+        known = self.scope.env.get(self.name)
+        return shape_of(known) if known is not None and self.name not in self.loop.unknown else super().declared_shape()
+
+    def elements(self) -> Elements:
+        return LoopElements(self)
+
+    def ranges_around(self, b: Elements) -> list[Given]:
+        s = self.loop.s
+        return [Given(self.loop.step, self.loop.low, self.loop.high, (s.low.start, s.high.end))]
+
+    def probed(self) -> tuple[Affine, ...]:
+        """The shape that the statement asks for."""
+        b, _, write, _, given = self.gathered(Arm(self.s.value, [], []))
+        return self.shape(write, self.domain(b, write, given))
+
+    def extents(self, write: tuple[Subscript, ...], domain: object) -> tuple[Affine, ...]:
+        found = list(super().extents(write, domain))  # type: ignore[arg-type]
+        found[self.target.place] = self.loop.extent(self.name)
+        return tuple(found)
+
+    def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
+        for a in accesses:
+            if a.tensor in self.loop.entering:
+                self.check_read(a)
+
+    def check_read(self, a: Access) -> None:
+        """A read of a history is of an element that is written before."""
+        loop, step = self.loop, self.loop.step
+        targets = loop.written(a.tensor)
+        place = targets[0].place
+        at = a.subscripts[place] if place < len(a.subscripts) else None
+        steps = None if at is None else (at - affine(step)).number
+        if steps is None:
+            raise AdError(f"'{a.tensor}' is not read at a constant number of steps from '{step.name}'", a.span(place),
+                          f"a loop reads what it assigns at {step.name}, {step.name} - 1, ...", self.context.source)
+        offsets = [t.offset for t in targets]
+        if steps == (min(offsets) if loop.s.down else max(offsets)):
+            loop.read.add(a.tensor)
+
+    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool) -> Atom:
+        history = self.scope.env[self.name]
+        assert isinstance(history, Var)
+        if symbol == "+=":
+            op, args = replace(op, onto=len(args)), [*args, history]
+        self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))
+        return history
