@@ -9,7 +9,10 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Program
 from adcli.lang.ir.errors import AdError, nearest
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
+
+STOP = TABLE["stop"]
 
 PartialKey = tuple[str, tuple[str, ...]]
 """A partial derivative: the output it is of, and the inputs, in the order in which they are written."""
@@ -51,7 +54,7 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     wanted = set(wrt)
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
-        if not e.op.truth and not active.isdisjoint(e.args):
+        if not e.op.truth and e.op is not STOP and not active.isdisjoint(e.args):
             active.update(active_histories(e, active) if isinstance(e.op, Recurrence) else e.outs)
     return active
 

@@ -122,6 +122,8 @@ div = row("div", "rr>r", lambda t, z, x, y: t / y, lambda t, z, x, y: -(t / y) *
           status=(at(POLE, lambda z, x, y: y == 0),), domain=(ANY, POSITIVE), vanishes=True, factored=True,
           latex=r"\frac{#1}{#2}", about="quotient", defined="y != 0")
 neg = row("neg", "r>r", lambda t, z, x: -t, llvm="fneg", c="-", ulps=0.0, vanishes=True, about="the number with the other sign")
+stop = row("stop", "r>r", None, value=lambda x: x, ulps=0.0, vanishes=True,
+           about="x as a constant: it has no derivative, by construction")
 fma = row("fma", "rrr>r", lambda t, z, a, b, c: t * b, lambda t, z, a, b, c: a * t, lambda t, z, a, b, c: t,
           llvm="llvm.fma", c="fma", js=None, python=None, ulps=HALF_ULP,
           factored=True, args="a, b, c", about="a*b + c, rounded once", vanishes=True)

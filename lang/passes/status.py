@@ -22,6 +22,7 @@ from adcli.lang.ir import (
     INDETERMINATE,
     JUMP,
     KINK,
+    POLE,
     Atom,
     Equation,
     Lit,
@@ -44,14 +45,16 @@ from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ti
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
 
-SELECT, DIV, NE, EQ = TABLE["select"], TABLE["div"], TABLE["ne"], TABLE["eq"]
+SELECT, DIV, NE, EQ, STOP = (TABLE[name] for name in ("select", "div", "ne", "eq", "stop"))
 
 
 class Liveness(NamedTuple):
-    """When a value reaches a result; of a tensor, `live` may say for each element whether it does (not 0) or not."""
+    """When a value reaches a result; of a tensor, `live` may say for each element whether it does (not 0) or not. It is `still`
+    where it does only through what has no derivative, `stop`: there is nothing that is not smooth, but there are NaN and poles."""
 
     guard: Guard = ()
     live: Atom | None = None
+    still: bool = False
 
 
 class Reached(NamedTuple):
@@ -184,20 +187,21 @@ def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liv
             more: Guard = ((b.expr(e.args[0]).var, i == 1),) if e.op is SELECT and i else ()
             guard = restrict(b, use.guard, more)
             if guard is not None:
-                yield a, Liveness(guard, use.live)
+                yield a, Liveness(guard, use.live, use.still or e.op is STOP)
 
 
 def joined(b: Builder, first: Liveness, second: Liveness) -> Liveness:
     """When a value reaches a result in one way or the other; of a tensor by elements where one of the ways is."""
+    still = first.still and second.still
     if first.live is None and second.live is None:
-        return Liveness(either(b, first.guard, second.guard))
+        return Liveness(either(b, first.guard, second.guard), None, still)
     if Liveness() in (first, second):
         return Liveness()
     if first.guard != second.guard:
-        return Liveness((), elementwise(b, _added, _by_elements(b, first), _by_elements(b, second)).atom)
+        return Liveness((), elementwise(b, _added, _by_elements(b, first), _by_elements(b, second)).atom, still)
     if first.live is None or second.live is None:
-        return Liveness(first.guard)
-    return Liveness(first.guard, elementwise(b, _added, first.live, second.live).atom)
+        return Liveness(first.guard, None, still)
+    return Liveness(first.guard, elementwise(b, _added, first.live, second.live).atom, still)
 
 
 def _by_elements(b: Builder, use: Liveness) -> Atom:
@@ -221,6 +225,8 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
         if inside is not None:
             inside.note(levels, active)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
+            if use.still and status.level < POLE:
+                continue
             if status.needs is None or e.args[status.needs] in active:
                 levels.note(status.level, condition(levels.b, e, status), use.guard, status.nan)
 
@@ -307,7 +313,7 @@ class Inside:
         self.b, self.e, self.op, self.use = b, e, e.op, use
         self.body = BodyBuilder(e, e.op.body.equations)
         start: Guard = () if use.live is None else (((self.body.read(use.live, self.op.write) != 0).var, True),)
-        self.uses: dict[Atom, Liveness] = {e.op.body.results[0].atom: Liveness(start)}
+        self.uses: dict[Atom, Liveness] = {e.op.body.results[0].atom: Liveness(start, None, use.still)}
         still = unmoved(e)
         self.equations = [r for r in reached(self.body.b, e.op.body.equations, self.uses) if r.equation not in still]
 
@@ -322,7 +328,7 @@ class Inside:
         explained = None if inner.explained is None else self.greatest(select(inner.explained, 1, 0).atom)
         if explained is not None:
             levels.explain(levels.under(explained > 0, self.use.guard))
-        if self.op.reduction in ("min", "max"):
+        if self.op.reduction in ("min", "max") and not self.use.still:
             self.note_ties(levels)
 
     def active(self, outside: Collection[Atom]) -> set[Atom]:
@@ -360,28 +366,28 @@ class Inside:
         for k, s in self.op.reads():
             atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
             if use is not None and isinstance(atom, Var) and not atom.integer:
-                yield atom, self.read(s, atom, use.guard)
+                yield atom, self.read(s, atom, use.guard, use.still)
 
-    def read(self, s: Read, atom: Var, guard: Guard) -> Liveness:
+    def read(self, s: Read, atom: Var, guard: Guard, still: bool) -> Liveness:
         """When elements reach a result through one read, which counts under a guard in the body."""
         if not guard:
-            return Liveness(self.use.guard)
+            return Liveness(self.use.guard, None, still)
         value = self.body.program(select(self.body.b.expr(truth(self.body.b, guard)), 1, 0).atom)
         op = replace(self.op, sources=tuple(self.body.sources), body=value, write=s.subscripts, shape=shape_of(atom), onto=None,
                      reduction="=" if all_fixed(self.op.ranges, s.subscripts) else "+", agreements=())
         live = emit(self.b, op, tuple(self.body.args))
         if atom.shape:
-            return Liveness(self.use.guard, live.atom)
+            return Liveness(self.use.guard, live.atom, still)
         both = restrict(self.b, self.use.guard, (((live != 0).var, True),))
         assert both is not None
-        return Liveness(both)
+        return Liveness(both, None, still)
 
     def started(self) -> Liveness:
         """When elements that the result starts from reach a result: not where they are overwritten."""
         if self.op.reduction != "=" or not self.op.shape:
             return self.use
         everywhere = filled(self.b, self.op.shape, 1.0) if self.use.live is None else self.use.live
-        return Liveness(self.use.guard, cleared(self.b, self.e, everywhere))
+        return Liveness(self.use.guard, cleared(self.b, self.e, everywhere), self.use.still)
 
 
 def unmoved(e: Equation) -> set[Equation]:

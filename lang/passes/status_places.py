@@ -106,7 +106,7 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, act
     for a in dict.fromkeys(e.args):
         if isinstance(a, Var) and not a.integer:
             wrong = wrong & ~is_nan(b, a)
-    if op.reduction in ("min", "max") and active is not None:
+    if op.reduction in ("min", "max") and active is not None and not each.use.still:
         _ties(b, each, found)
     inner = Levels(inside.body.b)
     if active is not None:

@@ -74,7 +74,7 @@ def compare_with_reference(p: Program, order: int, at: Mapping[str, float], dire
 
 # ---------------------------------------------------------------- values
 
-@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in REAL if op.name != "stop"], ids=lambda op: op.name)   # its derivative is another's
 def test_every_row_agrees_with_multiple_precision(op):
     for at, slope in zip(samples(op), (1.0, -0.5, 0.25, 1.0), strict=True):
         p = program(op)

@@ -199,7 +199,7 @@ def test_what_vanishes(op):
 
 @unary
 def test_what_saturates(op):
-    if op.pieces:
+    if op.pieces or op.name == "stop":
         return
     slopes = [abs(partials(op, x)[0]) for x in (1e300, -1e300)]
     assert op.saturates == any(s < 1e-3 for s in slopes) or op.periodic, slopes

@@ -30,7 +30,7 @@ def exact(op_program, at, wrt):
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-@pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in REAL if op.name != "stop"], ids=lambda op: op.name)   # its derivative is another's
 def test_derivatives_to_third_order(op, mode):
     value = program(op)
     derivative = gradient(value, mode=mode, order=3)
