@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SELECT = TABLE["select"]
 OPERANDS = ("u", "v", "w")
-SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "=": "="}
+SYMBOLS = {"+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "lse": "lse=!", "=": "="}
 Numbers = Mapping[str, Any]
 
 

@@ -17,6 +17,7 @@ from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript, all_fixed
 from adcli.lang.ir.elementwise import compact, moved
+from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.passes.simplify import normal, simplify
 
 READERS, CHEAP = 3, 2
@@ -26,8 +27,8 @@ LONGEST_BODY = 100
 
 
 def joined(program: Program) -> Program:
-    """The program with its scalars in terms of what a machine has, and elementwise work where it is used."""
-    return fused(expand(program, DEFINITIONS))
+    """The program with its scalars and reductions in terms of what a machine has, and elementwise work where it is used."""
+    return fused(expand(in_sums(program), DEFINITIONS))
 
 
 def in_machine_terms(program: Program) -> Program:

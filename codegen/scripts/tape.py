@@ -27,6 +27,7 @@ from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
+from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.sizes import number
 from adcli.lang.passes.pipeline import run
 from adcli.lang.passes.simplify import simplify
@@ -38,7 +39,7 @@ Json = dict[str, Any]
 
 def tape(program: Program, sizes: Sizes) -> Json:
     """The tape of a program whose sizes are known; an exact zero in a seed drops what it would have caused."""
-    return Taping(run(program, [drop_zero_seeds, expanded, simplify]), sizes).made()
+    return Taping(run(program, [drop_zero_seeds, in_sums, expanded, simplify]), sizes).made()
 
 
 def expanded(program: Program) -> Program:

@@ -15,6 +15,7 @@ from adcli.lang.ir import Equation, Param, Program, Var
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, value
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.log_sum_exp import written_out
 from adcli.lang.ir.sizes import bind, number, prove
 from adcli.lang.ir.step_order import prove_steps
 
@@ -74,6 +75,11 @@ def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithm
     """The value of a comprehension's result."""
     op = e.op
     assert isinstance(op, Comprehension)
+    if op.reduction == "lse":
+        values: dict[Any, Any] = dict(zip(e.args, args, strict=True))
+        for part in written_out(e):
+            values[part.outs[0]] = comprehension(part, [values[a] for a in part.args], sizes, arithmetic, evaluate)
+        return values[e.outs[0]]
     shape = tuple([number(x, sizes) for x in op.shape])
     out = _started(op, args, shape, arithmetic)
     written(e, op, out, args, dict(sizes), arithmetic, evaluate)

@@ -7,7 +7,7 @@ names until arrays arrive, so one comprehension serves all sizes.
 Meaning. The result has `shape`. It starts as a copy of argument `onto` where that is given, else filled with the neutral value
 of the reduction (0 for "="). Then, for every point of the domain (indices in their ranges, all `guards` ≥ 0), the body is
 evaluated on its sources and the value goes to the element `write` names: it replaces it ("=") or is combined with it ("+", "*",
-"min", "max": SEMANTICS.md's min and max, a NaN wins). Several points assign to one element only where the write goes through
+"min", "max": SEMANTICS.md's min and max, a NaN wins; "lse": the logarithm of the sum of exponentials). Several points assign to one element only where the write goes through
 integers; the last of them stays, in the order of the ranges, of which the first runs slowest.
 """
 from __future__ import annotations
@@ -20,10 +20,10 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 
-NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}
+NEUTRAL = {"=": 0.0, "+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf"), "lse": float("-inf")}
 """What each reduction starts from."""
-COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max"}
-"""The row of the table that combines two values."""
+COMBINED_BY = {"+": "add", "*": "mul", "min": "min", "max": "max", "lse": "logaddexp"}
+"""The row of the table that combines two values. (Many values under "lse" are `adcli.lang.ir.log_sum_exp`.)"""
 POW = TABLE["pow"]
 
 

@@ -1,7 +1,7 @@
 """Tensor comprehensions to equations.
 
 A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every
-read replaced by an input, becomes the body, a scalar program. `*=`, `min=` and `max=` onto a value that exists are a reduction of
+read replaced by an input, becomes the body, a scalar program. `*=`, `min=`, `max=` and `lse=` onto a value that exists are a reduction of
 their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their tensors
 elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
 """
@@ -37,7 +37,7 @@ from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
-              "max=": "max"}
+              "max=": "max", "lse=!": "lse", "lse=": "lse"}
 ELSEWHERE = math.inf
 """How far an element is from one that is never the same."""
 SPLITS = 64
@@ -69,7 +69,7 @@ class TensorStatement:
         if atom is not None and isinstance(atom, Var) and len(atom.shape) != len(self.s.subscripts or ()):
             raise self.context.fault(f"'{self.name}' has {dimensions(len(atom.shape))}, not "
                                      f"{len(self.s.subscripts or ())}", self.s.target)
-        if atom is None and self.s.symbol in ("+=", "*=", "min=", "max="):
+        if atom is None and self.s.symbol in ("+=", "*=", "min=", "max=", "lse="):
             self.context.note(f"'{self.name}' has no value yet, so {self.s.symbol} acts as {self.s.symbol}!", self.s.target)
         return atom
 
@@ -268,7 +268,7 @@ class TensorStatement:
                 target = self.context.text(self.s.target) + ("(" + ", ".join(map(self.context.text, self.s.subscripts)) + ")"
                                                              if self.s.subscripts else "")
                 raise AdError(f"index '{name}' on the right is not on the left of '='", first or (self.s.start, self.s.end),
-                              f"to reduce over it, write {target} +=! ..., *=!, min=! or max=!", self.context.source)
+                              f"to reduce over it, write {target} +=! ..., *=!, min=!, max=! or lse=!", self.context.source)
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
         subscripts = [w for w in write if isinstance(w, Affine)]

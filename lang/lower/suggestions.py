@@ -29,6 +29,7 @@ SYNONYMS = {
     "fabs": "abs", "absolute": "abs", "sgn": "sign", "signum": "sign", "maximum": "max", "minimum": "min", "clip": "clamp",
     "mod": "fmod", "ceiling": "ceil", "tgamma": "gamma", "gammaln": "lgamma", "loggamma": "lgamma", "lngamma": "lgamma",
     "psi": "digamma", "expit": "sigmoid", "logistic": "sigmoid", "negative": "negate",
+    "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
 }
 """Functions that have another name here."""
 
@@ -59,8 +60,9 @@ STATEMENTS = {
     "mean": ("v +=! x(i) / N",), "average": ("v +=! x(i) / N",), "avg": ("v +=! x(i) / N",),
     "max": ("v max=! x(i)",), "min": ("v min=! x(i)",), "amax": ("v max=! x(i)",), "amin": ("v min=! x(i)",),
     "norm": ("s +=! x(i)**2; v = sqrt(s)",),
-    "softmax": ("m max=! x(i); e(i) = exp(x(i) - m); s +=! e(i); v(i) = e(i) / s",),
-    "logsumexp": ("m max=! x(i); s +=! exp(x(i) - m); v = m + log(s)",),
+    "softmax": ("s lse=! x(i); v(i) = exp(x(i) - s)",),
+    "logsumexp": ("v lse=! x(i)",), "log_sum_exp": ("v lse=! x(i)",), "lse": ("v lse=! x(i)",),
+    "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v +=! x(i) * y(i)"),
     "transpose": ("v(j, i) = x(i, j)",),

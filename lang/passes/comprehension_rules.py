@@ -13,6 +13,7 @@ What a reduction does to a seed is a weight at each point of the box, the same i
              (The draft in seeds/002 multiplies the adjoint by all elements and takes the maximum of that, which is not
              linear in the adjoint, so it is no derivative: the maximum of the products has nothing to do with the element
              that was the maximum.)
+  lse        exp(v - z) for the value v of the point and the result z, a difference that no ties disturb; NaN where z is infinite.
   product    the product of all other elements that went into the same result, so that zeros are exact at any order: not
              z / element. It costs the square of the reduced part of the box: right before fast.
 
@@ -43,7 +44,7 @@ from adcli.lang.ir.comprehension import (
 )
 from adcli.lang.ir.elementwise import emit, filled, shape_of
 from adcli.lang.ir.names import Names
-from adcli.lang.ir.primitives import TABLE, gt, lt, select
+from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify
@@ -267,6 +268,8 @@ def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
     op = body.op
     if op.reduction in ("=", "+"):
         return t
+    if op.reduction == "lse":
+        return Term(t.value * exp(body.b.expr(value) - body.read(e.outs[0], op.write)), t.guard)
     if op.reduction == "*":
         others = _product_of_others(b, e)
         return t if others is None else Term(t.value * body.read(others, _corner(op.ranges)[0]), t.guard)

@@ -50,7 +50,7 @@ SELECT, DIV, NE, EQ, STOP = (TABLE[name] for name in ("select", "div", "ne", "eq
 
 class Liveness(NamedTuple):
     """When a value reaches a result; of a tensor, `live` may say for each element whether it does (not 0) or not. It is `still`
-    where it does only through what has no derivative, `stop`: there is nothing that is not smooth, but there are NaN and poles."""
+    where it does so only through `stop`, which has no derivative: nothing is rough there, but NaN and poles count."""
 
     guard: Guard = ()
     live: Atom | None = None

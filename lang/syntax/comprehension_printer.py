@@ -30,7 +30,7 @@ NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS}
 WORDS = re.compile(r"\w+")
 LONGEST_LINE = 120
 """Characters of a line beyond which `where` goes to the next."""
-REDUCTION_SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!"}
+REDUCTION_SYMBOLS = {"=": "=", "+": "+=!", "*": "*=!", "min": "min=!", "max": "max=!", "lse": "lse=!"}
 
 
 def inputs(params: Sequence[Param]) -> Iterator[str]:

@@ -21,12 +21,12 @@ LOGICAL = frozenset(("and", "or", "not"))
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
 TERMINALS = {
-    "NAME": r"(?!m(?:in|ax)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
+    "NAME": r"(?!(?:min|max|lse)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
     "NUMBER": r"0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?"
               r"|\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?"
               r"|(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?",
-    "REDUCE": r"(?:[-+*/]|m(?:in|ax))=!",
-    "AUGMENT": r"(?:\*\*|[-+*/^]|m(?:in|ax))=(?!=)",
+    "REDUCE": r"(?:[-+*/]|min|max|lse)=!",
+    "AUGMENT": r"(?:\*\*|[-+*/^]|min|max|lse)=(?!=)",
     "ARROW": r"->|→",
     "OP": r"\*\*|<=>|<=|>=|==|!=|&&|\|\||[*/^<>%]",
     "SIGN": r"[-+]",
@@ -114,7 +114,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
             if one:
                 append(Token(kind, word, start, end))
                 return tokens, comments, names
-        elif word[0] == "m" and before not in OPERAND_END:   # `max=` is no operator where a statement starts: max=3
+        elif word[0].isalpha() and before not in OPERAND_END:   # `max=` is no operator where a statement starts: max=3
             names.add(word[:3])
             tokens += [Token("NAME", word[:3], start, start + 3), Token("EQUAL", "=", start + 3, start + 4)]
             if kind == "AUGMENT":

@@ -110,10 +110,21 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sqrt": lambda f, x: f.sqrt(x), "relu": lambda f, x: x if x > 0 else 0 * x, "max": lambda f, x, y: x if x > y else y,
     "min": lambda f, x, y: x if x < y else y, "where": lambda f, x, y, u, v: u if x < y else v}
 
+
+
+def log_of_both(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)), in digits enough that it does not matter how."""
+    if x in (-math.inf, math.inf) or y in (-math.inf, math.inf):
+        return y if x == -math.inf else x if y == -math.inf else x + y
+    with mpmath.workdps(60):
+        z = mpmath.log(mpmath.exp(x) + mpmath.exp(y))
+    return z if isinstance(x, mpmath.mpf) else type(x)(z)
+
+
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda old, new: new, "+": lambda old, new: old + new, "*": lambda old, new: old * new,
-    "min": lambda old, new: new if new < old else old, "max": lambda old, new: new if new > old else old}
-FIRST = {"=": 0, "+": 0, "*": 1, "min": math.inf, "max": -math.inf}
+    "min": lambda old, new: new if new < old else old, "max": lambda old, new: new if new > old else old, "lse": log_of_both}
+FIRST = {"=": 0, "+": 0, "*": 1, "min": math.inf, "max": -math.inf, "lse": -math.inf}
 
 
 def _value(body: Any, inputs: list[Any], n: Numbers) -> Any:

@@ -51,7 +51,7 @@ class Author:
     def statement(self) -> None:
         r = self.r
         box = self.box(r.choice((0, 1, 1, 2, 2, 2, 3, 3, 4)))
-        reduction = r.choice(("=", "+", "+", "+", "*", "min", "max"))
+        reduction = r.choice(("=", "+", "+", "+", "*", "min", "max", "lse"))
         sources = tuple(self.source(box) for _ in range(r.choice((0, 1, 1, 2, 2, 3))))
         body = self.operation(len(sources), r.randint(0, 3)) if sources else 1.5
         write, shape = self.target(box, reduction)

@@ -80,7 +80,7 @@ def statement(r: random.Random, target: str, shapes: dict[str, int]) -> tuple[st
     indices = r.sample("ijklm", rank)
     extra = r.sample([c for c in "ijklm" if c not in indices], r.randint(0, 2))
     every = indices + extra
-    symbol = r.choice(["+=!", "*=!", "min=!", "max=!", *(["="] if not extra else [])])
+    symbol = r.choice(["+=!", "*=!", "min=!", "max=!", "lse=!", *(["="] if not extra else [])])
     value = expression(r, every, shapes, 3)
     where = ", ".join(f"{i} in {r.randint(0, 1)}:{r.choice(['M', 'N', '3', 'P - 1', 'min(Q, R)'])}" for i in every)
     write = [r.choice([i, i, i, f"2*{i}", f"{i} + 1"]) for i in indices]
@@ -115,9 +115,10 @@ def subscript(r: random.Random, indices: list[str]) -> str:
     return r.choice([one, one, one, f"{one} + 1", f"2*{one}", f"{one} + {other}", f"2*{one} + {other}"])
 
 
-STATEMENT = re.compile(r"(\w+)(?:\((.*?)\))? (=|[+*]=!|m(?:in|ax)=!) (.*?)(?: where (.*))?")
-FOLDS: dict[str, Any] = {"=": lambda old, new: new, "+=!": np.add, "*=!": np.multiply, "min=!": np.minimum, "max=!": np.maximum}
-NEUTRAL = {"=": 0.0, "+=!": 0.0, "*=!": 1.0, "min=!": np.inf, "max=!": -np.inf}
+STATEMENT = re.compile(r"(\w+)(?:\((.*?)\))? (=|[+*]=!|(?:min|max|lse)=!) (.*?)(?: where (.*))?")
+FOLDS: dict[str, Any] = {"=": lambda old, new: new, "+=!": np.add, "*=!": np.multiply, "min=!": np.minimum, "max=!": np.maximum,
+                         "lse=!": np.logaddexp}
+NEUTRAL = {"=": 0.0, "+=!": 0.0, "*=!": 1.0, "min=!": np.inf, "max=!": -np.inf, "lse=!": -np.inf}
 
 
 class Outside(Exception):

@@ -17,7 +17,7 @@ AWKWARD = [
     "float = 2; double(i) = float * 2\nint32 class(N)\nsin = sin(sin) + sin (2); pi(i)=pi\ninput exists, in in [0, 1]\n",
     "y min= 3\r\nz *=! 2 where q = 3, exists, exists k in 0:2 and (b)\r\nx min=! 2\r\r\n\fa\v=\tb\r\n",
     "", "\n\n", "#!/usr/bin/env adcli\n#", "𝑥 = 𝛼 + 2\n", "x = )) ]] }} where i in (\nwhere and (\n", "min=",
-    "a max=\n", "a max=!",
+    "a max=\n", "a max=!", "s lse=! z(k)\nlse=3; lse = lse==3 ? 1 : lse\n",
 ]
 
 

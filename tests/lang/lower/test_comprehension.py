@@ -201,7 +201,7 @@ C(i) = A(i, j)
 f.ad:2:13: error: index 'j' on the right is not on the left of '='
     C(i) = A(i, j)
                 ^
-help: to reduce over it, write C(i) +=! ..., *=!, min=! or max=!
+help: to reduce over it, write C(i) +=! ..., *=!, min=!, max=! or lse=!
 ---
 input A(M, N)
 C(i) = A(i)
@@ -320,7 +320,7 @@ C(i) -= A(i)
 f.ad:2:6: error: there is no '-='
     C(i) -= A(i)
          ^^
-help: make a tensor with =, +=!, *=!, min=! or max=!, and change it with +=, *=, min= or max=
+help: make a tensor with =, +=!, *=!, min=!, max=! or lse=!, and change it with +=, *=, min=, max= or lse=
 ---
 input A(M)
 C(i) = A(i) : 2
