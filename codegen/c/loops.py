@@ -16,7 +16,7 @@ from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.rows.parts import ProgramPart
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var, substitute
-from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
@@ -171,7 +171,7 @@ class Loops:
         self.opened.add(index)
         kind = self.whole.bind(index, name, r.low)
         tests = [self.whole.below(index, r.high)]
-        for g in [g for g in guards if g.coefficient(index) < 0 and self.ready(g)]:
+        for g in [g for g in guards if linear(g) and never_negative(-slope(g, index) - 1) and self.ready(g)]:
             guards.remove(g)
             tests.append(self.whole.natural_test(g) or "1")
         low = (self.whole.size if kind == "size_t" else self.whole.signed)(r.low)
@@ -179,7 +179,7 @@ class Loops:
 
     def ready(self, g: Affine) -> bool:
         """Whether a guard is a sum of indices whose loops are open, and sizes."""
-        return all(a in self.opened if isinstance(a, Index) else isinstance(a, str) for a, _ in g.terms)
+        return all(i in self.opened for i in g.indices()) and linear(g)
 
     # ------------------------------------------------------------ elements
 

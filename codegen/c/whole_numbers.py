@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, affine
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, affine
 from adcli.lang.ir.notation import ATOM, PRODUCT, SUM, UNARY, Piece, enclosed
 
 FLOOR = ("static ptrdiff_t NAME(ptrdiff_t x, ptrdiff_t y)", "{",
@@ -53,7 +53,7 @@ class WholeNumbers:
                 return (any if largest else all)(map(self.natural, parts))
             case Product(left, right):
                 return self.natural(left) and self.natural(right)
-            case _:
+            case _:   # a remainder too
                 return True
 
     def plain(self, x: Affine) -> bool:
@@ -85,6 +85,11 @@ class WholeNumbers:
                 return self.extreme(parts, largest, [self.size(p)[0] for p in parts])
             case Product(left, right):
                 return f"{enclosed(self.size(left), UNARY)}*{enclosed(self.size(right), UNARY)}", PRODUCT
+            case Remainder(whole, by) if self.natural(normal(whole)):
+                return f"{enclosed(self.size(whole), PRODUCT)} % {enclosed(self.size(by), UNARY)}", PRODUCT
+            case Remainder(whole, by):   # % of C has the sign of what it divides
+                n = f"(ptrdiff_t){enclosed(self.size(by), UNARY)}"
+                return f"(size_t)(({enclosed(self.signed(whole), PRODUCT)} % {n} + {n}) % {n})", UNARY
             case _:
                 return self.sizes[a], ATOM
 

@@ -11,7 +11,7 @@ from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nests import Nest
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Atom, Equation, Var
-from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.ir.comprehension import Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 
@@ -91,9 +91,8 @@ class Addresses(FunctionWriter):
         """How many elements an access moves with an index."""
         total = "0"
         for s, stride in zip(subscripts, self.strides(atom), strict=True):
-            if isinstance(s, Affine) and (c := s.coefficient(index)):
-                part = stride if c == 1 else str(c * int(stride)) if stride.lstrip("-").isdigit() else \
-                    self.place(0, f"mul nsw i64 {stride}, {c}", ("*", stride, c))
+            if isinstance(s, Affine) and (c := self.number(slope(s, index))[0]) != "0":
+                part = self.product([stride, c])
                 total = part if total == "0" else self.place(0, f"add nsw i64 {total}, {part}", ("+", total, part))
         return total
 
@@ -110,13 +109,17 @@ class Addresses(FunctionWriter):
                 text, level = self.gathered(s, atom, d)
                 steps.setdefault(level, []).append(self.times(text, level, stride))
                 continue
-            loose = Affine(tuple(term for term in s.terms if not isinstance(term[0], Index)), s.constant)
+            loose = s
+            for index in s.indices():
+                loose = without(loose, index)
             text, level = self.number(loose)
             if text != "0":
                 steps.setdefault(level, []).append(self.times(text, level, stride))
         for index in dict.fromkeys(i for s in subscripts if isinstance(s, Affine) for i in s.indices()):
             text, level = self.bound[index]
             c = self.coefficient(atom, subscripts, index)
+            if c == "0":
+                continue
             steps.setdefault(level, []).append(self.times(text, level, c))
             if index is self.nest.tile and t:
                 steps[level].append(self.times(c, 0, str(t)))

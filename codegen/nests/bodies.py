@@ -11,7 +11,7 @@ from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
 from adcli.codegen.rows.instructions import vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
-from adcli.lang.ir.affine import Affine, affine, substituted
+from adcli.lang.ir.affine import Affine, affine, slope, substituted
 from adcli.lang.ir.comprehension import BodySource, Read
 from adcli.lang.ir.primitives import INDEX_POWER
 
@@ -127,7 +127,7 @@ class BodyWriter:
         """The value of an expression of indices and sizes, as a double."""
         at, tile, v = self.at, self.at.nest.tile, self.at.nest.vector
         tiled = tile is not None and tile in indices(s)
-        c = s.coefficient(v) if v is not None else 0
+        c = slope(s, v).number or 0 if v is not None else 0
         texts, level = [], 0
         for t in range(self.rows if tiled else 1):
             moved = substituted(s, {tile: affine(tile) + t}) if tiled and tile is not None else s

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder
 
 Placed = tuple[str, int]
 """How a value is written, and the number of the frame that computes it; 0 is the function."""
@@ -164,6 +164,9 @@ class FunctionWriter:
             case Product(left, right):
                 (x, i), (y, j) = self.number(left), self.number(right)
                 return self.place(max(i, j), f"mul nsw i64 {x}, {y}", ("*", x, y)), max(i, j)
+            case Remainder(whole, by):
+                (x, i), (n, j) = self.number(whole), self.number(by)
+                return self.remainder(x, n, max(i, j)), max(i, j)
             case Index():
                 return self.bound[a]
             case _:
@@ -190,6 +193,16 @@ class FunctionWriter:
         over = self.place(level, f"icmp sgt i64 {back}, {text}")
         one = self.place(level, f"zext i1 {over} to i64")
         return self.place(level, f"sub i64 {q}, {one}", key)
+
+    def remainder(self, text: str, by: str, level: int) -> str:
+        """What is left of a number by a positive one, from 0 on."""
+        key = ("%", text, by)
+        if key in self.frames[level].known:
+            return self.frames[level].known[key]
+        left = self.place(level, f"srem i64 {text}, {by}")
+        more = self.place(level, f"add i64 {left}, {by}")
+        below = self.place(level, f"icmp slt i64 {left}, 0")
+        return self.place(level, f"select i1 {below}, i64 {more}, i64 {left}", key)
 
     def extreme(self, one: Placed, other: Placed, largest: bool) -> Placed:
         (x, i), (y, j) = one, other

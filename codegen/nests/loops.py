@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from adcli.codegen.nests.addresses import Addresses, Environment
 from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.frames import Placed
-from adcli.codegen.nests.nests import Nest, indices, linear
+from adcli.codegen.nests.nests import Nest, indices
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Equation, Lit, Var
-from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
 
@@ -58,7 +58,7 @@ class NestWriter(Addresses):
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
         r = self.nest.range(index)
         low, high = self.number(r.low), self.number(r.high)
-        for g in [g for g in self.undecided if linear(g) and index in g.indices()]:
+        for g in [g for g in self.undecided if linear(g) and slope(g, index).number]:
             others = [i for i in g.indices() if i is not index]
             if all(i in self.bound for i in others):
                 low, high = self.tightened(g, index, others, low, high)
@@ -67,11 +67,11 @@ class NestWriter(Addresses):
         return low[0], high[0]
 
     def tightened(self, g: Affine, index: Index, others: Sequence[Index], low: Placed, high: Placed) -> tuple[Placed, Placed]:
-        c, v = g.coefficient(index), self.nest.vector
-        rest = g - affine(index) * c
+        c, v = slope(g, index).number or 0, self.nest.vector
+        rest = without(g, index)
         if v in others and v is not None:
             reach = self.lanes * self.nest.blocks - 1
-            rest += max(0, rest.coefficient(v) * reach)
+            rest += greatest(affine(0), slope(rest, v) * reach)
         else:
             self.undecided.remove(g)
             self.floor = len(self.frames)
@@ -288,7 +288,7 @@ class NestWriter(Addresses):
         for g in self.undecided:
             text, level = self.number(g)
             if v is not None and v in g.indices():
-                moved = self.lanes_of(text, level, g.coefficient(v))
+                moved = self.lanes_of(text, level, slope(g, v).number or 0)
                 masks.append(self.place(level, f"icmp sge {vector('i64', self.lanes)} {moved}, zeroinitializer"))
             else:
                 scalars.append(self.place(level, f"icmp sge i64 {text}, 0"))

@@ -12,7 +12,7 @@ Sizes come when the function is called, so a program is compiled once for all of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
@@ -24,8 +24,7 @@ from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
-from adcli.lang.ir.affine import affine
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, covers
 from adcli.lang.ir.sizes import bound_names, counts
 
 FLAG = 6
@@ -130,12 +129,8 @@ def covered(nest: Nest) -> bool:
     op = nest.op
     if nest.scatter:
         return False
-    whole = {r.index: r.high for r in op.ranges if r.low == affine(0)}
-    written = [s.index if not isinstance(s, Read) else None for s in op.write]
-    plain = len(set(written)) == len(written) and all(
-        i is not None and whole.get(i) == extent for i, extent in zip(written, op.shape, strict=True))
-    reduced = {r.index for r in op.ranges} - set(written)
-    return plain and all(not indices(g) or indices(g) & reduced for g in op.guards)
+    reduced = {r.index for r in op.ranges}.difference(*[indices(s) for s in op.write])
+    return covers(replace(op, guards=())) and all(not indices(g) or indices(g) & reduced for g in op.guards)
 
 
 # ---------------------------------------------------------------- functions

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from adcli.lang.ir import Atom, Equation, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, linear, slope, substituted, without
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, fixed_indices, whole_values
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.ir.sizes import number
@@ -45,11 +45,11 @@ LONG_BODY = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """For each value of index `new`, index `other`, which moves by `step`, has about `length` / `step` values by guards."""
+    """For each value of index `new`, index `other`, which moves by `step`, has about `length` / |`step`| values by guards."""
 
     new: Index
     other: Index
-    step: int
+    step: Affine
     length: Affine
 
 
@@ -116,7 +116,7 @@ class Nest:
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges}
         for w in self.windows:
             reach = number(w.length, sizes) + (lanes - 1 if w.new is self.vector else 0)
-            lengths[w.other] = min(lengths[w.other], -(-reach // w.step))
+            lengths[w.other] = min(lengths[w.other], -(-reach // max(1, abs(number(w.step, sizes)))))
         total = elements = 1.0
         for index, n in lengths.items():
             total *= -(-n // lanes) if index is self.vector else n
@@ -134,11 +134,7 @@ class Nest:
 
     def ends(self, x: Affine, sizes: Mapping[str, int]) -> tuple[int, int]:
         """The least and the greatest value of a sum of multiples of indices, or near them."""
-        low = high = Affine(tuple(term for term in x.terms if not isinstance(term[0], Index)), x.constant)
-        for i in x.indices():
-            r, c = self.range(i), x.coefficient(i)
-            first, final = (r.low * c, (r.high - 1) * c)
-            low, high = low + (first if c > 0 else final), high + (final if c > 0 else first)
+        low, high = bounds(x, {i: (self.range(i).low, self.range(i).high - 1) for i in x.indices()})
         return (number(low, sizes), number(high, sizes)) if not (indices(low) | indices(high)) else (0, 64)
 
     def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
@@ -171,11 +167,6 @@ def indices(s: Subscript) -> set[Index]:
     return found
 
 
-def linear(x: Affine) -> bool:
-    """Whether indices are in an expression as terms of their own only."""
-    return all(isinstance(a, Index) or not any(isinstance(b, Index) for b in atoms(Affine(((a, 1),)))) for a, _ in x.terms)
-
-
 def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
     """How an access moves with an index."""
     found = STILL
@@ -184,7 +175,7 @@ def movement(subscripts: tuple[Subscript, ...], index: Index) -> int:
             continue
         if isinstance(s, Read) or not linear(s):
             return WILD
-        last = d == len(subscripts) - 1 and s.coefficient(index) == 1
+        last = d == len(subscripts) - 1 and slope(s, index).number == 1
         found = CONSECUTIVE if last and found == STILL else STRIDED
     return found
 
@@ -217,22 +208,22 @@ def _sums(op: Comprehension) -> list[tuple[Affine, Index]]:
     fixed = fixed_indices(op.ranges, op.write)
     for s in op.write:
         if isinstance(s, Affine) and linear(s) and not indices(s) <= fixed:
-            return [(s, i) for i in s.indices() if i not in fixed and abs(s.coefficient(i)) == 1]
+            return [(s, i) for i in s.indices() if i not in fixed and slope(s, i).number in (1, -1)]
     return []
 
 
 def _straightened(op: Comprehension, s: Affine, i: Index,
                   windows: tuple[Window, ...]) -> tuple[Comprehension, tuple[Window, ...]]:
     """Index `i` gives way to a new one, whose value is that of the subscript `s` and runs over all elements."""
-    new, c = Index(i.name), s.coefficient(i)
-    old = (affine(new) - (s - affine(i) * c)) * c
+    new, c = Index(i.name), 1 if slope(s, i).number == 1 else -1
+    old = (affine(new) - without(s, i)) * c
     extent = op.shape[op.write.index(s)]
     mine = next(r for r in op.ranges if r.index is i)
     ranges = tuple(Range(new, affine(0), extent) if r is mine else r for r in op.ranges)
     guards = (*(substituted(g, {i: old}) for g in op.guards), old - mine.low, mine.high - 1 - old)
     changed = replace(op, ranges=ranges, guards=guards, write=tuple(_with(x, i, old) for x in op.write),
                       sources=tuple(_with(x, i, old) for x in op.sources))
-    others = [(j, abs(s.coefficient(j))) for j in s.indices() if j is not i]
+    others = [(j, slope(s, j)) for j in s.indices() if j is not i]
     windows = tuple(w for w in windows if i is not w.new and i is not w.other)
     return changed, (*windows, *(Window(new, j, step, mine.high - mine.low) for j, step in others[:1]))
 
@@ -286,7 +277,8 @@ def _vectorises(op: Comprehension, v: Index, gathers: bool) -> bool:
         return False
     values = [s for s in (*op.sources, *op.guards) if isinstance(s, Affine)]
     guarded = any(v in indices(g) for g in op.guards)
-    return all(v not in indices(x) or linear(x) for x in values) and not (gathers and guarded)
+    plain = all(v not in indices(x) or (linear(x) and slope(x, v).number is not None) for x in values)
+    return plain and not (gathers and guarded)
 
 
 def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, lanes: int) -> Nest:
@@ -346,13 +338,13 @@ def _carrier(nest: Nest, exponent: Affine, moves: set[Index]) -> tuple[Index | N
     """The index along which a power can be carried on, and the least exponent."""
     order = list(nest.order())
     mine = [i for i in order if i in indices(exponent)]
-    if not mine or not linear(exponent) or exponent.coefficient(mine[-1]) != 1 or {nest.vector, nest.tile} & {*mine}:
+    if not mine or not linear(exponent) or slope(exponent, mine[-1]).number != 1 or {nest.vector, nest.tile} & {*mine}:
         return None, 0
     if any(order.index(i) >= order.index(mine[-1]) for i in moves):
         return None, 0
     low = exponent
     for i in mine:
-        if exponent.coefficient(i) < 0:
+        if (slope(exponent, i).number or 0) <= 0:
             return None, 0
         low = substituted(low, {i: nest.range(i).low})
     least = low.number

@@ -66,6 +66,10 @@ function adcliAtom(atom, at) {
     if (typeof atom === "number") return at[atom];
     if (atom.floor) return Math.floor(adcliAffine(atom.floor[0], at) / atom.floor[1]);
     if (atom.times) return adcliAffine(atom.times[0], at) * adcliAffine(atom.times[1], at);
+    if (atom.remainder) {
+        const [whole, by] = atom.remainder.map(x => adcliAffine(x, at));
+        return whole - by * Math.floor(whole / by);
+    }
     const parts = (atom.least ?? atom.greatest).map(part => adcliAffine(part, at));
     return atom.least ? Math.min(...parts) : Math.max(...parts);
 }

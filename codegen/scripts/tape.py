@@ -10,7 +10,7 @@ Inputs have the first slots, in order, and every equation defines the next. Size
 `neutral` and are combined by the operation `combine`, the last one staying where that is null:
 
     affine    ::= number | {c: constant, t: [[index | {floor: [affine, divisor]} | {least: [affine …]} | {greatest: [affine …]}
-                  | {times: [affine, affine]}, coefficient] …]}
+                  | {times: [affine, affine]} | {remainder: [affine, affine]}, coefficient] …]}
     read      ::= {arg: argument, at: [affine | read …]}
 
 Numbers that JSON does not have are "NaN", "Infinity" and "-Infinity". `interpreter.js` carries tapes out; its operations are
@@ -25,7 +25,7 @@ from typing import Any
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, atoms, text
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.sizes import number
@@ -119,6 +119,8 @@ class Taping:
                 return {"greatest" if greatest else "least": [self.affine(p, place) for p in parts]}
             case Product(left, right):
                 return {"times": [self.affine(left, place), self.affine(right, place)]}
+            case Remainder(whole, by):
+                return {"remainder": [self.affine(whole, place), self.affine(by, place)]}
             case size:
                 return {"least": [self.sizes[size]]}
 

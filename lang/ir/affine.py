@@ -1,13 +1,18 @@
 """Extents and subscripts: integer expressions, affine in indices and sizes.
 
 An `Affine` is a sum of integer multiples of atoms and a constant. Atoms are indices of a comprehension, names of sizes, and
-what range inference makes of sizes: the floor of a quotient, the least or greatest of several, a product of two. Values are
-structural: equal expressions are equal objects. Numbers come when arrays arrive: `value` with an integer for every atom.
+what is made of these: the floor of a quotient, the remainder, the least or greatest of several, a product of two. An index may be
+multiplied by sizes, `i*N`, and that product is a term of its own: the slope of the expression along i. In floors and remainders
+it may stand too, and the expression is then not linear in it. Values are structural: equal expressions are equal objects. Numbers
+come when arrays arrive: `value` with an integer for every atom.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+
+from adcli.lang.ir.errors import AdError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +40,22 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """The product of two expressions of sizes."""
+    """The product of two expressions of sizes; `left` may be an index alone."""
 
     left: Affine
     right: Affine
 
 
-AffineAtom = Index | str | Floor | Extreme | Product
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What is left of an expression when multiples of a positive expression of sizes are taken away: from 0 to the divisor - 1,
+    also where `whole` is negative."""
+
+    whole: Affine
+    divisor: Affine
+
+
+AffineAtom = Index | str | Floor | Extreme | Product | Remainder
 AffineTerm = tuple[AffineAtom, int]
 
 
@@ -68,7 +82,11 @@ class Affine:
         return next((c for a, c in self.terms if a == atom), 0)
 
     def indices(self) -> list[Index]:
-        return [a for a, _ in self.terms if isinstance(a, Index)]
+        """The indices in it, those inside of products, floors and remainders too."""
+        found = [a for a, _ in self.terms if isinstance(a, Index)]
+        if all(isinstance(a, (Index, str)) for a, _ in self.terms):
+            return found
+        return list(dict.fromkeys([*found, *(a for each in nested(self) for a, _ in each.terms if isinstance(a, Index))]))
 
     def __add__(self, other: Affine | int) -> Affine:
         right = affine(other)
@@ -100,7 +118,7 @@ def _canonical(sums: Mapping[AffineAtom, int]) -> tuple[AffineTerm, ...]:
 
 def _order(term: AffineTerm) -> tuple[int, str, int]:
     a = term[0]
-    return (0, a.name, id(a)) if isinstance(a, Index) else (1, a, 0) if isinstance(a, str) else (2, repr(a), 0)
+    return (0, a.name, id(a)) if isinstance(a, Index) else (1, a, 0) if isinstance(a, str) else (2, repr(a), hash(a))
 
 
 def floor(whole: Affine, divisor: int) -> Affine:
@@ -150,13 +168,130 @@ def _gap(x: Affine) -> tuple[int, int] | None:
     return None
 
 
+def remainder(whole: Affine, divisor: Affine) -> Affine:
+    """The remainder of a quotient; multiples of the divisor drop out of `whole`, and so do remainders by the same."""
+    n = divisor.number
+    if n is not None and n <= 0:
+        return affine(Remainder(whole, divisor))   # refused when the sizes are known
+    left = Affine((), whole.constant if n is None else whole.constant % n)
+    for a, c in whole.terms:
+        if isinstance(a, Remainder) and a.divisor == divisor:
+            left = left + a.whole * c
+        elif n is None and exact_quotient(Affine(((a, 1),)), divisor) is None:
+            left = left + affine(a) * c
+        elif n is not None and c % n:
+            left = left + affine(a) * (c if abs(c) < n else c % n)
+    if left != whole and left.terms:
+        return remainder(left, divisor)
+    return left if not left.terms and (n is not None or not left.constant) else affine(Remainder(left, divisor))
+
+
+def within(x: Affine, ranges: Mapping[Index, tuple[Affine, Affine]]) -> Affine:
+    """The expression without the remainders of what is between 0 and the divisor anyway, over a box of indices."""
+    whole = x
+    for a, c in x.terms:
+        if isinstance(a, Remainder):
+            low, high = bounds(a.whole, ranges)
+            if never_negative(low) and never_negative(a.divisor - 1 - high):
+                whole = whole + (a.whole - affine(a)) * c
+    return whole
+
+
 def product(left: Affine, right: Affine) -> Affine:
-    """The product; affine again where one factor is a number."""
+    """The product; affine again where one factor is a number. That of an index is a term for each term of the sizes."""
     if left.number is not None:
         return right * left.number
     if right.number is not None:
         return left * right.number
-    return affine(Product(left, right))
+    if right.indices():
+        left, right = right, left
+    assert not right.indices(), "the product of two indices is not linear in either"
+    plain = left.indices() or (_single(left) is not None and _single(right) is not None)
+    return _distributed(left, expanded(right)) if plain else affine(Product(left, right))
+
+
+def _distributed(left: Affine, right: Affine) -> Affine:
+    """The product as a sum of products of atoms."""
+    one, other = ([*x.terms, *([(None, x.constant)] if x.constant else [])] for x in (left, right))
+    whole = Affine()
+    for a, c in one:
+        for b, d in other:
+            whole = whole + _monomial([*_factors(a), *_factors(b)]) * (c * d)
+    return whole
+
+
+def _factors(a: AffineAtom | None) -> list[AffineAtom]:
+    """The atoms that an atom is the product of."""
+    if a is None:
+        return []
+    if isinstance(a, Product) and (left := _single(a.left)) is not None and (right := _single(a.right)) is not None:
+        return [*_factors(left), *_factors(right)]
+    return [a]
+
+
+def _single(x: Affine) -> AffineAtom | None:
+    return x.terms[0][0] if not x.constant and len(x.terms) == 1 and x.terms[0][1] == 1 else None
+
+
+def _monomial(factors: list[AffineAtom]) -> Affine:
+    """The product of atoms; that with an index in it comes first."""
+    if not factors:
+        return Affine((), 1)
+    held = [affine(a) for a, _ in sorted(((a, 1) for a in factors), key=lambda t: (not affine(t[0]).indices(), *_order(t)))]
+    return reduce(lambda right, left: affine(Product(left, right)), reversed(held[:-1]), held[-1])
+
+
+def expanded(x: Affine) -> Affine:
+    """The expression with its products of sums as sums of products, so that equal polynomials are equal."""
+    whole = Affine((), x.constant)
+    for a, c in x.terms:
+        made = _distributed(expanded(a.left), expanded(a.right)) if isinstance(a, Product) else affine(a)
+        whole = whole + made * c
+    return whole
+
+
+def exact_quotient(x: Affine, divisor: Affine) -> Affine | None:
+    """The expression divided by a product of sizes (and a number), None where that is not exact for all sizes."""
+    by = expanded(divisor)
+    if by.number is not None or len(by.terms) != 1 or by.constant:
+        return None
+    (atom, n), whole = by.terms[0], Affine()
+    needed = _factors(atom)
+    if x.constant:
+        return None
+    for a, c in expanded(x).terms:
+        left = _factors(a)
+        for factor in needed:
+            if factor not in left:
+                return None
+            left.remove(factor)
+        if c % n:
+            return None
+        whole = whole + _monomial(left) * (c // n)
+    return whole
+
+
+def slope(x: Affine, i: Index) -> Affine:
+    """What an expression gains when an index grows by 1, as far as it is linear in it: a number, or an expression of sizes."""
+    whole = Affine()
+    for a, c in x.terms:
+        if a is i:
+            whole = whole + c
+        elif isinstance(a, Product) and a.left.index is i:
+            whole = whole + a.right * c
+    return whole
+
+
+def without(x: Affine, i: Index) -> Affine:
+    """The rest of an expression beside its slope along an index times that."""
+    kept = tuple(t for t in x.terms if t[0] is not i and not (isinstance(t[0], Product) and t[0].left.index is i))
+    return Affine(kept, x.constant)
+
+
+def linear(x: Affine) -> bool:
+    """Whether indices are in an expression as terms of their own only, multiplied by numbers or sizes."""
+    return all(isinstance(a, (Index, str)) or not Affine(((a, 1),)).indices()
+               or (isinstance(a, Product) and a.left.index is not None and not a.right.indices()) for a, _ in x.terms)
 
 
 def value(x: Affine, known: Mapping[Index | str, int]) -> int:
@@ -173,6 +308,11 @@ def _value(a: AffineAtom, known: Mapping[Index | str, int]) -> int:
             return max(found) if largest else min(found)
         case Product(left, right):
             return value(left, known) * value(right, known)
+        case Remainder(whole, by):
+            n = value(by, known)
+            if n <= 0:
+                raise AdError(f"the remainder by {text(by)} is taken, which is {n}", help="a remainder is by a positive number")
+            return value(whole, known) % n
         case _:
             return known[a]
 
@@ -193,6 +333,8 @@ def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
             return _extreme(tuple(substituted(p, by) for p in parts), largest)
         case Product(left, right):
             return product(substituted(left, by), substituted(right, by))
+        case Remainder(whole, of):
+            return remainder(substituted(whole, by), substituted(of, by))
         case _:
             return by.get(a, affine(a))
 
@@ -209,7 +351,7 @@ def nested(x: Affine) -> Iterator[Affine]:
                     stack.append(whole)
                 case Extreme(parts, _):
                     stack.extend(parts)
-                case Product(left, right):
+                case Product(left, right) | Remainder(left, right):
                     stack += [left, right]
 
 
@@ -227,9 +369,46 @@ def bounds(x: Affine, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tuple[Af
     """The least and greatest value over a box of indices; `ranges` gives the first and last value of each."""
     low = high = Affine((), x.constant)
     for a, c in x.terms:
-        first, last = ranges[a] if isinstance(a, Index) and a in ranges else (affine(a), affine(a))
+        first, last = _bounds(a, ranges)
         low, high = low + (first if c > 0 else last) * c, high + (last if c > 0 else first) * c
     return low, high
+
+
+def _bounds(a: AffineAtom, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tuple[Affine, Affine]:
+    match a:
+        case Index() if a in ranges:
+            return ranges[a]
+        case Product(left, right) if left.indices():
+            first, last = bounds(left, ranges)
+            return expanded(product(first, right)), expanded(product(last, right))
+        case Floor(whole, divisor) if Affine(((a, 1),)).indices():
+            first, last = bounds(whole, ranges)
+            return floor(first, divisor), floor(last, divisor)
+        case Remainder(whole, divisor) if whole.indices():
+            return affine(0), divisor - 1
+        case _:
+            return affine(a), affine(a)
+
+
+def never_negative(x: Affine) -> bool:
+    """Whether an expression is at least 0 for all sizes, as far as that shows: sizes are not negative, and d times the floor of
+    w / d is at most w."""
+    for a, c in x.terms:
+        if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:
+            x = x - affine(a) * c + a.whole * (c // a.divisor)
+    if any(c < 0 and isinstance(a, Product) for a, c in x.terms):
+        x = expanded(x)
+    return x.constant >= 0 and all(c > 0 and _never_negative(a) for a, c in x.terms)
+
+
+def _never_negative(a: AffineAtom) -> bool:
+    match a:
+        case Product(left, right):
+            return never_negative(left) and never_negative(right)
+        case Remainder():
+            return True
+        case _:
+            return isinstance(a, str)
 
 
 def text(x: Affine, real: bool = False, places: Mapping[AffineAtom, int] | None = None) -> str:
@@ -237,9 +416,10 @@ def text(x: Affine, real: bool = False, places: Mapping[AffineAtom, int] | None 
     their `places`, if these are given: a reader takes ranges in the order in which indices appear."""
     shown = ""
     places = places or {}
-    for a, c in sorted(x.terms, key=lambda t: (t[1] < 0, places.get(t[0], len(places)))):
+    for a, c in sorted(x.terms, key=lambda t: (t[1] < 0, places.get(_leading(t[0]), len(places)))):
         name = _text(a, real, places)
-        if isinstance(a, Floor) and not real and (abs(c) != 1 or (c < 0 and not shown)):
+        floored = isinstance(a, Floor) and not name.startswith("floor(")
+        if (floored or isinstance(a, Remainder)) and (abs(c) != 1 or (c < 0 and not shown)):
             name = f"({name})"   # -N / 2 is the floor of -N/2
         factor = name if abs(c) == 1 else f"{abs(c)}*{name}"
         shown += (" - " if shown else "-") + factor if c < 0 else (" + " if shown else "") + factor
@@ -249,16 +429,29 @@ def text(x: Affine, real: bool = False, places: Mapping[AffineAtom, int] | None 
     return shown
 
 
+def _leading(a: AffineAtom) -> AffineAtom:
+    """The index that a product begins with, or the atom itself."""
+    return a.left.index or a if isinstance(a, Product) else a
+
+
+def _factor(x: Affine, real: bool, places: Mapping[AffineAtom, int]) -> str:
+    inner = text(x, real, places)
+    plain = not x.terms or isinstance(_single(x), (Index, str))
+    return inner if plain else f"({inner})"
+
+
 def _text(a: AffineAtom, real: bool, places: Mapping[AffineAtom, int]) -> str:
     match a:
         case Floor(whole, divisor):
             inner = text(whole, real, places)
             quotient = f"({inner}) / {divisor}" if len(whole.terms) > 1 or whole.constant else f"{inner} / {divisor}"
-            return f"floor({quotient})" if real else quotient
+            return f"floor({quotient})" if real or whole.indices() else quotient
         case Extreme(parts, largest):
             return f"{'max' if largest else 'min'}({', '.join(text(p, real, places) for p in parts)})"
         case Product(left, right):
-            return f"({text(left, real, places)})*({text(right, real, places)})"
+            return f"{_factor(left, real, places)}*{_factor(right, real, places)}"
+        case Remainder(whole, by):
+            return f"{_factor(whole, real, places)} % {_factor(by, real, places)}"
         case Index(name):
             return name
         case _:

@@ -11,12 +11,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Equation, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, affine, atoms, bounds, nested, text
+from adcli.lang.ir.affine import (
+    Affine,
+    AffineAtom,
+    Extreme,
+    Floor,
+    Index,
+    Product,
+    Remainder,
+    affine,
+    atoms,
+    bounds,
+    nested,
+    never_negative,
+    substituted,
+    text,
+)
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.ranges import never_negative
 from adcli.lang.ir.recurrence import with_statements
-from adcli.lang.ir.sizes import Constraint, accesses, infeasible, shape_text
+from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible, shape_text
 from adcli.lang.ir.word_size import expressions
 
 MOST_ATOMS = 12
@@ -76,8 +90,11 @@ def size_conditions(program: Program) -> SizeConditions:
             require(Condition((x - y, y - x), why))
     for e, op in comprehensions:
         reaches = {r.index: max(_reach(r.low, {}), _reach(r.high, {})) + 1 for r in op.ranges}
+        largest: dict[Index | str, Affine] = {r.index: _absolute(r.low) + _absolute(r.high) for r in op.ranges}
         for x in expressions(op):
-            _measure(x, reaches, found)
+            _measure(x, reaches, found, largest)
+        for by in divisors(op):
+            require(Condition((by - 1,), f"a remainder is by {text(by)}", tuple(r.high - r.low - 1 for r in op.ranges)))
         inside(e, op, known, found, require)
     return found
 
@@ -153,17 +170,23 @@ def _laws(a: AffineAtom) -> Iterator[Affine]:
             yield affine(a) * divisor + (divisor - 1) - whole
         case Extreme(parts, largest):
             yield from (affine(a) - p if largest else p - affine(a) for p in parts)
+        case Remainder(_, by):
+            yield affine(a)
+            yield by - 1 - affine(a)
         case _:
             return
 
 
 # ---------------------------------------------------------------- words
 
-def _measure(x: Affine, reaches: Mapping[Index, int], found: SizeConditions) -> None:
-    """Make the divisor so large that no sum in an expression overflows, and have its products of sizes bounded."""
+def _measure(x: Affine, reaches: Mapping[Index, int], found: SizeConditions,
+             largest: Mapping[Index | str, Affine] | None = None) -> None:
+    """Make the divisor so large that no sum in an expression overflows, and have its products bounded: those of sizes, and of the
+    `largest` values of indices with sizes."""
     found.divisor = max(found.divisor, _reach(x, reaches))
     for a in _products(x):
-        if (pair := (_absolute(a.left), _absolute(a.right))) not in found.products:
+        pair = _absolute(substituted(a.left, largest or {})), _absolute(substituted(a.right, largest or {}))
+        if pair not in found.products:
             found.products.append(pair)
 
 
@@ -180,6 +203,8 @@ def _reach_of(a: AffineAtom, reaches: Mapping[Index, int]) -> int:
             return _reach(whole, reaches)
         case Extreme(parts, _):
             return max(_reach(p, reaches) for p in parts)
+        case Remainder(whole, by):
+            return _reach(whole, reaches) + _reach(by, reaches)
         case _:
             return 1
 
@@ -199,6 +224,8 @@ def _absolute(x: Affine) -> Affine:
             case Extreme(parts, _):
                 for p in parts:
                     whole += _absolute(p) * abs(c)
+            case Remainder(_, by):
+                whole += _absolute(by) * abs(c)
             case _:
                 whole += affine(a) * abs(c)
     return whole

@@ -12,11 +12,23 @@ integers; the last of them stays, in the order of the ranges, of which the first
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, atoms
+from adcli.lang.ir.affine import (
+    Affine,
+    Index,
+    Remainder,
+    affine,
+    atoms,
+    bounds,
+    expanded,
+    never_negative,
+    product,
+    slope,
+    without,
+)
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 
@@ -140,20 +152,52 @@ def constant_body(value: float) -> Program:
 
 
 def fixed_indices(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> set[Index]:
-    """The indices whose value the subscripts of an element fix: where a subscript has one index that is not known yet, it gives
-    that index."""
+    """The indices whose value the subscripts of an element fix: each subscript fixes those of its indices that are not known yet
+    and are digits of it."""
+    spans = {r.index: r.high - r.low for r in ranges}
     fixed: set[Index] = set()
     expressions = [s for s in subscripts if isinstance(s, Affine)]
-    own = {r.index for r in ranges}
     progress = True
     while progress:
         progress = False
         for s in expressions:
-            missing = [a for a in atoms(s) if a in own and a not in fixed]
-            if len(missing) == 1 and isinstance(i := missing[0], Index) and s.coefficient(i) and _only_there(s, i):
-                fixed.add(i)
+            missing = {i for i in s.indices() if i in spans and i not in fixed}
+            if missing and digits(s, missing, spans) is not None:
+                fixed |= missing
                 progress = True
     return fixed
+
+
+def digits(s: Affine, wanted: Collection[Index], spans: Mapping[Index, Affine]) -> list[tuple[Affine, Affine]] | None:
+    """Some indices of an expression as the digits of a number, the last one first, each with what a step of it is worth and the
+    number of its values; None where their values do not show to follow from that of the expression: the worth of a digit must be
+    more than those behind it make together."""
+    last = s.terms[0][0] if len(s.terms) == 1 else None
+    if isinstance(last, Remainder) and len(wanted) == 1:   # i + 1 goes around at most once
+        (i,) = wanted
+        whole = last.whole
+        steps = slope(whole, i).number
+        around = steps in (1, -1) and i not in without(whole, i).indices() and never_negative(last.divisor - spans[i])
+        return [(affine(1), spans[i])] if around else None
+    left = {i: slope(s, i) for i in wanted}
+    rest = s
+    for i in wanted:
+        rest = without(rest, i)
+    if not {*rest.indices()}.isdisjoint(wanted):
+        return None
+    left = {i: -c if never_negative(-c) else c for i, c in left.items()}
+    if len(left) == 1 and all(c.number for c in left.values()):
+        return [(c, spans[i]) for i, c in left.items()]
+    found: list[tuple[Affine, Affine]] = []
+    least = affine(1)
+    while left:
+        following = [i for i, c in left.items() if never_negative(c - least)]
+        if not following:
+            return None
+        i = next((i for i in following if expanded(left[i] - least).number == 0), following[0])
+        found.append((left.pop(i), spans[i]))
+        least = least + product(found[-1][0], spans[i] - 1)
+    return found
 
 
 def all_fixed(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> bool:
@@ -161,6 +205,38 @@ def all_fixed(ranges: Collection[Range], subscripts: Iterable[Subscript]) -> boo
     return len(fixed_indices(ranges, subscripts)) == len(ranges)
 
 
-def _only_there(s: Affine, i: Index) -> bool:
-    """Whether an index is in a subscript only as a term of its own, not inside of a quotient or the like."""
-    return i not in atoms(s - affine(i) * s.coefficient(i))
+def covers(op: Comprehension) -> bool:
+    """Whether every element of the result is written, if no range is empty: each subscript runs through the whole extent, with
+    indices of its own."""
+    ranges = {r.index: r for r in op.ranges}
+    spans = {i: r.high - r.low for i, r in ranges.items()}
+    seen: set[Index] = set()
+    for s, extent in zip(op.write, op.shape, strict=True):
+        if not isinstance(s, Affine):
+            return False
+        own = {*s.indices()}
+        if not seen.isdisjoint(own) or not _runs_through(s, own, extent, ranges, spans):
+            return False
+        seen |= own
+    return not op.guards
+
+
+def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[Index, Range],
+                  spans: Mapping[Index, Affine]) -> bool:
+    """Whether a subscript has every value from 0 to the extent."""
+    if not own:
+        return s.number == 0 and extent.number == 1
+    if s.index is not None:
+        return ranges[s.index].low.number == 0 and ranges[s.index].high == extent
+    found = digits(s, own, spans)
+    if found is None:
+        return False
+    if isinstance(around := s.terms[0][0], Remainder):
+        return s == affine(around) and spans[next(iter(own))] == extent == around.divisor
+    low = bounds(s, {i: (r.low, r.high - 1) for i, r in ranges.items()})[0]
+    count = affine(1)
+    for worth, span in found:
+        if expanded(worth - count).number != 0:
+            return False
+        count = product(worth, span)
+    return low.number == 0 and expanded(count - extent).number == 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
-from adcli.lang.ir.affine import Affine, Index, affine, substituted
+from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.recurrence import Recurrence, step_place
 
@@ -144,9 +144,16 @@ def numbered(op: Comprehension, order: Sequence[BodySource]) -> dict[Index | str
 
     def place(i: Index) -> object:
         r = next(r for r in op.ranges if r.index is i)
-        return ([x.coefficient(i) for x in places], sorted(g.coefficient(i) for g in op.guards), repr(r.low), repr(r.high))
+        return ([role(x, i) for x in places], sorted(repr(role(g, i)) for g in op.guards), repr(r.low), repr(r.high))
     ranked = sorted(op.indices, key=lambda i: repr(place(i)))
     return {i: affine(f"#{n:06}") for n, i in enumerate(ranked)}
+
+
+def role(x: Affine, i: Index) -> object:
+    """What an index is in an expression: its coefficient, where it has no more than that."""
+    if linear(x) and (c := slope(x, i).number) is not None:
+        return c
+    return repr(substituted(x, {j: affine("#here" if j is i else "#else") for j in x.indices()}))
 
 
 def expressions(s: Subscript | BodySource) -> Iterator[Affine]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adcli.lang.ir.affine import Affine, affine, greatest
-from adcli.lang.ir.ranges import never_negative
+from adcli.lang.ir.affine import Affine, affine, greatest, never_negative
 
 Interval = tuple[Affine, Affine]
 

@@ -11,7 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adcli.lang.ir.affine import Affine, Floor, Index, affine, bounds, floor, greatest, least, text
+from adcli.lang.ir.affine import (
+    Affine,
+    Index,
+    affine,
+    bounds,
+    exact_quotient,
+    floor,
+    greatest,
+    least,
+    linear,
+    never_negative,
+    slope,
+    text,
+    without,
+)
 from adcli.lang.ir.comprehension import Agreement, Range
 from adcli.lang.ir.errors import AdError, Source, Span
 
@@ -120,21 +134,30 @@ class _Inference:
         for access in accesses:
             for d, x in enumerate(access.subscripts):
                 open_ = [i for i in x.indices() if i in left] if x is not None else []
-                if x is not None and len(open_) == 1 and open_[0] not in self.stated_for:
-                    bounds_of.setdefault(open_[0], []).append(self.solve(x, open_[0], access, d))
+                alone = x is not None and len(open_) == 1 and open_[0] not in self.stated_for
+                if x is not None and alone and (bound := self.solve(x, open_[0], access, d)):
+                    bounds_of.setdefault(open_[0], []).append(bound)
         for index, found in bounds_of.items():
             self.intersect(index, found)
         return set(bounds_of)
 
-    def solve(self, x: Affine, index: Index, access: Access, d: int) -> _Bound:
-        """Where 0 ≤ x < extent for all values of the other indices."""
-        a, extent = x.coefficient(index), access.extents[d]
-        low, high = bounds(x - affine(index) * a, self.ends)
+    def solve(self, x: Affine, index: Index, access: Access, d: int) -> _Bound | None:
+        """Where 0 ≤ x < extent for all values of the other indices; None where the ends cannot be written."""
+        if not linear(x):
+            return None
+        a, extent = slope(x, index), access.extents[d]
+        low, high = bounds(without(x, index), self.ends)
         top = extent - 1 - high
-        first, last = (-floor(low, a), floor(top, a)) if a > 0 else (-floor(top, -a), floor(low, -a))
+        if (c := a.number) is None:
+            ends = exact_quotient(low, a), exact_quotient(top, a) or exact_quotient(top - a + 1, a)
+        else:
+            ends = (floor(low, c), floor(top, c)) if c > 0 else (floor(top, -c), floor(low, -c))
+        first, last = ends
+        if first is None or last is None:
+            return None
         where = f"dimension {d} of {access.tensor}"
         alone = x.index is index
-        return _Bound(first, last + 1, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
+        return _Bound(-first, last + 1, alone, where if alone else f"from {text(x)} in {where}", access.span(d))
 
     def intersect(self, index: Index, found: list[_Bound]) -> None:
         alone = sorted((b for b in found if b.alone), key=lambda b: (len(b.high.terms), text(b.high), b.why))
@@ -160,7 +183,7 @@ class _Inference:
     def ambiguous(self, left: list[Index], accesses: Sequence[Access]) -> AdError:
         """The error for an index whose range stays open."""
         index = left[0]
-        stands = [(a, d) for a in accesses for d, x in enumerate(a.subscripts) if x is not None and x.coefficient(index)]
+        stands = [(a, d) for a in accesses for d, x in enumerate(a.subscripts) if x is not None and index in x.indices()]
         own = [g for g in self.given if g.index is index]
         if own:
             open_ = next(i.name for g in own for i in (*g.low.indices(), *g.high.indices()) if i in left)
@@ -173,9 +196,10 @@ class _Inference:
         x = access.subscripts[d]
         assert x is not None
         others = ", ".join(f"'{i.name}'" for i in left if i is not index and any(
-            y is not None and y.coefficient(i) and y.coefficient(index) for a in accesses for y in a.subscripts))
+            y is not None and {i, index} <= {*y.indices()} for a in accesses for y in a.subscripts))
+        together = f" together with {others}" if others else ""
         return AdError(f"the range of index '{index.name}' is ambiguous: {text(x)} in dimension {d} of {access.tensor} "
-                       f"(extent {text(access.extents[d])}) leaves it open together with {others}", access.span(d),
+                       f"(extent {text(access.extents[d])}) leaves it open{together}", access.span(d),
                        f"write where {index.name} in 0:N", self.source)
 
 
@@ -213,41 +237,6 @@ def surely_inside(access: Access, domain: Domain) -> bool:
     return True
 
 
-def never_negative(x: Affine) -> bool:
-    """Sizes are not negative, and d times the floor of w / d is at most w."""
-    for a, c in x.terms:
-        if isinstance(a, Floor) and c < 0 and c % a.divisor == 0:
-            x = x - affine(a) * c + a.whole * (c // a.divisor)
-    return x.constant >= 0 and all(c > 0 and isinstance(a, str) for a, c in x.terms)
-
-
 def _natural(x: Affine) -> bool:
     """Whether an expression is surely not negative where no size is 0."""
     return x.constant + sum(c for _, c in x.terms) >= 0 and all(c > 0 and isinstance(a, str) for a, c in x.terms)
-
-
-def injective(write: Sequence[Affine], ranges: Sequence[Range]) -> bool:
-    """Whether no two points of the box have the same subscripts: each is determined by them, one index after another."""
-    spans = {r.index: (r.high - r.low).number for r in ranges}
-    left = {r.index for r in ranges}
-    progress = True
-    while left and progress:
-        progress = False
-        for x in write:
-            mixed = sorted(((abs(c), a) for a, c in x.terms if isinstance(a, Index) and a in left), key=lambda t: t[0])
-            if mixed and _mixed_radix([(c, spans[a]) for c, a in mixed]):
-                left -= {a for _, a in mixed}
-                progress = True
-    return not left
-
-
-def _mixed_radix(digits: list[tuple[int, int | None]]) -> bool:
-    """Whether Σ coefficient · digit determines its digits: each coefficient is more than the smaller ones can make up."""
-    reach = 0
-    for position, (c, span) in enumerate(digits):
-        if c <= reach:
-            return False
-        if span is None:
-            return position == len(digits) - 1
-        reach += c * max(0, span - 1)
-    return True

@@ -11,12 +11,26 @@ from math import gcd, prod
 from typing import Any, NamedTuple, cast
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, atoms, text, value
+from adcli.lang.ir.affine import (
+    Affine,
+    AffineAtom,
+    Extreme,
+    Floor,
+    Index,
+    Product,
+    Remainder,
+    affine,
+    atoms,
+    nested,
+    substituted,
+    text,
+    value,
+)
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import with_statements
-from adcli.lang.ir.word_size import Ends, IndexBox, too_large
+from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
 
 DUP = TABLE["dup"]
 BYTES = 8
@@ -136,7 +150,7 @@ def _check_extents(left: Sequence[Extent], sizes: Sizes) -> None:
                 if expected != n:
                     raise AdError(f"'{name}' has {elements(n)} along dimension {d}, where {text(extent)} is {expected}",
                                   help=_sizes_help(extent, sizes))
-            elif len(unknown) == 1 and (c := extent.coefficient(unknown[0])):
+            elif len(unknown) == 1 and (c := _known(extent, sizes).coefficient(unknown[0])):
                 rest = number(extent, {**sizes, unknown[0]: 0})
                 if (n - rest) % c or (n - rest) // c < 0:
                     raise AdError(f"'{name}' has {elements(n)} along dimension {d}, which cannot be {text(extent)}")
@@ -226,6 +240,10 @@ def _prove_equation(program: Program, e: Equation, op: Comprehension, sizes: Map
     if any(last < first for first, last in box.values()):
         return
     domain = [constraint(g, sizes) for g in op.guards]
+    for by in divisors(op):
+        if (n := number(by, sizes)) <= 0:
+            raise AdError(f"the remainder by {text(by)} is taken, which is {n}", e.span, "a remainder is by a positive number",
+                          program.source)
     for atom, subscripts in accesses(e, op):
         for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=True)):
             if isinstance(s, Affine):
@@ -253,6 +271,11 @@ def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subsc
         stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]
 
 
+def divisors(op: Comprehension) -> Iterator[Affine]:
+    """What remainders are taken by in the expressions of a comprehension."""
+    return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Remainder))
+
+
 def _box(op: Comprehension, sizes: Mapping[str, int]) -> IndexBox:
     return {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in op.ranges}
 
@@ -263,11 +286,24 @@ def _extent_of(atom: Atom, extents: Mapping[Var, tuple[int, ...]]) -> tuple[int,
 
 def interval(x: Affine, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
     """The least and greatest value of an expression over a box that is not empty."""
+    x = in_numbers(x, sizes)
     low = high = x.constant
     for a, c in x.terms:
         first, last = _interval(a, box, sizes)
         low, high = (low + c * first, high + c * last) if c > 0 else (low + c * last, high + c * first)
     return low, high
+
+
+def _known(x: Affine, sizes: Mapping[str, int]) -> Affine:
+    """The expression with numbers in the place of those sizes that are known."""
+    return substituted(x, {name: affine(n) for name, n in sizes.items()})
+
+
+def in_numbers(x: Affine, sizes: Mapping[str, int]) -> Affine:
+    """The expression with numbers in the place of sizes, where an index is multiplied by one: its slopes are numbers then."""
+    if all(isinstance(a, (Index, str)) for a, _ in x.terms):
+        return x
+    return substituted(x, {name: affine(sizes[name]) for name in atoms(x) if isinstance(name, str)})
 
 
 def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
@@ -283,6 +319,9 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
         case Product(left, right):
             corners = [x * y for x in interval(left, box, sizes) for y in interval(right, box, sizes)]
             return min(corners), max(corners)
+        case Remainder(whole, by):
+            (low, high), n = interval(whole, box, sizes), number(by, sizes)
+            return (low % n, high % n) if low // n == high // n else (0, n - 1)
         case _:
             return sizes[a], sizes[a]
 
@@ -301,6 +340,7 @@ def _outside(program: Program, span: Span | None, atom: Atom, d: int, s: Affine,
 def constraint(x: Affine, sizes: Mapping[str, int]) -> Constraint | None:
     """A guard with numbers for sizes; None for one that is not affine in the indices, which then proves nothing."""
     row: Coefficients = {}
+    x = in_numbers(x, sizes)
     constant = x.constant
     for a, c in x.terms:
         if isinstance(a, Index):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, text
 from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 
 LARGEST_WHOLE = 1 << 56
@@ -67,5 +67,7 @@ def _magnitude(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> int:
             return max(magnitude(p, box, sizes) for p in parts)
         case Product(left, right):
             return magnitude(left, box, sizes) * magnitude(right, box, sizes)
+        case Remainder(whole, by):
+            return magnitude(whole, box, sizes) + magnitude(by, box, sizes)
         case _:
             return sizes[a]

@@ -13,11 +13,20 @@ from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, affine, text, weight
-from adcli.lang.ir.comprehension import COMBINED_BY, Agreement, Comprehension, Read, Subscript, with_index_powers
+from adcli.lang.ir.comprehension import (
+    COMBINED_BY,
+    Agreement,
+    Comprehension,
+    Read,
+    Subscript,
+    all_fixed,
+    covers,
+    with_index_powers,
+)
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
 from adcli.lang.ir.histories import extent_over
 from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.ranges import Access, Domain, Given, infer, injective, outside, surely_inside
+from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside, surely_inside
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
@@ -272,7 +281,7 @@ class TensorStatement:
 
     def check_written(self, write: tuple[Subscript, ...], domain: Domain) -> None:
         subscripts = [w for w in write if isinstance(w, Affine)]
-        if self.s.symbol == "=" and len(subscripts) == len(write) and not injective(subscripts, domain.ranges):
+        if self.s.symbol == "=" and len(subscripts) == len(write) and not all_fixed(domain.ranges, subscripts):
             raise self.context.fault(f"two points write the same element of '{self.name}'", self.s.target,
                                      "write +=! to add them up, or give each point an element of its own")
 
@@ -322,7 +331,7 @@ class TensorStatement:
             return self.equation(op, args, last)
         if op.reduction in ("=", "+"):
             return self.equation(replace(op, onto=len(args)), [*args, onto], last)
-        if injective([w for w in op.write if isinstance(w, Affine)], op.ranges):
+        if all_fixed(op.ranges, op.write):
             return self.equation(*updated(op, args, onto), last)
         fresh = self.equation(op, args, False)
         return self.equation(*combination(op, onto, fresh), last)
@@ -406,20 +415,6 @@ def comparison(node: Node) -> bool:
 
 def swapped(root: Node, old: Node, new: Node) -> Node:
     return rewritten(root, lambda node: new if node is old else None)
-
-
-def covers(op: Comprehension) -> bool:
-    """Whether a comprehension without reduction writes every element."""
-    seen = set()
-    for w, extent in zip(op.write, op.shape, strict=True):
-        index = w.index if isinstance(w, Affine) else None
-        r = next((r for r in op.ranges if r.index is index), None)
-        if isinstance(w, Affine) and w.number == 0 and extent.number == 1:
-            continue
-        if r is None or index in seen or r.low.number != 0 or r.high != extent:
-            return False
-        seen.add(index)
-    return not op.guards
 
 
 def holders(root: Node, wanted: Callable[[Call], bool]) -> set[int]:

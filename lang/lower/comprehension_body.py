@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
-from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, weight
+from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span, plural
 from adcli.lang.ir.histories import WrittenElements
@@ -263,6 +263,9 @@ class Elements(EquationScope):
             return None
         if node.name in ("floor", "min", "max"):
             return self.of_sizes(node, sums)
+        if node.name == "rem" and type(node) is Op:
+            whole, by = [sums.get(id(bare(a))) for a in node.args]
+            return None if whole is None or by is None or by.indices() or (by.number or 1) <= 0 else remainder(whole, by)
         if AFFINE_OPERATIONS.get(node.name) != len(node.args):
             return None
         args = [sums.get(id(bare(a))) for a in node.args]
@@ -278,7 +281,7 @@ class Elements(EquationScope):
             nodes = inner.args if isinstance(inner, Op | Call) and inner.name == "div" and len(node.args) == 1 else []
         else:
             nodes = node.args
-        args = [x for a in nodes if (x := sums.get(id(bare(a)))) is not None and not x.indices()]
+        args = [x for a in nodes if (x := sums.get(id(bare(a)))) is not None and (node.name == "floor" or not x.indices())]
         if len(args) < max(len(nodes), 2) or sum(map(weight, args)) > LONGEST_EXTENT:
             return None
         if node.name != "floor":

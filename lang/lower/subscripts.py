@@ -1,14 +1,14 @@
 """Subscripts, extents and bounds: from expressions of the source tree to affine expressions.
 
-A subscript is a sum of indices and sizes with whole-number factors; a quotient is allowed where it is exact. Of sizes alone, as
-in an extent or a bound of `where`, there may moreover be the floor of a quotient, the least and greatest of several, and
-products.
+A subscript is a sum of indices and sizes with whole numbers and sizes as factors; a quotient is allowed where it is exact, its
+floor and a remainder everywhere. Of sizes alone, as in an extent or a bound of `where`, `/` is the floor of the quotient, and
+there may be the least and greatest of several.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product
+from adcli.lang.ir.affine import Affine, affine, floor, greatest, least, product, remainder, weight
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.scope import Context
 from adcli.lang.syntax.constants import number
@@ -16,6 +16,8 @@ from adcli.lang.syntax.tree import Call, Node, Op, Token, bare, postorder
 
 TOO_LARGE = 2**53
 """Whole numbers in subscripts and extents are smaller."""
+LONGEST = 1000
+"""Numbers and names in an expression: products of sums could double with each factor."""
 MOST_NESTED = 100
 """Products, quotients, least and greatest in one extent or bound."""
 
@@ -28,7 +30,10 @@ class AffineReader:
 
     def read(self, root: Node, what: str) -> Affine:
         stack: list[Affine] = []
-        nested = 0
+        nested, floors = 0, set[int]()
+        for node in postorder(root):
+            if isinstance(node, Op | Call) and node.name == "floor" and len(node.args) == 1:
+                floors.add(id(bare(node.args[0])))
         for node in postorder(root):
             if isinstance(node, Op | Call) and node.name in ("mul", "div", "min", "max"):
                 nested += 1
@@ -39,7 +44,9 @@ class AffineReader:
                 continue
             assert isinstance(node, Op | Call)
             split = len(stack) - len(node.args)
-            value = self.applied(node, stack[split:], root, what)
+            value = self.applied(node, stack[split:], root, what, id(node) in floors)
+            if weight(value) > LONGEST:
+                raise self.context.fault(f"{what} is too long an expression", node)
             if abs(value.constant) >= TOO_LARGE or any(abs(c) >= TOO_LARGE for _, c in value.terms):
                 raise self.context.fault(f"{what}: a number is too large", node)
             stack[split:] = [value]
@@ -54,7 +61,8 @@ class AffineReader:
             raise self.context.fault(f"{what}: '{token.text}' is {said}", token)
         return affine(int(value))
 
-    def applied(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> Affine:
+    def applied(self, node: Op | Call, args: list[Affine], root: Node, what: str, floored: bool = False) -> Affine:
+        """An operation on expressions; `floored` where it is a quotient of which the floor is taken."""
         name, count = node.name, len(args)
         if name == "add" and count == 2:
             return args[0] + args[1]
@@ -66,31 +74,34 @@ class AffineReader:
             factor = args[1].number if args[0].number is None else args[0].number
             if factor is not None:
                 return (args[1] if args[0].number is not None else args[0]) * factor
-            if not args[0].indices() and not args[1].indices():
+            if not args[0].indices() or not args[1].indices():
                 return product(args[0], args[1])
-        if name in ("div", "rem") and count == 2 and args[1].number:
-            return self.quotient(node, args[0], args[1].number, what)
+        if name == "rem" and count == 2 and not args[1].indices():
+            if args[1].number is not None and args[1].number <= 0:
+                raise self.context.fault(f"{what}: a remainder by {args[1].number}", node, "a remainder is by a positive number")
+            return remainder(args[0], args[1])
+        if name == "div" and count == 2 and args[1].number:
+            return self.quotient(node, args[0], args[1].number, what, floored)
+        if name == "floor" and count == 1:
+            return args[0]
         if name in ("min", "max") and args and not any(a.indices() for a in args):
             return (least if name == "min" else greatest)(*args)
         raise self.not_affine(node, args, root, what)
 
-    def quotient(self, node: Op | Call, whole: Affine, divisor: int, what: str) -> Affine:
-        """A quotient or a remainder by a whole number, where it is exact, or where the floor is meant."""
-        exact = whole.constant % divisor == 0 and all(c % divisor == 0 for _, c in whole.terms)
-        if node.name == "div" and exact:
+    def quotient(self, node: Op | Call, whole: Affine, divisor: int, what: str, floored: bool) -> Affine:
+        """A quotient by a whole number, where it is exact, or where the floor is meant."""
+        if whole.constant % divisor == 0 and all(c % divisor == 0 for _, c in whole.terms):
             return Affine(tuple((a, c // divisor) for a, c in whole.terms), whole.constant // divisor)
-        if node.name == "rem" and exact:
-            return affine(0)
-        if node.name == "div" and divisor > 0 and not whole.indices():
+        if divisor > 0 and (floored or not whole.indices()):
             return floor(whole, divisor)
-        said = "a quotient" if node.name == "div" else "a remainder"
-        raise self.context.fault(f"{what}: {said} by {divisor} that is not always exact" + self.indices(whole), node,
+        raise self.context.fault(f"{what}: a quotient by {divisor} that is not always exact" + self.indices(whole), node,
+                                 f"write floor({self.context.text(bare(node))}) for the whole number below it" if divisor > 0 else
                                  "a subscript is a sum of indices and sizes with whole-number factors")
 
     def not_affine(self, node: Op | Call, args: list[Affine], root: Node, what: str) -> AdError:
         found = self.indices(*args)
         return self.context.fault(f"{what} is not affine: {self.context.text(bare(root))}{found}", node,
-                                  "a subscript is a sum of indices and sizes with whole-number factors" if not self.bound else
+                                  "a subscript is a sum of indices with whole numbers and sizes as factors" if not self.bound else
                                   "a bound is made of sizes and whole numbers by + - * /, min and max")
 
     def indices(self, *args: Affine) -> str:

@@ -28,7 +28,18 @@ from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.activity import active_values
-from adcli.lang.ir.affine import Affine, Index, affine, greatest, substituted
+from adcli.lang.ir.affine import (
+    Affine,
+    Index,
+    Remainder,
+    affine,
+    greatest,
+    remainder,
+    slope,
+    substituted,
+    within,
+    without,
+)
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import (
     BodySource,
@@ -39,6 +50,7 @@ from adcli.lang.ir.comprehension import (
     all_fixed,
     body_of,
     constant_body,
+    covers,
     fixed_indices,
     identity_body,
 )
@@ -183,10 +195,34 @@ def cleared(b: Builder, e: Equation, value: Atom) -> Atom:
 def pulled_at(b: Builder, e: Equation, k: int, source: Read, seed: Term, pull_back: PullBack) -> Term | None:
     """The adjoint of what source `k` reads: the read and the write change places."""
     assert isinstance(e.op, Comprehension)
+    e = _unwound(e, e.op, source)
+    assert isinstance(e.op, Comprehension)
+    source = next(s for i, s in e.op.reads() if i == k)
     reduction = "=" if all_fixed(e.op.ranges, source.subscripts) else "+"
     swapped = replace(e.op, write=source.subscripts, shape=shape_of(e.args[source.arg]), reduction=reduction, onto=None)
     term = _emitted(b, swapped, [seed], lambda known: _pulled_body(b, e, k, known[0], pull_back))
     return _under(b, term, seed.guard)
+
+
+def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
+    """The comprehension with k for every subscript (i + c) % N of what is read, where i runs through all N values: i is
+    (k - c) % N then, so that the adjoint is read around the end and not written around it."""
+    for s in source.subscripts:
+        around = s.terms[0][0] if isinstance(s, Affine) and len(s.terms) == 1 else None
+        if not isinstance(around, Remainder) or s != affine(around):
+            continue
+        for r in op.ranges:
+            steps = slope(around.whole, r.index).number
+            rest = without(around.whole, r.index)
+            plain = steps in (1, -1) and r.index not in {*rest.indices(), *(i for g in op.guards for i in g.indices())}
+            if plain and r.low.number == 0 and r.high == around.divisor:
+                new = Index(r.index.name)
+                ranges = tuple(replace(x, index=new) if x is r else x for x in op.ranges)
+                by: dict[Index | str, Affine] = {r.index: remainder((affine(new) - rest) * (steps or 0), around.divisor)}
+                ends = {x.index: (x.low, x.high - 1) for x in ranges}
+                sources, write = _elsewhere(op.sources, by, ends), _elsewhere(op.write, by, ends)
+                return Equation(e.outs, replace(op, ranges=ranges, sources=sources, write=write), e.args, e.span, e.group)
+    return e
 
 
 def _pulled_body(b: Builder, e: Equation, k: int, seed: Term, pull_back: PullBack) -> Made:
@@ -241,19 +277,11 @@ def _of_the_whole(b: Builder, body: BodyBuilder, guard: Guard) -> Guard:
 def _exists(b: Builder, op: Comprehension, body: BodyBuilder, guard: Guard) -> Atom | None:
     """Not 0 where an element of the result exists, else 0; None where all do, or may. Behind a sum it is how many terms do."""
     single = all_fixed(op.ranges, op.write)
-    if not guard and (not single or not op.shape or _covers(op)):
+    if not guard and (not single or not op.shape or covers(op)):
         return None
     flag = body.program(select(body.b.expr(truth(body.b, guard)), 1, 0).atom if guard else Lit(1.0))
     reduction = "=" if single or op.reduction == "=" else "+"
     return emit(b, replace(op, reduction=reduction, sources=tuple(body.sources), body=flag), tuple(body.args)).atom
-
-
-def _covers(op: Comprehension) -> bool:
-    """Whether every element is written: each subscript is an index of its own that runs through the whole extent."""
-    indices = [s.index if isinstance(s, Affine) else None for s in op.write]
-    ranges = {r.index: (r.low.number, r.high) for r in op.ranges}
-    whole = all(i is not None and ranges[i] == (0, n) for i, n in zip(indices, op.shape, strict=True))
-    return whole and len(set(indices)) == len(indices) and not op.guards
 
 
 def _nothing(body: Program) -> bool:
@@ -399,10 +427,11 @@ def _factor(body: Program, sources: Iterable[BodySource], unequal: Iterable[Body
     return body_of(z.atom, params, b.equations), tuple(every)
 
 
-def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine]) -> tuple[Subscript, ...]:
+def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine],
+               ends: Mapping[Index, tuple[Affine, Affine]] | None = None) -> tuple[Subscript, ...]:
     """Subscripts, or sources, at another point."""
-    return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by)) if isinstance(s, Read) else substituted(s, by)
-                 for s in subscripts)
+    return tuple(replace(s, subscripts=_elsewhere(s.subscripts, by, ends)) if isinstance(s, Read) else
+                 within(substituted(s, by), ends or {}) for s in subscripts)
 
 
 def _corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:

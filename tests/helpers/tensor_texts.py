@@ -21,7 +21,6 @@ REFUSED = {
     "tc/fun-95e34102": "index 'i' is in no read, so it has no range",
     "tc/fun-b03307c4": "the range of index 'i' depends on the value of 'size'",
     "tc/fun-38f2238e": "'nextafter' is not available: it has no derivative",
-    "tc/fun-d879306e": "dimension 0 of 'a': a remainder by 3 that is not always exact (index 'i')",
     "tc/fun-d5dcd5db": "dimension 0 of 'A' is read from 'B', which is not a tensor of integers",
     "tc/f-2ba2c2cd": "dimension 0 of 'a': '.5' is not a whole number",
     "tc/conv-2489b50b": "function 'conv' has no statements",

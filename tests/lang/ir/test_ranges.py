@@ -6,9 +6,9 @@ import itertools
 import pytest
 from adcli.lang.ir import Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, text, value
-from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.comprehension import Comprehension, all_fixed
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.ranges import Access, Given, infer, injective
+from adcli.lang.ir.ranges import Access, Given, infer
 from adcli.lang.lower.frontend import parse
 from command import adcli
 from hypothesis import given, settings
@@ -143,12 +143,12 @@ def test_the_order_of_reads_makes_no_difference(order, offset, stride):
 @given(st.lists(st.lists(st.integers(-3, 4), min_size=2, max_size=2), min_size=1, max_size=2), st.integers(1, 4),
        st.integers(1, 4))
 def test_what_counts_as_one_element_a_point_is_so(coefficients, m, n):
-    """`injective` may be too strict and is never wrong."""
+    """`all_fixed` may be too strict and is never wrong."""
     i, k = Index("i"), Index("k")
     write = [affine(i) * a + affine(k) * b for a, b in coefficients]
     domain = infer([i, k], [], [Given(i, affine(0), affine(m)), Given(k, affine(0), affine(n))])
     points = [tuple(a * x + b * y for a, b in coefficients) for x, y in itertools.product(range(m), range(n))]
-    if injective(write, domain.ranges):
+    if all_fixed(domain.ranges, write):
         assert len(set(points)) == len(points)
     elif all(0 in pair for pair in coefficients):
         assert any(all(pair[d] == 0 for pair in coefficients) for d in (0, 1))
