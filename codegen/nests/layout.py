@@ -14,10 +14,16 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms
 from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import arguments, compact
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.recurrence import Recurrence
 
 
 def plain(program: Program) -> Program:
-    """The program in terms of what a machine has, without what nothing needs."""
+    """The program in terms of what a machine has, without what nothing needs. AdError for a loop over steps."""
+    for e in program.equations:
+        if isinstance(e.op, Recurrence):
+            raise AdError("functions for other programs have no loops over steps", e.span,
+                          "call the program by its compiled code, as --rows and Python do", program.source)
     program = in_machine_terms(program)
     return needed(replace(program, equations=tuple(map(without_start, program.equations))))
 
@@ -53,6 +59,11 @@ def homes(program: Program) -> dict[Var, Var]:
     found: dict[Var, Var] = {}
     for k, e in reversed(list(enumerate(program.equations))):
         out = e.outs[0]
+        if isinstance(e.op, Recurrence):
+            for out, before in zip(e.outs, e.args, strict=False):
+                found.setdefault(out, out)
+                if isinstance(before, Var):   # which nothing else reads: `adcli.codegen.nests.recurrences.in_place`
+                    found[before] = found[out]
         if isinstance(e.op, Comprehension) and out.shape:
             found.setdefault(out, out)
             onto = e.op.onto

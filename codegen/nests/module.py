@@ -7,6 +7,9 @@ of 64-bit cells: the addresses of all values (a scalar lies in memory as a tenso
 step the number of the nest to use, and a flag that the first gather outside of its tensor sets. `share` is null, or says which
 part of a step to do: the values `begin` to `end` of its outermost index, and whether to fill the result first.
 
+A recurrence is one step, whose function has the loop; the step of the loop is in a cell of its own, as a size is, and what there
+is to do at it is functions like those of other steps.
+
 Sizes come when the function is called, so a program is compiled once for all of them.
 """
 from __future__ import annotations
@@ -19,12 +22,17 @@ from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
+from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.nests import Nest, indices, nests
+from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, step_loop, unfilled, used_outside
+from adcli.codegen.nests.registers import RegisterLoop
+from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, covers
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
 
 FLAG = 6
@@ -35,23 +43,31 @@ EVERYTHING = 1 << 62
 
 @dataclass(slots=True)
 class ModuleStep:
-    """Part of a program that runs as a whole: a comprehension with its `nests`, or scalar equations."""
+    """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
+    `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
+    keep what they have."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
     fills: bool = False
+    stays: bool = False
+    loop: StepLoop | None = None
+    each: Sequence[ModuleStep] = ()
 
 
 @dataclass(slots=True)
 class TensorModule:
-    """LLVM IR with what a caller must know: the program as it was compiled, its steps, and the positions of all values in
-    `env`, which has `cells` cells."""
+    """LLVM IR with what a caller must know: the program as it was compiled, its steps, the positions of all values in `env`,
+    which has `cells` cells, and the values that the first cells are the addresses of. Of `choosers` each has a cell from
+    `choices` on: the steps, and those inside of loops."""
 
     text: str
     entry: EntryPoint
     program: Program
     steps: list[ModuleStep]
+    choosers: list[ModuleStep]
     env: Environment
+    values: list[Var]
     choices: int
     cells: int
 
@@ -59,23 +75,38 @@ class TensorModule:
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
          header: Iterable[str] = ()) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
-    program = in_machine_terms(joined(program))
-    return assembled(program, divided(program, lanes), lanes, library, name, header=header)
+    given = in_machine_terms(joined(program))
+    program = in_place(with_rings(given))
+    module = assembled(program, divided(program, lanes), lanes, library, name, header=header)
+    module.program = given
+    return module
 
 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
               integer: str = "i64", fast: bool = False, header: Iterable[str] = ()) -> TensorModule:
     """The module of these steps; `integer` is the type of whole numbers among the inputs."""
-    tensors = {v: k for k, v in enumerate(crossing(program, steps))}
+    home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
+    crossed = crossing(program, steps)
+    values = list(dict.fromkeys(home.get(v, v) for v in crossed))
+    cells = {v: k for k, v in enumerate(values)}
     names = sorted(bound_names([*(p for p in program.params if p.var.shape), *counts(program)]))
-    sizes = {n: len(tensors) + k for k, n in enumerate(names)}
-    choices = len(tensors) + len(sizes)
-    flag = choices + len(steps)
-    env = Environment(tensors, sizes, flag, lanes, library, integer, fast)
+    names += [s.loop.step for s in steps if s.loop is not None]
+    sizes = {n: len(values) + k for k, n in enumerate(names)}
+    choices = len(values) + len(sizes)
+    choosers = [*steps, *(inner for s in steps for inner in s.each)]
+    flag = choices + len(choosers)
+    env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast)
     body: list[str] = []
+    for k, step in enumerate(choosers):
+        body += function(env, step, f"{name}.{k}", choices + k)
     for k, step in enumerate(steps):
-        symbol = f"{name}.{k}"
-        body += comprehension(env, step, symbol, choices + k) if step.nests else scalars(env, step, symbol)
+        if step.loop is not None and in_registers(step.loop):
+            (e,) = step.equations
+            writer = RegisterLoop(env, step.loop, used_outside(program, e))
+            lines_of = writer.write()
+            body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
+        elif step.loop is not None:
+            body += loop(env, step.loop, f"{name}.{k}", [f"{name}.{choosers.index(s)}" for s in step.each])
     body += main(env, steps, name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
@@ -84,7 +115,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals)
-    return TensorModule("\n".join(lines) + "\n", entry, program, steps, env, choices, flag + FLAG)
+    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, flag + FLAG)
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -101,12 +132,16 @@ def divided(program: Program, lanes: int) -> list[ModuleStep]:
     """The steps of a program, in order; equations that nothing needs are left out."""
     steps: list[ModuleStep] = []
     run: list[Equation] = []
-    for e in needed(program).equations:
-        if isinstance(e.op, Comprehension):
+    program = needed(program)
+    plain = unfilled(program)
+    for e in program.equations:
+        if isinstance(e.op, (Comprehension, Recurrence)):
             steps += [ModuleStep(run)] if run else []
             run = []
-            made = nests(e, e.op, lanes)
-            steps.append(ModuleStep((e,), made, not all(map(covered, made))))
+            if isinstance(e.op, Recurrence):
+                steps.append(looped(step_loop(e, used_outside(program, e), f"step {len(steps)}"), e, lanes))
+            else:
+                steps.append(nested(e, e.op, lanes, e.outs[0] in plain))
         else:
             run.append(e)
             if len(run) == PART_SIZE:
@@ -115,12 +150,28 @@ def divided(program: Program, lanes: int) -> list[ModuleStep]:
     return steps + ([ModuleStep(run)] if run else [])
 
 
+def nested(e: Equation, op: Comprehension, lanes: int, stays: bool) -> ModuleStep:
+    """A comprehension as a step; `stays`: elements that it does not write keep what they have."""
+    made = nests(e, op, lanes, stays)
+    return ModuleStep((e,), made, not all(map(covered, made)), stays)
+
+
+def looped(loop: StepLoop, e: Equation, lanes: int) -> ModuleStep:
+    """A recurrence as a step."""
+    each: list[ModuleStep] = []
+    for inner in () if in_registers(loop) else loop.equations:
+        assert isinstance(inner.op, Comprehension)
+        each.append(nested(inner, inner.op, lanes, inner.outs[0] in loop.histories))
+    return ModuleStep((e,), loop=loop, each=each)
+
+
 def crossing(program: Program, steps: Sequence[ModuleStep]) -> list[Var]:
     """The values that lie in memory: inputs, then results, then what one step makes and another one reads."""
     home = {out: k for k, s in enumerate(steps) for e in s.equations for out in e.outs}
     results = {r.atom for r in program.results}
     read = {a for k, s in enumerate(steps) for e in s.equations for a in e.args if isinstance(a, Var) and home.get(a, k) != k}
-    made = [*(v for v in home if v in results), *(v for v in home if v in read)]
+    own = [v for s in steps if s.loop is not None for v in s.loop.own]
+    made = [*(v for v in home if v in results), *(v for v in home if v in read), *own]
     return list(dict.fromkeys([*(p.var for p in program.params), *made]))
 
 
@@ -134,6 +185,31 @@ def covered(nest: Nest) -> bool:
 
 
 # ---------------------------------------------------------------- functions
+
+def function(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:
+    """The function of a step that is no loop."""
+    if step.loop is not None:
+        return []
+    return comprehension(env, step, name, choice) if step.nests else scalars(env, step, name)
+
+
+def loop(env: Environment, loop: StepLoop, name: str, each: Sequence[str]) -> list[str]:
+    """The function of a recurrence: what there is to do at one step is done by functions."""
+    f = FunctionWriter(env.sizes)
+    low, high = f.number(loop.low)[0], f.number(loop.high)[0]
+    f.open_loop(None, low, high, 1, ())
+    now = f.frames[-1].index
+    if loop.down:
+        last = f.put(f"sub i64 {high}, 1")
+        now = f.put(f"sub i64 {last}, {f.put(f'sub i64 {now}, {low}')}")
+    f.say(f"store i64 {now}, ptr {f.cell(env.sizes[loop.step])}")
+    for symbol in each:
+        f.say(f"call void @{symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 1)")
+    f.close_loop([])
+    f.say("ret void")
+    f.chunks[0] += told("%cells", list(f.cells))
+    return [head(name, env), *f.text(), "}", ""]
+
 
 def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:
     """A step that is a comprehension: the nests, and the function that fills and chooses."""
@@ -155,12 +231,13 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
     for g in op.guards:
         if not indices(g):
             some = f.put(f"and i1 {some}, {f.put(f'icmp sge i64 {f.number(g)[0]}, 0')}")
-    fill = f.put("icmp ne i64 %filling, 0")
-    if not step.fills:
-        fill = f.put(f"and i1 {fill}, {f.put(f'xor i1 {some}, true')}")
-    f.open_condition(fill)
-    filling(f, op)
-    f.close_condition()
+    if not step.stays and not starts_there(env, e, op):
+        fill = f.put("icmp ne i64 %filling, 0")
+        if not step.fills:
+            fill = f.put(f"and i1 {fill}, {f.put(f'xor i1 {some}, true')}")
+        f.open_condition(fill)
+        filling(f, op)
+        f.close_condition()
     f.open_condition(some)
     at = f.put(f"getelementptr i64, ptr %env, i64 {choice}")
     chosen = f.put(f"load i64, ptr {at}")
@@ -173,6 +250,12 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
     return [*lines, head(name, env), *f.text(), "}", ""]
+
+
+def starts_there(env: Environment, e: Equation, op: Comprehension) -> bool:
+    """Whether the result lies where what it starts from does."""
+    start = None if op.onto is None else e.args[op.onto]
+    return isinstance(start, Var) and start in env.tensors and env.tensors[start] == env.tensors[e.outs[0]]
 
 
 def told(name: str, cells: Sequence[int]) -> list[str]:

@@ -236,24 +236,26 @@ def _with(s: Subscript, i: Index, by: Affine) -> Subscript:
 
 # ---------------------------------------------------------------- choices
 
-def nests(e: Equation, op: Comprehension, lanes: int) -> list[Nest]:
-    """Nests for a comprehension with simplified body, the one that is best for large sizes first."""
+def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) -> list[Nest]:
+    """Nests for a comprehension with simplified body, the one that is best for large sizes first. `in_place`: elements that no
+    point assigns keep what they have."""
     found: list[Nest] = []
     forms = [(inside(form), windows) for form, windows in straightened(op)]
+    keeps = op.reduction == "=" and (in_place or op.onto is not None) and any(indices(g) for g in op.guards)
     for form, windows in forms:
         gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
-        scatter = not writes_fixed(form)
-        candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers)] if lanes > 1 else []
+        scatter = keeps or not writes_fixed(form)
+        candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
         made = [_nest(form, e.args, v, scatter, lanes) for v in candidates]
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
-        found.append(_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes))
+        found.append(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), lanes))
     found = [_with_powers(n) for n in found]
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
     most = MOST_NESTS if len(op.body.equations) < LONG_BODY else 1
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    return found or [_with_powers(_nest(forms[0][0], e.args, None, not writes_fixed(forms[0][0]), lanes))]
+    return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), lanes))]
 
 
 def inside(op: Comprehension) -> Comprehension:
@@ -267,9 +269,9 @@ def inside(op: Comprehension) -> Comprehension:
     return replace(op, guards=(*op.guards, *(g for pair in ends for g in pair)))
 
 
-def _vectorises(op: Comprehension, v: Index, gathers: bool) -> bool:
+def _vectorises(op: Comprehension, v: Index, gathers: bool, scatter: bool) -> bool:
     """Whether the lanes of a register can be values of an index."""
-    if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) else (CONSECUTIVE,)):
+    if movement(op.write, v) not in ((STILL, CONSECUTIVE) if writes_fixed(op) and not scatter else (CONSECUTIVE,)):
         return False
     if any(movement(access, v) == WILD for access in accesses(op)):
         return False

@@ -20,12 +20,12 @@ from adcli.codegen.machine.arrays import byte
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
-from adcli.codegen.nests.module import EVERYTHING, TensorModule, emit
+from adcli.codegen.nests.module import EVERYTHING, ModuleStep, TensorModule, emit
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
 from adcli.codegen.rows.jit import object_code
-from adcli.lang.ir import Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
@@ -39,6 +39,8 @@ SPARE_BYTES = 1 << 28
 """Bytes of memory that a plan keeps for the next call; less where there are many plans, so that all keep some of these only."""
 NANOSECONDS = 0.4
 """About what a vector instruction takes, to tell which steps are worth threads."""
+OF_A_CALL = 20.0
+"""Instructions of a call in a loop, beside those of its nest."""
 LONG_RUN = 2e11
 """Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
 WORTH_THREADS = 1e-3
@@ -107,9 +109,8 @@ class TensorKernel:
                 self.copies.append(r)
             else:
                 names[r.atom] = r.name
-        tensors = list(module.env.tensors)
-        self.made = [(names[v], v) for v in tensors if v in names]
-        self.own = tensors[len(bound) + len(self.made):]
+        self.made = [(names[v], v) for v in module.values if v in names]
+        self.own = module.values[len(bound) + len(self.made):]
         self.given = slice(0, len(bound) + len(self.made))
 
     def __call__(self, arrays: Mapping[str, Any], out: Mapping[str, np.ndarray] | None = None,
@@ -174,21 +175,24 @@ class TensorKernel:
         prove(program, sizes)
         prove_steps(program, sizes)
         found = shapes(program, sizes)
+        for v in module.env.tensors:
+            found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
         self.refuse_empty(sizes, found)
         live = self.offsets(found)
         results = sum(8 * prod(found[v]) for _, v in self.made)
         self.refuse_much(live[1] + results)
         cells = (ctypes.c_int64 * module.cells)()
         for name, at in module.env.sizes.items():
-            cells[at] = sizes[name]
+            cells[at] = sizes.get(name, 0)
         stretches: list[Stretch] = []
         instructions = 0.0
         for k, step in enumerate(module.steps):
-            for nest in step.nests:
-                require_words(program, step.equations[0], nest.op, sizes, found)
-            costs = [n.cost(sizes, module.entry.lanes) for n in step.nests]
-            best = costs.index(min(costs)) if costs else 0
-            cells[module.choices + k] = best
+            if step.loop is not None:
+                instructions += self.plan_loop(step, sizes, found, cells)
+                stretches.append(Stretch(k, k + 1))
+                continue
+            costs = self.costs(step, sizes, found)
+            best = cells[module.choices + k] = cheapest(costs)
             instructions += costs[best] if costs else 0.0
             stretches.append(self.single(k, best, costs, sizes))
         refuse_long(instructions)
@@ -199,6 +203,27 @@ class TensorKernel:
             self.plans.pop(next(iter(list(self.plans)), key), None)   # other threads plan, too
         self.plans[key] = plan
         return plan
+
+    def costs(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]]) -> list[float]:
+        """What each nest of a step takes. AdError where its whole numbers are too large."""
+        for nest in step.nests:
+            require_words(self.program, step.equations[0], nest.op, sizes, found)
+        return [n.cost(sizes, self.module.entry.lanes) for n in step.nests]
+
+    def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
+        """Choose the nests of a recurrence, by the middle one of its steps. The instructions of all steps."""
+        loop, total = step.loop, 0.0
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        if low >= high:
+            return 0.0
+        for inner in step.each:
+            for end in (low, high - 1):
+                self.costs(inner, {**sizes, loop.step: end}, found)
+            costs = self.costs(inner, {**sizes, loop.step: (low + high) // 2}, found)
+            best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
+            total += (costs[best] + OF_A_CALL) * (high - low)
+        return total
 
     def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Stretch:
         """How one step is run."""
@@ -213,12 +238,15 @@ class TensorKernel:
     def offsets(self, found: Mapping[Var, tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
         """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
         is free for others after the last step that reads it."""
-        steps, tensors = self.module.steps, self.module.env.tensors
-        last = {a: k for k, s in enumerate(steps) for e in s.equations for a in e.args}
-        own, placed, free, end = set(self.own), [], list[tuple[int, int]](), 0
+        steps, cells = self.module.steps, self.module.env.tensors
+        last = {cells[a]: k for k, s in enumerate(steps) for a in used(s) if a in cells}
+        own, placed, free, end = {cells[v]: v for v in self.own}, list[tuple[int, int]](), list[tuple[int, int]](), 0
         lying: dict[int, list[tuple[int, int]]] = {}
         for k, s in enumerate(steps):
-            for v in [out for e in s.equations for out in e.outs if out in own]:
+            for cell in dict.fromkeys(cells[v] for v in made(s) if v in cells):
+                v = own.pop(cell, None)
+                if v is None:
+                    continue
                 size = -(-8 * max(prod(found[v]), 1) // CACHE_LINE) * CACHE_LINE
                 at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
                 if at is None:
@@ -227,8 +255,8 @@ class TensorKernel:
                     start, n = free.pop(at)
                     if n > size:
                         free.append((start + size, n - size))
-                placed.append((tensors[v], start))
-                lying.setdefault(last.get(v, k), []).append((start, size))
+                placed.append((cell, start))
+                lying.setdefault(last.get(cell, k), []).append((start, size))
             free += lying.pop(k, [])
             free = merged(free)
         return placed, end
@@ -336,6 +364,20 @@ class TensorKernel:
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
                        f"{elements(extent)}", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
+
+
+def cheapest(costs: Sequence[float]) -> int:
+    return costs.index(min(costs)) if costs else 0
+
+
+def made(step: ModuleStep) -> list[Var]:
+    """The values that a step makes."""
+    return [out for e in step.equations for out in e.outs] + (step.loop.own if step.loop is not None else [])
+
+
+def used(step: ModuleStep) -> list[Atom]:
+    """The values that a step reads or makes."""
+    return [a for e in step.equations for a in e.args] + [*made(step)]
 
 
 def given_column(integer: bool, shape: tuple[int, ...], count: int | None = None) -> ShapedValue:

@@ -1,0 +1,322 @@
+"""Recurrences as loops of comprehensions in place: what there is to do at one step, and what lies in memory.
+
+A history lies where the tensor lies that it enters with, and its statements write into it, so that nothing is copied at a step
+or before the first one; where the loop writes every element, nothing is filled either. A history that is read at the step of its
+writing only, and by nobody behind the loop, is a tensor of one step: its place is the same for all steps, and elementwise work on
+it goes into the statement that reads it.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from adcli.codegen.nests.fusion import fused, in_machine_terms, needed
+from adcli.codegen.nests.nests import writes_fixed
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substituted
+from adcli.lang.ir.build import Builder
+from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
+from adcli.lang.ir.elementwise import every_element, filled, moved
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place, whole_statements
+from adcli.lang.ir.sizes import accesses
+
+T = TypeVar("T")
+Ring = tuple[int, int]
+"""The dimension of a history that is the step, and how many elements along it are kept: see `adcli.codegen.nests.rings`."""
+Place = tuple[Var, int, tuple[Affine, ...]]
+"""A history, the dimension that is the step, and the other subscripts, which are numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepLoop:
+    """A recurrence for the machine: `equations` are done in order at every step, which is a size of the name `step`.
+
+    The result of an equation is either in `histories`, which lie in memory as a whole and of which an equation writes what it
+    assigns, or a tensor of one step. `homes` are the tensors in whose place others of one step lie.
+    """
+
+    step: str
+    low: Affine
+    high: Affine
+    down: bool
+    equations: tuple[Equation, ...]
+    histories: tuple[Var, ...]
+    homes: Mapping[Var, Var]
+    starts: Mapping[Var, float]
+    """What each history enters with that enters with a number."""
+
+    @property
+    def own(self) -> list[Var]:
+        """What lies in memory beside the histories that somebody reads behind the loop."""
+        if in_registers(self):
+            return [h for h in self.histories if h not in self.starts]
+        return list(dict.fromkeys(out for e in self.equations for out in e.outs))
+
+
+# ---------------------------------------------------------------- histories in place
+
+def in_place(program: Program) -> Program:
+    """The program with a tensor of its own for every history of a recurrence to enter with, that nothing else reads: what it
+    entered with before, a copy of that, or one that is filled. A number stays where no element keeps it."""
+    given: set[Atom] = {*(p.var for p in program.params), *(r.atom for r in program.results)}
+    last = {a: k for k, e in enumerate(program.equations) for a in e.args}
+    b = Builder()
+    for k, e in enumerate(program.equations):
+        if isinstance(op := e.op, Recurrence):
+            b.span, b.group = e.span, e.group
+            outside, args = used_outside(program, e), list(e.args)
+            registers = in_registers(step_loop(e, outside, "step"))
+            for n, (a, out) in enumerate(zip(e.args[:op.outs], e.outs, strict=True)):
+                if isinstance(a, Lit):
+                    unseen = out not in outside and (registers or one_step(e, n, outside) is not None)
+                    stays = unseen or written_wholly(e, n)
+                    args[n] = a if stays else filled(b, out.shape, a.value)
+                elif a in given or last[a] > k or e.args.count(a) > 1:
+                    args[n] = copied(b, a)
+            e = e.with_args(args)
+        b.equations.append(e)
+    return replace(program, equations=tuple(b.equations))
+
+
+def copied(b: Builder, a: Var) -> Atom:
+    ranges, here = every_element(a.shape)
+    copy = Comprehension(ranges=ranges, write=here, shape=a.shape, reduction="=", sources=(Read(0, here),), body=identity_body())
+    return b.emit(copy, a, shape=a.shape)
+
+
+def used_outside(program: Program, e: Equation) -> set[Atom]:
+    """What is read behind or before the recurrence, or is a result."""
+    return {*(r.atom for r in program.results), *(a for other in program.equations if other is not e for a in other.args)}
+
+
+def written_wholly(e: Equation, k: int, steps: Collection[int] = ()) -> bool:
+    """Whether the loop assigns every element of history k, but for those of some `steps` that something before it assigned,
+    before anything else is done with them."""
+    op, out = e.op, e.outs[k]
+    assert isinstance(op, Recurrence)
+    for s in whole_statements(e):
+        if s.outs != (out,):
+            continue
+        assert isinstance(s.op, Comprehension)
+        place, offset = step_place(s.op, op.step)
+        low, high = op.low + offset, op.high + offset
+        first = low.number if low.number is not None else -1
+        return (s.op.onto is None and high == out.shape[place] and covers(at_one_step(s.op, op.step), out.shape, place)
+                and set(range(first)) <= set(steps) and first >= 0)
+    return False
+
+
+def unfilled(program: Program) -> set[Var]:
+    """The tensors that a history enters with whose elements need no value but those that are assigned: the loop assigns all
+    others."""
+    made = {out: e for e in program.equations for out in e.outs}
+    found = set()
+    for e in program.equations:
+        if isinstance(e.op, Recurrence):
+            for k, a in enumerate(e.args[:e.op.outs]):
+                steps = list[int]()
+                before = made.get(a) if isinstance(a, Var) else None
+                while before is not None and (step := boundary(e, k, before)) is not None:
+                    (first,), steps = before.outs, [*steps, step]
+                    assert isinstance(before.op, Comprehension)
+                    onto = None if before.op.onto is None else before.args[before.op.onto]
+                    if onto is None and written_wholly(e, k, steps):
+                        found.add(first)
+                    before = made.get(onto) if isinstance(onto, Var) else None
+    return found
+
+
+def boundary(e: Equation, k: int, before: Equation) -> int | None:
+    """The step of history k whose elements an equation assigns, all of them; None where it does anything else."""
+    assert isinstance(e.op, Recurrence)
+    statement = next((s.op for s in whole_statements(e) if s.outs == (e.outs[k],)), None)
+    if not isinstance(statement, Comprehension) or not isinstance(op := before.op, Comprehension):
+        return None
+    place = step_place(statement, e.op.step)[0]
+    at = op.write[place]
+    return at.number if isinstance(at, Affine) and covers(op, op.shape, place) else None
+
+
+def covers(op: Comprehension, shape: tuple[Affine, ...], place: int) -> bool:
+    """Whether an operation writes every element that has its subscript in dimension `place`, whatever the sizes are."""
+    whole = {r.index: r.high for r in op.ranges if r.low == affine(0)}
+    others = [(s, n) for d, (s, n) in enumerate(zip(op.write, shape, strict=True)) if d != place]
+    indices = [s.index if isinstance(s, Affine) else None for s, _ in others]
+    return (not op.guards and len(set(indices)) == len(indices)
+            and all(i is not None and whole.get(i) == n for i, (_, n) in zip(indices, others, strict=True))
+            and (len(op.ranges) == len(indices) or op.reduction != "="))
+
+
+# ---------------------------------------------------------------- tensors of one step
+
+def one_step(e: Equation, k: int, outside: Collection[Atom]) -> int | None:
+    """The dimension of history k that is the step, where no element of it is read but at the step of its writing, and after
+    that; else None. It is then a tensor of one step."""
+    op, out = e.op, e.outs[k]
+    assert isinstance(op, Recurrence)
+    if out in outside or not isinstance(e.args[k], Lit):
+        return None
+    found: tuple[int, Affine] | None = None
+    for s in whole_statements(e):
+        assert isinstance(s.op, Comprehension)
+        for atom, subscripts in reversed([x for x in accesses(s, s.op) if x[0] is out]):   # a write is the first of them
+            if found is None:
+                if s.outs != (out,) or any(a is out for n, a in enumerate(s.args) if n != s.op.onto):
+                    return None
+                place, offset = step_place(s.op, op.step)
+                found = place, affine(op.step) + offset
+            elif s.outs == (out,) and s.op.onto is None and s.op.reduction != "=":
+                return None
+            assert atom is out
+            if subscripts[found[0]] != found[1]:
+                return None
+    return found[0] if found else None
+
+
+def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
+    """The recurrence as a loop over a size `name`; `outside` is what is read elsewhere."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    places = {out: place for k, out in enumerate(e.outs) if (place := one_step(e, k, outside)) is not None}
+    rings = {out: ring for out, inner in zip(e.outs, op.histories, strict=True) if out not in places
+             for ring in [(d, n.number) for d, (n, full) in enumerate(zip(out.shape, inner.shape, strict=True)) if n != full]}
+    starts = dict(zip(e.outs, e.args, strict=False))
+    now: dict[Var, Var] = {}
+    versions: dict[Var, list[Var]] = {}
+    b = Builder()
+    for s in whole_statements(e):
+        b.span, b.group = s.span, s.group
+        (out,) = s.outs
+        s = at_step(s, op.step, name)
+        assert isinstance(s.op, Comprehension)
+        if out in places and out not in now and (s.op.onto is not None or not covers(s.op, out.shape, places[out])):
+            now[out] = start = made(b, without(out.shape, places[out]), starts[out])
+            versions.setdefault(out, []).append(start)
+        s = in_terms_of_one_step(s, places, now)
+        if out in places:
+            now[out] = s.outs[0]
+            versions.setdefault(out, []).append(s.outs[0])
+        s = in_ring(s, rings)
+        assert isinstance(s.op, Comprehension)
+        if out not in places and s.op.onto is None and s.op.reduction != "=" and not writes_fixed(s.op):
+            b.equations.append(neutral_slice(s))
+        b.equations.append(s)
+    histories = tuple(out for out in e.outs if out not in places)
+    own = {a for x in b.equations for a in (*x.args, *x.outs) if isinstance(a, Var)}
+    program = Program((), tuple(b.equations), tuple(Result(f"y{k}", h) for k, h in enumerate(h for h in histories if h in own)))
+    equations = in_machine_terms(needed(fused(program))).equations
+    homes = {v: many[-1] for many in versions.values() for v in many}
+    numbers = {out: a.value for out, a in zip(e.outs, e.args, strict=False) if out in histories and isinstance(a, Lit)}
+    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers)
+
+
+def at_step(s: Equation, step: Index, name: str) -> Equation:
+    """A statement at one step, which is a size."""
+    op = s.op
+    if not isinstance(op, Comprehension):
+        raise AdError("compiled code has no such operation in a loop", s.span)
+    op = at_one_step(op, step)
+    by: dict[Index | str, Affine] = {step: affine(name)}
+
+    def each(x: Subscript) -> Subscript:
+        return replace(x, subscripts=tuple(map(each, x.subscripts))) if isinstance(x, Read) else substituted(x, by)
+    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
+    op = replace(op, ranges=ranges, guards=tuple(substituted(g, by) for g in op.guards), write=tuple(map(each, op.write)),
+                 sources=tuple(map(each, op.sources)), agreements=())
+    return replace(s, op=op)
+
+
+def in_terms_of_one_step(s: Equation, places: Mapping[Atom, int], now: Mapping[Atom, Var]) -> Equation:
+    """The statement with tensors of one step in the place of histories: those of `now`, and a new one for its result."""
+    op, (out,) = s.op, s.outs
+    assert isinstance(op, Comprehension)
+
+    def read(r: Read) -> Read:
+        place = places.get(s.args[r.arg])
+        return r if place is None else replace(r, subscripts=without(r.subscripts, place))
+    op = moved(op, read, lambda position: position)
+    args = tuple(now.get(a, a) for a in s.args)
+    if out not in places:
+        return Equation(s.outs, op, args, s.span, s.group)
+    shape = without(out.shape, places[out])
+    op = replace(op, write=without(op.write, places[out]), shape=shape)
+    if out in now and op.onto is None:
+        op, args = replace(op, onto=len(args)), (*args, now[out])
+    return Equation((Var(out.name, True, shape=shape),), op, args, s.span, s.group)
+
+
+def in_ring(x: Equation, rings: dict[Var, Ring]) -> Equation:
+    """A comprehension that reads and writes tensors in rings."""
+    op = x.op
+    assert isinstance(op, Comprehension)
+
+    def read(r: Read) -> Read:
+        a = x.args[r.arg]
+        return replace(r, subscripts=turned(r.subscripts, rings[a])) if isinstance(a, Var) and a in rings else r
+    op = moved(op, read, lambda position: position)
+    if x.outs[0] in rings:
+        d, count = rings[x.outs[0]]
+        op = replace(op, write=turned(op.write, (d, count)), shape=(*op.shape[:d], affine(count), *op.shape[d + 1:]))
+    return Equation(x.outs, op, x.args, x.span, x.group)
+
+
+def turned(subscripts: tuple[Subscript, ...], ring: Ring) -> tuple[Subscript, ...]:
+    """Where an element lies."""
+    d, count = ring
+    s = subscripts[d]
+    assert isinstance(s, Affine)
+    return (*subscripts[:d], s - floor(s, count) * count, *subscripts[d + 1:])
+
+
+def without(values: tuple[T, ...], place: int) -> tuple[T, ...]:
+    return values[:place] + values[place + 1:]
+
+
+def made(b: Builder, shape: tuple[Affine, ...], start: Atom) -> Var:
+    """A tensor, or a number, with one value everywhere."""
+    assert isinstance(start, Lit)
+    ranges, here = every_element(shape)
+    fill = Comprehension(ranges=ranges, write=here, shape=shape, reduction="=", sources=(), body=constant_body(start.value))
+    return b.emit(fill, shape=shape)
+
+
+def neutral_slice(s: Equation) -> Equation:
+    """The elements of a history that a statement may write at one step as what its reduction starts from."""
+    op, (out,) = s.op, s.outs
+    assert isinstance(op, Comprehension)
+    ranges, here = every_element(out.shape)
+    fixed = {d: x for d, x in enumerate(op.write) if isinstance(x, Affine) and not x.indices()
+             and any(isinstance(a, str) for a in atoms(x))}
+    fill = Comprehension(ranges=tuple(r for d, r in enumerate(ranges) if d not in fixed),
+                         write=tuple(fixed.get(d, x) for d, x in enumerate(here)), shape=op.shape, reduction="=", sources=(),
+                         body=constant_body(NEUTRAL[op.reduction]))
+    return Equation(s.outs, fill, (), s.span, s.group)
+
+
+# ---------------------------------------------------------------- loops over numbers
+
+def in_registers(loop: StepLoop) -> bool:
+    """Whether all that the loop computes are numbers, at constant distances from the step."""
+    for e in loop.equations:
+        op = e.op
+        if not isinstance(op, Comprehension) or op.ranges or op.guards:
+            return False
+        if any(a in loop.histories and place(loop, a, subscripts) is None for a, subscripts in accesses(e, op)):
+            return False
+    return True
+
+
+def place(loop: StepLoop, history: Atom, subscripts: tuple[Subscript, ...]) -> tuple[Place, int] | None:
+    """The history, with the subscripts beside the step, and the distance from the step; None for any other access."""
+    apart = [s - affine(loop.step) if isinstance(s, Affine) else None for s in subscripts]
+    steps = [d for d, (s, x) in enumerate(zip(subscripts, apart, strict=True))
+             if isinstance(s, Affine) and s.number is None and x is not None and x.number is not None]
+    others = tuple(s for d, s in enumerate(subscripts) if d not in steps)
+    if len(steps) != 1 or not all(isinstance(s, Affine) and s.number is not None for s in others):
+        return None
+    (d,) = steps
+    distance = apart[d]
+    assert isinstance(history, Var) and distance is not None and distance.number is not None
+    return (history, d, tuple(s for s in others if isinstance(s, Affine))), distance.number

@@ -1,0 +1,110 @@
+"""Histories of which only the last few elements are ever read: a ring of these is kept, in place of all.
+
+A loop reads a history at constant distances behind its writes, so beside what is read behind the loop it needs no more elements
+along the step than these reach. Where what is read behind the loop are the last ones, element s lies in place s mod R, and a loop
+of a million steps takes the memory of R.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adcli.codegen.nests.recurrences import Ring, covers, in_registers, in_ring, step_loop, used_outside
+from adcli.lang.ir import Atom, Equation, Program, Var
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place
+from adcli.lang.ir.sizes import accesses
+
+
+def with_rings(program: Program) -> Program:
+    """The program with short histories where they do."""
+    for n, e in enumerate(program.equations):
+        if isinstance(e.op, Recurrence) and not in_registers(step_loop(e, used_outside(program, e), "step")):
+            for k in range(e.op.outs):
+                program = with_ring(program, n, k)
+    return program
+
+
+def with_ring(program: Program, n: int, k: int) -> Program:
+    """The program with history k of equation n in a ring; as it is, where more of it is read."""
+    e = program.equations[n]
+    kept = elements(program, e, k)
+    chain = None if kept is None else starts(program, e, k, kept[1])
+    if chain is None or kept is None:
+        return program
+    d, count = kept
+    new = {out: Var(out.name, out.temp, shape=(*out.shape[:d], affine(count), *out.shape[d + 1:])) for out in (*chain, e.outs[k])}
+
+    def changed(x: Equation) -> Equation:
+        if new.keys().isdisjoint((*x.args, *x.outs)):
+            return x
+        if x is e or not isinstance(x.op, Comprehension):
+            return x.substituted(dict(new))
+        return in_ring(x, dict.fromkeys(new, (d, count))).substituted(dict(new))
+    return replace(program, equations=tuple(map(changed, program.equations)))
+
+
+def elements(program: Program, e: Equation, k: int) -> Ring | None:
+    """How many elements of history k are needed at a time; None where others are read, or some are not assigned as a whole
+    before they are read."""
+    op, out = e.op, e.outs[k]
+    assert isinstance(op, Recurrence)
+    inner, first = op.histories[k], next(s.op for s in op.statements if s.outs == (op.histories[k],))
+    assert isinstance(first, Comprehension)
+    if out in {r.atom for r in program.results} or not out.shape:
+        return None
+    d, newest = step_place(first, op.step)
+    distances = [apart(subscripts[d], affine(op.step)) for s in op.statements if isinstance(s.op, Comprehension)
+                 for a, subscripts in accesses(s, s.op) if a is inner]
+    last = (op.low if op.down else op.high - 1) + newest
+    behind = [apart(s, last) for s in read_behind(program, e, k, d)]
+    if None in distances or None in behind:
+        return None
+    way = -1 if op.down else 1
+    older = [way * (newest - x) for x in distances if x is not None] + [-way * x for x in behind if x is not None]
+    whole = first.onto is None and covers(at_one_step(first, op.step), out.shape, d)
+    return (d, max(older) + 1) if whole and min(older) >= 0 else None
+
+
+def apart(s: Subscript | None, other: Affine) -> int | None:
+    """How far a subscript is from another, where that is a number."""
+    return (s - other).number if isinstance(s, Affine) else None
+
+
+def read_behind(program: Program, e: Equation, k: int, d: int) -> list[Subscript | None]:
+    """The subscripts along the step of what other equations read of history k; None for what is no plain read."""
+    found: list[Subscript | None] = []
+    for x in program.equations:
+        if x is not e and e.outs[k] in x.args:
+            plain = isinstance(x.op, Comprehension) and (x.op.onto is None or x.args[x.op.onto] is not e.outs[k])
+            reads = accesses(x, x.op) if isinstance(x.op, Comprehension) and plain else ()
+            found += [s[d] for a, s in reads if a is e.outs[k]] or [None]
+    return found
+
+
+def starts(program: Program, e: Equation, k: int, count: int) -> list[Var] | None:
+    """The tensors that history k enters with, one made of the other, each by an assignment of elements of one step that the first
+    step of the loop finds in a ring of `count`; None where there is anything else."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    statement = next(s.op for s in op.statements if s.outs == (op.histories[k],))
+    assert isinstance(statement, Comprehension)
+    d, newest = step_place(statement, op.step)
+    at = (op.high - 1 if op.down else op.low) + newest
+    made = {out: x for x in program.equations for out in x.outs}
+    found: list[Var] = []
+    a: Atom | None = e.args[k]
+    while isinstance(a, Var):
+        x = made.get(a)
+        if x is None or not isinstance(x.op, Comprehension) or uses(program, a) != 1 or not covers(x.op, a.shape, d):
+            return None
+        distance = apart(x.op.write[d], at)
+        if distance is None or not 0 < (distance if op.down else -distance) < count:
+            return None
+        found.append(a)
+        a = None if x.op.onto is None else x.args[x.op.onto]
+    return found
+
+
+def uses(program: Program, a: Atom) -> int:
+    return sum(x.args.count(a) for x in program.equations) + sum(r.atom is a for r in program.results)
