@@ -1,0 +1,96 @@
+"""Loops over steps as native code: what they compute, what lies in memory, and that no step is too many."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.codegen.machine.veclib import NO_LIBRARY
+from adcli.codegen.nests.module import emit
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.lower.frontend import parse
+from native_tensors import everywhere
+
+R = np.random.default_rng(5)
+NETWORK = """input x(T, N), W(N, N), h0(N)
+h(0, n) = h0(n)
+for t in 0:T { z(t, n) +=! W(n, m) * h(t, m); h(t+1, n) = tanh(z(t, n) + x(t, n)) }
+"""
+GIVEN = {"x": R.standard_normal((7, 3)), "W": R.standard_normal((3, 3)), "h0": R.standard_normal(3)}
+
+
+def network(at: dict[str, Any]) -> np.ndarray:
+    h = [at["h0"]]
+    for row in at["x"]:
+        h.append(np.tanh(at["W"] @ h[-1] + row))
+    return np.array(h)
+
+
+def heat(u: np.ndarray, steps: int) -> np.ndarray:
+    for _ in range(steps):
+        u = u + 0.1 * (np.pad(u[1:], (0, 1)) + np.pad(u[:-1], (1, 0)) - 2 * u)
+    return u
+
+
+def backwards(c: np.ndarray) -> np.ndarray:
+    v = np.zeros(len(c) + 2)
+    for t in reversed(range(len(c))):
+        v[t] = 0.5 * v[t + 1] + 0.25 * v[t + 2] + c[t]
+    return v
+
+
+def fibonacci(n: int) -> list[float]:
+    found = [1.0, 1.0]
+    while len(found) < n + 2:
+        found.append(found[-1] + found[-2])
+    return found
+
+
+HEAT = """input u0(N)
+u(0, i) = u0(i)
+for t in 0:9 {
+    u(t+1, i) = u(t, i) + 0.1 * ((i < N-1 ? u(t, i+1) : 0) + (i >= 1 ? u(t, i-1) : 0) - 2 * u(t, i)) where i in 0:N
+}
+y(i) = u(9, i)
+"""
+PROGRAMS = [
+    (NETWORK + "output h", GIVEN, {"h": network(GIVEN)}),
+    (NETWORK + "y(n) = h(T, n)\noutput y", GIVEN, {"y": network(GIVEN)[-1]}),
+    (NETWORK + "output h, z", GIVEN, {"h": network(GIVEN), "z": network(GIVEN)[:-1] @ GIVEN["W"].T}),
+    (NETWORK + "y(n) = h(T, n) + h(T-3, n) where n in 0:N\noutput y", GIVEN, {"y": network(GIVEN)[-1] + network(GIVEN)[-4]}),
+    (HEAT + "output y", {"u0": GIVEN["h0"]}, {"y": heat(GIVEN["h0"], 9)}),
+    ("input c(T)\nv(T+1) = 0; v(T) = 0\nfor t in 0:T down { v(t) = 0.5*v(t+1) + 0.25*v(t+2) + c(t) }\noutput v",
+     {"c": GIVEN["x"][:, 0]}, {"v": backwards(GIVEN["x"][:, 0])}),
+    ("input one, c(T)\nf(0) = one; f(1) = one\nfor t in 0:T { f(t+2) = f(t+1) + f(t) + 0*c(t) }\noutput f",
+     {"one": 1.0, "c": np.zeros(20)}, {"f": np.array(fibonacci(20))}),
+    ("input one, c(T)\nf(0) = one; f(1) = one\nfor t in 0:T { f(t+2) = f(t+1) + f(t) + 0*c(t) }\ny = f(T+1)\noutput y",
+     {"one": 1.0, "c": np.zeros(20)}, {"y": fibonacci(20)[-1]}),
+]
+
+
+@pytest.mark.parametrize("text, at, want", PROGRAMS)
+def test_loops_compute_what_loops_in_python_do(text: str, at: dict[str, Any], want: dict[str, Any]) -> None:
+    everywhere(parse(text), at, want)
+
+
+def test_one_compilation_serves_every_number_of_steps() -> None:
+    kernel = compile_tensors(parse(NETWORK + "output h"))
+    for steps in (0, 1, 2, 100):
+        at = {**GIVEN, "x": R.standard_normal((steps, 3))}
+        np.testing.assert_allclose(kernel(at)["h"], network(at), rtol=1e-13)
+
+
+def memory(text: str, at: dict[str, Any]) -> int:
+    kernel = compile_tensors(parse(text))
+    return kernel.plan(kernel.key([np.asarray(at[p.name]) for p in kernel.program.params])).memory
+
+
+def test_of_a_history_whose_end_is_read_no_more_is_kept_than_the_loop_reads() -> None:
+    few, many = ({**GIVEN, "x": np.zeros((steps, 3))} for steps in (3, 3000))
+    assert memory(NETWORK + "y(n) = h(T, n)\noutput y", few) == memory(NETWORK + "y(n) = h(T, n)\noutput y", many)
+    assert memory(NETWORK + "s +=! h(t, n)\noutput s", many) > 3000 * 3 * 8
+
+
+def test_nothing_is_filled_that_a_loop_writes_wholly() -> None:
+    module = emit(parse(NETWORK + "output h"), 4, NO_LIBRARY)
+    assert not any(step.fills and not step.stays for step in module.choosers)

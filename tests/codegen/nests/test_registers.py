@@ -1,0 +1,75 @@
+"""Loops over numbers: what steps hand on stays in registers, and memory has what somebody reads behind the loop."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from adcli.codegen.machine.veclib import NO_LIBRARY
+from adcli.codegen.nests.module import emit
+from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.lower.frontend import parse
+from native_tensors import everywhere
+
+R = np.random.default_rng(6)
+PREY = """input a, b, x0, y0, f(T)
+x(0) = x0; y(0) = y0
+for t in 0:T {
+    k(t) = a * x(t) - x(t) * y(t)
+    x(t+1) = x(t) + 0.01 * k(t) + f(t)
+    y(t+1) = y(t) + 0.01 * (x(t) * y(t) - b * y(t)) + k(t) * 1e-3
+}
+"""
+
+
+def prey(a: float, b: float, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x, y = [1.0], [0.5]
+    for force in f:
+        k = a * x[-1] - x[-1] * y[-1]
+        y.append(y[-1] + 0.01 * (x[-1] * y[-1] - b * y[-1]) + k * 1e-3)
+        x.append(x[-1] + 0.01 * k + force)
+    return np.array(x), np.array(y)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 9])
+def test_numbers_from_step_to_step(steps: int) -> None:
+    f = R.standard_normal(steps)
+    x, y = prey(1.1, 0.4, f)
+    at = {"a": 1.1, "b": 0.4, "x0": 1.0, "y0": 0.5, "f": f}
+    everywhere(parse(PREY + "output x, y"), at, {"x": x, "y": y})
+    everywhere(parse(PREY + "z = x(T)\noutput z"), at, {"z": x[-1]})
+
+
+@pytest.mark.parametrize("way", ["", "down"])
+def test_lags_reach_over_several_steps_and_columns(way: str) -> None:
+    """Two columns of one history, each with a lag of 3, up and down."""
+    c, start = R.standard_normal(8), R.standard_normal((3, 2))
+    a = list(map(tuple, start))
+    if way:
+        text = """input c(T), s(3, 2)
+a(T, j) = s(0, j); a(T+1, j) = s(1, j); a(T+2, j) = s(2, j)
+for t in 0:T down { a(t, 0) = a(t+3, 1) + c(t) * a(t+1, 0); a(t, 1) = a(t, 0) - a(t+3, 0) }
+output a"""
+        for x in c[::-1]:
+            first = a[2][1] + x * a[0][0]
+            a.insert(0, (first, first - a[2][0]))
+    else:
+        text = """input c(T), s(3, 2)
+a(0, j) = s(0, j); a(1, j) = s(1, j); a(2, j) = s(2, j)
+for t in 0:T { a(t+3, 0) = a(t, 1) + c(t) * a(t+2, 0); a(t+3, 1) = a(t+3, 0) - a(t, 0) }
+output a"""
+        for t, x in enumerate(c):
+            first = a[t][1] + x * a[t + 2][0]
+            a.append((first, first - a[t][0]))
+    everywhere(parse(text), {"c": c, "s": start}, {"a": np.array(a)})
+
+
+def test_what_nobody_reads_behind_the_loop_takes_no_memory() -> None:
+    kernel = compile_tensors(parse(PREY + "output x"))
+    assert not [v for v in kernel.module.values if v.name == "k"]
+    assert kernel.module.choosers[-1].loop is not None, "no step of a step has a function of its own"
+
+
+def test_a_million_steps_are_no_more_code() -> None:
+    assert "phi double" in emit(parse(PREY + "output x"), 4, NO_LIBRARY).text
+    text = "input a; input int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t) * 0.5 + 1 }\ny = v(T)\noutput y"
+    kernel = compile_tensors(parse(text))
+    assert kernel({"a": 0.0, "T": 10**6})["y"] == 2.0
