@@ -8,8 +8,12 @@ import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints, tangents
+from adcli.lang.passes.simplify import simplify
 from native_tensors import everywhere
+from tensor_laws import NUMPY
 
 R = np.random.default_rng(5)
 NETWORK = """input x(T, N), W(N, N), h0(N)
@@ -94,3 +98,13 @@ def test_of_a_history_whose_end_is_read_no_more_is_kept_than_the_loop_reads() ->
 def test_nothing_is_filled_that_a_loop_writes_wholly() -> None:
     module = emit(parse(NETWORK + "output h"), 4, NO_LIBRARY)
     assert not any(step.fills and not step.stays for step in module.choosers)
+
+
+@pytest.mark.parametrize("text, at, want", PROGRAMS)
+def test_adjoints_and_tangents_are_those_of_the_reference(text: str, at: dict[str, Any], want: dict[str, Any]) -> None:
+    program = parse(text)
+    for made, prefix, seeds in ((adjoints(program), "d_d", want), (tangents(program), "d", at)):
+        made = simplify(made)
+        given = {**at, **{f"{prefix}{n}": R.standard_normal(np.shape(x)) for n, x in seeds.items()}}
+        given = {p.name: given[p.name] for p in made.params}
+        everywhere(made, given, evaluate(made, given, NUMPY))
