@@ -1,0 +1,90 @@
+"""Models that people write, as programs in tests/programs/models: losses, gradients and Hessian-vector products against JAX.
+
+The numbers are made by tests/tools/make_model_references.py, where every model stands once more. Each derivative is printed and
+read back before it is differentiated again.
+"""
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from adcli.lang.evaluate import evaluate, numpy_arithmetic
+from places import DATA, ROOT
+from session_seed import drawn
+
+import adcli
+
+CASES: dict[str, dict[str, Any]] = {
+    case["name"]: case for case in json.loads((DATA / "tensors" / "models.json").read_text(encoding="utf-8"))["cases"]}
+FILES = {path.stem: path for path in sorted((ROOT / "tests/programs/models").glob("*.ad"))}
+
+
+@cache
+def model(name: str) -> adcli.Function:
+    return adcli.compile(FILES[name].read_text(encoding="utf-8"), f"{name}.ad")
+
+
+def agree(found: dict[str, Any], want: dict[str, Any], prefix: str) -> None:
+    """Each tensor, relative to its largest element."""
+    for name, reference in want.items():
+        x, y = np.asarray(found[prefix + name]), np.asarray(reference)
+        assert x.shape == y.shape, name
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-12 * max(np.abs(y).max(initial=0), 1e-300), err_msg=prefix + name)
+
+
+def read_back(f: adcli.Function) -> adcli.Function:
+    again = adcli.compile(f.text())
+    assert again.text() == f.text()
+    return again
+
+
+def directed(case: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return case["at"] | {prefix + name: x for name, x in case["direction"].items()}
+
+
+@pytest.mark.parametrize("name", drawn("models").sample(sorted(FILES), 8))
+def test_a_model_and_its_derivatives_mean_what_jax_says(name: str) -> None:
+    """By the evaluator, forward over reverse mode."""
+    case, f = CASES[name], model(name)
+    both = read_back(f.grad(wrt=list(case["grad"]))).jvp(wrt=list(case["grad"]))
+    found = evaluate(both.program, directed(case, "d"), numpy_arithmetic())
+    agree(found, {"L": case["value"], "dL": case["along"]}, "")
+    agree(found, case["grad"], "dL_d")
+    agree(found, case["hvp"], "ddL_d")
+
+
+def test_a_model_runs_as_jax_does() -> None:
+    """One of them, natively."""
+    natively(drawn("models that run").choice(sorted(FILES)))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", FILES)
+def test_every_model_runs_as_jax_does(name: str) -> None:
+    """Natively, and Hessian-vector products in three ways: by the verb, and by both modes over the gradient's text."""
+    natively(name)
+    case, f = CASES[name], model(name)
+    wrt = list(case["grad"])
+    agree(f.hvp(wrt=wrt)(directed(case, "d")), case["hvp"], "hvp_")
+    gradient = read_back(f.grad(wrt=wrt))
+    pulled = gradient.vjp(wrt=wrt, of=[f"dL_d{name}" for name in wrt])
+    agree(pulled(directed(case, "d_ddL_d")), case["hvp"], "d_d")
+
+
+def natively(name: str) -> None:
+    case, f = CASES[name], model(name)
+    wrt = list(case["grad"])
+    found = f.grad(wrt=wrt)(case["at"])
+    agree(found, {"L": case["value"]}, "")
+    agree(found, case["grad"], "dL_d")
+    both = read_back(f.grad(wrt=wrt)).jvp(wrt=wrt)(directed(case, "d"))
+    agree(both, {"dL": case["along"]}, "")
+    agree(both, case["hvp"], "ddL_d")
+
+
+def test_there_are_models_of_every_kind() -> None:
+    assert set(FILES) <= set(CASES)
+    assert all(np.isfinite(case["value"]) and case["grad"] for case in CASES.values())
