@@ -3,10 +3,11 @@
 
     python tests/tools/bench_tensors.py [--only TEXT] [--seconds S] [--no-jax]
 
-Each line is one program at one size: its results, and its results with the adjoints of all inputs (for a scalar result the
+Each line is one program at one size: its results, and its results with the adjoints of the inputs (for a scalar result the
 gradient). JAX gets arrays that it has already, and its results are waited for. Both run in turn, in one process, and the least
 of several times counts. A ratio above 1 means that adcli is the faster; `agree` is the largest difference of any result, relative
-to the largest of its numbers.
+to the largest of its numbers. Under `taskset -c 0` both have one thread. Loops over time are models of tests/programs/models, and
+those of make_model_references.py with `lax.scan`; their size is the number of steps.
 """
 from __future__ import annotations
 
@@ -21,20 +22,23 @@ import numpy as np
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.ir import Program
 from adcli.lang.ir.primitives import exp, log, relu, sigmoid
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
 from adcli.lang.passes.simplify import simplify
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
-from tensor_notation import Tensors
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(TESTS / "helpers"))
+
+from tensor_notation import Tensors  # noqa: E402
 
 
 class Work(NamedTuple):
-    """A program, the same as a function of JAX arrays by name, and sizes by name."""
+    """A program, the shapes of its inputs at each size (whole numbers as they stand, and subscripts as "int" with their end), and
+    the sizes."""
 
     name: str
     program: Callable[[], Program]
-    peer: Callable[..., dict[str, Any]]
-    shapes: Callable[[int], dict[str, tuple[int, ...]]]
+    shapes: Callable[[int], dict[str, Any]]
     sizes: tuple[int, ...]
 
 
@@ -104,6 +108,10 @@ def recurrent() -> Program:
     return t.make("f", "", "+", "n:N o:O", ["u n o", "y n o"], lambda u, y: (u - y) * (u - y)).program("f")
 
 
+def model(name: str) -> Callable[[], Program]:
+    return lambda: parse((TESTS / "programs/models" / f"{name}.ad").read_text(encoding="utf-8"))
+
+
 # ---------------------------------------------------------------- the same in JAX
 
 def peers() -> dict[str, Callable[..., dict[str, Any]]]:
@@ -133,20 +141,37 @@ def peers() -> dict[str, Callable[..., dict[str, Any]]]:
     def conv(**at: Any) -> dict[str, Any]:
         return {"O": jax.lax.conv(at["I"], at["F"], (1, 1), "VALID")}
 
-    return {"matrix_vector": lambda A, B: {"C": A @ B}, "matrix_matrix": lambda A, B: {"C": A @ B}, "convolution": conv,
-            "mixture": gmm, "feed_forward": ffn, "recurrent": rnn}
+    def lost(loss: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+        return lambda **at: {"L": loss(**at)}
+
+    from make_model_references import MODELS
+    return {name: lost(m.loss) for name, m in MODELS.items()} | {
+        "matrix_vector": lambda A, B: {"C": A @ B}, "matrix_matrix": lambda A, B: {"C": A @ B}, "convolution": conv,
+        "mixture": gmm, "feed_forward": ffn, "recurrent": rnn}
 
 
 WORK = (
-    (matrix_vector, lambda n: {"A": (n, n), "B": (n,)}, (16, 64, 256, 1024)),
-    (matrix_matrix, lambda n: {"A": (n, n), "B": (n, n)}, (16, 32, 64, 128, 256, 512, 1024)),
-    (convolution, lambda n: {"I": (2, 8, n + 2, n + 2), "F": (8, 8, 3, 3)}, (8, 32, 64, 128)),
-    (mixture, lambda n: {"a": (25,), "mu": (25, n), "q": (25, n), "L": (25, n, n), "x": (1000, n), "g": ()}, (2, 10, 32, 64)),
-    (feed_forward, lambda n: {"x": (n, n), "y": (n, n), "w1": (n, n), "b1": (n,), "w2": (n, n), "b2": (n,), "w3": (n, n),
-                              "b3": (n,)}, (2, 16, 64, 256)),
-    (recurrent, lambda n: {"x": (n, 3, n), "y": (n, n), "w1": (2 * n, n), "b1": (n,), "w2": (n, n), "b2": (n,), "s0": (n, n)},
-     (2, 16, 64, 256)),
+    Work("matrix_vector", matrix_vector, lambda n: {"A": (n, n), "B": (n,)}, (16, 64, 256, 1024)),
+    Work("matrix_matrix", matrix_matrix, lambda n: {"A": (n, n), "B": (n, n)}, (16, 32, 64, 128, 256, 512, 1024)),
+    Work("convolution", convolution, lambda n: {"I": (2, 8, n + 2, n + 2), "F": (8, 8, 3, 3)}, (8, 32, 64, 128)),
+    Work("mixture", mixture,
+         lambda n: {"a": (25,), "mu": (25, n), "q": (25, n), "L": (25, n, n), "x": (1000, n), "g": ()}, (2, 10, 32, 64)),
+    Work("feed_forward", feed_forward, lambda n: {"x": (n, n), "y": (n, n), "w1": (n, n), "b1": (n,), "w2": (n, n), "b2": (n,),
+                                                  "w3": (n, n), "b3": (n,)}, (2, 16, 64, 256)),
+    Work("recurrent", recurrent, lambda n: {"x": (n, 3, n), "y": (n, n), "w1": (2 * n, n), "b1": (n,), "w2": (n, n), "b2": (n,),
+                                            "s0": (n, n)}, (2, 16, 64, 256)),
+    Work("lstm", model("lstm"), lambda n: {"W": (64, 4, 256), "U": (256, 4, 256), "b": (4, 256), "h0": (64, 256), "c0": (64, 256),
+                                           "x": (n, 64, 64), "y": (64, 256)}, (128,)),
+    Work("gru", model("gru"), lambda n: {"W": (64, 3, 256), "U": (256, 3, 256), "b": (3, 256), "c": (256,), "h0": (64, 256),
+                                         "x": (n, 64, 64), "y": (64, 256)}, (128,)),
+    Work("heat", model("heat"), lambda n: {"u0": (256, 256), "k": (256, 256), "y": (256, 256), "T": n}, (100,)),
+    Work("hidden_markov", model("hidden_markov"), lambda n: {"p": (64,), "A": (64, 64), "B": (64, 16), "o": ("int", 16, n)},
+         (500,)),
+    Work("lotka_volterra", model("lotka_volterra"),
+         lambda n: {**dict.fromkeys(("x0", "y0", "a", "b", "c", "d", "dt"), ()), "T": n}, (10_000,)),
 )
+SCALES = {"U": 0.1, "k": 0.1, "dt": 1e-3}
+"""What the numbers of an input are multiplied by: with these the loops stay finite."""
 
 
 # ---------------------------------------------------------------- the measurement
@@ -174,48 +199,66 @@ def best(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
     return found
 
 
+def point(work: Work, size: int) -> dict[str, Any]:
+    """Random inputs."""
+    random = np.random.default_rng(size)
+
+    def drawn(name: str, shape: Any) -> Any:
+        if isinstance(shape, int):
+            return shape
+        if shape[:1] == ("int",):
+            return random.integers(0, shape[1], shape[2:])
+        numbers = random.standard_normal(shape) / 2 * SCALES.get(name, 1)
+        return np.abs(numbers) if shape == () or name == "k" else numbers
+    return {name: drawn(name, shape) for name, shape in work.shapes(size).items()}
+
+
 def measured(only: str, seconds: float, with_jax: bool, jobs: int | None) -> Iterator[str]:
     """Lines of the table."""
     known = peers() if with_jax else {}
-    for make, shapes, sizes in WORK:
-        if only not in make.__name__:
+    for work in WORK:
+        if only not in work.name:
             continue
-        program = simplify(make())
-        value, derivative = compile_tensors(program), compile_tensors(simplify(adjoints(program)))
-        for n in sizes:
+        program = simplify(work.program())
+        reverse = simplify(adjoints(program))
+        value, derivative = compile_tensors(program), compile_tensors(reverse)
+        for n in work.sizes:
             random = np.random.default_rng(n)
-            at = {name: random.standard_normal(shape) / 2 for name, shape in shapes(n).items()}
+            at = point(work, n)
             out = value(at)
             seeds = {f"d_d{name}": random.standard_normal(a.shape) if a.shape else np.array(1.0) for name, a in out.items()}
+            wrt = [name for name in at if f"d_d{name}" in {r.name for r in reverse.results}]
             for kind, kernel, given in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
                 calls: list[Callable[[], Any]] = [lambda k=kernel, a=given: k(a, jobs=jobs)]
                 agree = float("nan")
                 if with_jax:
-                    call = peer_call(known[make.__name__], kind, at, seeds)
+                    call = peer_call(known[work.name], kind, at, seeds, wrt)
                     calls.append(call)
                     agree = difference(kernel(given), call())
                 times = best(calls, seconds)
                 theirs = times[1] if with_jax else float("nan")
-                name = f"{make.__name__:16s} {n:5d} {kind:9s}"
+                name = f"{work.name:16s} {n:5d} {kind:9s}"
                 yield f"{name} {times[0]:11.1f} {theirs:11.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
 
 
-def peer_call(function: Callable[..., dict[str, Any]], kind: str, at: dict[str, np.ndarray],
-              seeds: dict[str, np.ndarray]) -> Callable[[], dict[str, Any]]:
-    """JAX's value, or value and adjoints under the names of ours."""
+def peer_call(function: Callable[..., dict[str, Any]], kind: str, at: dict[str, Any], seeds: dict[str, np.ndarray],
+              wrt: list[str]) -> Callable[[], dict[str, Any]]:
+    """JAX's value, or value and adjoints under the names of ours. Whole numbers are part of its program."""
     import jax
-    placed, cotangents = ({k: jax.device_put(a) for k, a in d.items()} for d in (at, seeds))
+    sizes = {k: a for k, a in at.items() if isinstance(a, int)}
+    varied, kept, cotangents = ({k: jax.device_put(a) for k, a in d.items()} for d in (
+        {k: at[k] for k in wrt}, {k: a for k, a in at.items() if k not in wrt and k not in sizes}, seeds))
 
-    def both(placed: dict[str, Any], cotangents: dict[str, Any]) -> dict[str, Any]:
-        out, back = jax.vjp(lambda d: function(**d), placed)
+    def both(varied: dict[str, Any], kept: dict[str, Any], cotangents: dict[str, Any]) -> dict[str, Any]:
+        out, back = jax.vjp(lambda d: function(**d, **kept, **sizes), varied)
         (adjoint,) = back({k.removeprefix("d_d"): v for k, v in cotangents.items()})
         return {**out, **{f"d_d{k}": v for k, v in adjoint.items()}}
 
     if kind == "value":
-        run = jax.jit(lambda d: function(**d))
-        return lambda: jax.block_until_ready(run(placed))
+        run = jax.jit(lambda varied, kept: function(**varied, **kept, **sizes))
+        return lambda: jax.block_until_ready(run(varied, kept))
     derivative = jax.jit(both)
-    return lambda: jax.block_until_ready(derivative(placed, cotangents))
+    return lambda: jax.block_until_ready(derivative(varied, kept, cotangents))
 
 
 def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
