@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, text, weight
+from adcli.lang.ir.affine import Affine, Index, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
@@ -308,7 +308,7 @@ class TensorStatement:
         found = [domain.last(w) + 1 for w in write if isinstance(w, Affine)]
         history = self.tensors.histories.get(self.name)
         if history is not None and history.place < len(write) and is_single(write[history.place]):
-            found[history.place] = extent_over([(affine(0), found[history.place]), *history.intervals])
+            found[history.place] = extent_over(history.intervals)
         return tuple(found)
 
     def same_shape(self, shape: tuple[Affine, ...]) -> list[Agreement]:

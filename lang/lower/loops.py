@@ -20,10 +20,10 @@ from adcli.lang.ir.histories import Interval, WrittenElements, extent_over
 from adcli.lang.ir.ranges import Access, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.lower.comprehension import Arm, TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, shape_of
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, counted, shape_of
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
-from adcli.lang.syntax.tree import Assign, Call, For, Node, Statement, TensorAssign, Token, postorder
+from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, postorder
 
 if TYPE_CHECKING:
     from adcli.lang.lower.tensor_scope import TensorScope
@@ -46,16 +46,30 @@ def planned(scope: TensorScope, statements: Sequence[Statement]) -> dict[str, Wr
     """The tensors that the loops of a block assign, with all elements that the block writes: those of loops, and single ones.
     What cannot be read is left out here; it has a fault that is found where its turn comes."""
     found: dict[str, WrittenElements] = {}
+    sizes = sizes_of(scope, statements)
     for loop in (s for s in statements if isinstance(s, For)):
         for name, place, interval in quietly(loop_writes, scope, loop) or ():
             found[name] = found.get(name, WrittenElements(place)).also(interval)
     for s in statements if found else ():
         history = found.get(s.target.text) if isinstance(s, TensorAssign) else None
         if history and isinstance(s, TensorAssign) and history.place < len(s.subscripts or ()):
-            at = quietly(AffineReader(scope.context, scope.size_to_come).read, (s.subscripts or [])[history.place], "")
-            if at is not None and not at.indices():
+            node = (s.subscripts or [])[history.place]
+            if names_in(node) <= sizes and (at := quietly(AffineReader(scope.context, scope.size_to_come).read, node, "")):
                 found[s.target.text] = history.also((at, at + 1))
     return found
+
+
+def names_in(*nodes: Node) -> set[str]:
+    """The names in expressions, those of what is called apart."""
+    return {t.text for n in nodes for t in postorder(n) if isinstance(t, Token) and t.type == "NAME"}
+
+
+def sizes_of(scope: TensorScope, statements: Sequence[Statement]) -> set[str]:
+    """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
+    items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
+    extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
+    ends = [n for s in statements if isinstance(s, For) for n in (s.low, s.high)]
+    return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if counted(scope.env, n) is not None}
 
 
 def loop_writes(scope: TensorScope, loop: For) -> list[tuple[str, int, Interval]]:
@@ -199,9 +213,10 @@ class Loop:
     def extent(self, name: str) -> Affine:
         """The elements of a history that nothing wrote before."""
         targets = self.written(name)
-        own = [(self.low + t.offset, self.high + t.offset) for t in targets]
         planned = self.outer.tensors.histories.get(name)
-        return extent_over([*(planned.intervals if planned and planned.place == targets[0].place else ()), *own])
+        if planned is not None and planned.place == targets[0].place:
+            return extent_over(planned.intervals)
+        return extent_over([(self.low + t.offset, self.high + t.offset) for t in targets])
 
     # The equation.
 

@@ -323,7 +323,7 @@ class ComprehensionText:
         history = self.w.histories.get(self.name)
         at = self.op.write[history.place] if history is not None and history.place < len(shape) else None
         if history is not None and isinstance(at, Affine) and not at.indices():
-            shape[history.place] = extent_over([(affine(0), shape[history.place]), *history.intervals])
+            shape[history.place] = extent_over(history.intervals)
         return tuple(shape)
 
     def reads_back(self, stated: list[Range], shaped: bool) -> bool:
@@ -422,7 +422,7 @@ class LoopText:
 
     def extent(self, out: Var) -> Affine:
         """The elements along the step that the statements of the loop ask for, of a history that nothing wrote before."""
-        return extent_over([*self.w.histories[self.w.names[out]].intervals, *[i for o, (_, i) in writes(self.e) if o is out]])
+        return extent_over(self.w.histories[self.w.names[out]].intervals)
 
 
 class LoopStatementText(ComprehensionText):
