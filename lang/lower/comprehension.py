@@ -1,9 +1,9 @@
 """Tensor comprehensions to equations.
 
-A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every
-read replaced by an input, becomes the body, a scalar program. `*=`, `min=`, `max=` and `lse=` onto a value that exists are a reduction of
-their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their tensors
-elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
+A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every read
+replaced by an input, becomes the body, a scalar program. `*=`, `min=`, `max=` and `lse=` onto a value that exists are a
+reduction of their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their
+tensors elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
 """
 from __future__ import annotations
 
