@@ -5,10 +5,11 @@ half open.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from adcli.lang.ir.affine import Affine, affine, greatest, never_negative
+from adcli.lang.ir.affine import Affine, affine, bounds, greatest, never_negative
+from adcli.lang.ir.comprehension import Range, Subscript
 
 Interval = tuple[Affine, Affine]
 
@@ -22,17 +23,6 @@ class WrittenElements:
 
     def also(self, *more: Interval) -> WrittenElements:
         return WrittenElements(self.place, joined((*self.intervals, *more)))
-
-    def reached(self, start: Affine) -> Affine:
-        """The first element, counted from `start`, that is not surely written."""
-        for low, high in self.intervals:
-            if never_negative(start - low) and never_negative(high - start):
-                return high
-        return start
-
-    def surely_lacks(self, at: Affine) -> bool:
-        """Whether no interval has an element, whatever the sizes are."""
-        return all(never_negative(low - at - 1) or never_negative(at - high) for low, high in self.intervals)
 
 
 def joined(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
@@ -71,3 +61,93 @@ def extent_over(intervals: Sequence[Interval]) -> Affine:
     for low, high in intervals:
         extent = longer(extent, low, high)
     return extent
+
+
+# ---------------------------------------------------------------- elements in all dimensions
+
+Box = tuple[Interval, ...]
+"""For each dimension an interval of subscripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gappy:
+    """The boxes of a tensor that are written, the others not; dimension `place` has the step."""
+
+    place: int
+    boxes: tuple[Box, ...] = ()
+
+    def also(self, *more: Box) -> Gappy:
+        """With more boxes; those that differ along the step only and touch are one."""
+        place, along = self.place, dict[Box, list[Interval]]()
+        for box in (*self.boxes, *more):
+            along.setdefault((*box[:place], *box[place + 1:]), []).append(box[place])
+        boxes = [(*rest[:place], i, *rest[place:]) for rest, intervals in along.items() for i in joined(intervals)]
+        return Gappy(place, tuple(boxes))
+
+
+def box_of(subscripts: Sequence[Subscript], ranges: Iterable[Range], guards: Iterable[Affine]) -> Box | None:
+    """The box of the elements that subscripts name over a domain, in which guards on one index count; None where one is
+    gathered."""
+    ends = {r.index: (r.low, r.high - 1) for r in ranges}
+    for g in guards:
+        if len(g.indices()) == 1 and abs(g.coefficient(i := g.indices()[0])) == 1:
+            low, high = ends[i]
+            rest = g - affine(i) * g.coefficient(i)
+            if g.coefficient(i) > 0:
+                ends[i] = low if never_negative(low + rest) else -rest, high
+            else:
+                ends[i] = low, high if never_negative(rest - high) else rest
+    found = []
+    for s in subscripts:
+        if not isinstance(s, Affine):
+            return None
+        low, high = bounds(s, ends)
+        found.append((low, high + 1))
+    return tuple(found)
+
+
+Holds = Callable[[Affine], bool]
+"""Whether an expression is known to be at least 0."""
+
+
+def missing(read: Box, written: Sequence[Box], known: Sequence[Affine], first: int = 0) -> tuple[Affine, ...] | None:
+    """An element of a box that is not surely in any of the others; None where all surely are. The expressions of `known` are at
+    least 0. Dimension `first` is gone through first."""
+    return _missing(read, written, _holds(known, written), [first, *(d for d in range(len(read)) if d != first)])
+
+
+def _holds(known: Sequence[Affine], written: Iterable[Box]) -> Holds:
+    from adcli.lang.ir.all_sizes import proved  # few programs have a tensor of which not all is written
+    facts = [*known, *(high - low for box in written for low, high in box)]
+    return lambda x: never_negative(x) or proved(x, facts)
+
+
+def _missing(read: Box, written: Sequence[Box], holds: Holds, order: Sequence[int]) -> tuple[Affine, ...] | None:
+    lacking: tuple[Affine, ...] | None = tuple(low for low, _ in read)
+    if not order:
+        return None if written else lacking
+    d, *rest = order
+    at, high = read[d]
+    for _ in range(len(written) + 1):
+        if holds(at - high):
+            return None
+        here = [b for b in written if holds(at - b[d][0]) and holds(b[d][1] - at)]
+        reached = at
+        for end in dict.fromkeys(b[d][1] for b in here):
+            if end != reached and holds(end - reached):
+                lacks = _missing(read, [b for b in here if holds(b[d][1] - end)], holds, rest)
+                if lacks is None:
+                    reached = end
+                else:
+                    lacking = lacks
+        if reached == at:
+            break
+        at = reached
+    assert lacking is not None
+    return (*lacking[:d], at, *lacking[d + 1:])
+
+
+def surely_missing(at: Sequence[Affine], written: Sequence[Box], known: Sequence[Affine]) -> bool:
+    """Whether an element is in none of the boxes, whatever the sizes are."""
+    holds = _holds(known, written)
+    return all(any(holds(low - x - 1) or holds(x - high) for x, (low, high) in zip(at, box, strict=True)) for box in written)

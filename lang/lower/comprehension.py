@@ -24,7 +24,7 @@ from adcli.lang.ir.comprehension import (
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
-from adcli.lang.ir.histories import extent_over
+from adcli.lang.ir.histories import Gappy, box_of, extent_over
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside, surely_inside
 from adcli.lang.lower.assignments import check_name
@@ -42,6 +42,7 @@ from adcli.lang.lower.comprehension_body import (
     rewritten,
     shape_of,
 )
+from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
@@ -168,6 +169,11 @@ class TensorStatement:
             if any(steps is None for steps in lags):
                 self.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
 
+    def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
+        """Every element that is read has been written."""
+        for a in accesses if self.tensors.written else ():
+            check_elements(self.context, self.tensors.written, self.scope.env.get(a.tensor), a, domain.ranges, domain.guards)
+
     def remark(self, said: str, span: Span | None) -> None:
         """A note, once: a statement may be looked at several times."""
         if (said, span) not in self.context.remarked:
@@ -226,6 +232,7 @@ class TensorStatement:
             fault = outside(access, domain, self.context.source)
             if fault:
                 raise fault
+        self.check_elements(b.accesses, domain)
         shape = self.shape(write, domain)
         for name, node in b.lets.items():
             b.env[name] = b.value(b.folded(node))
@@ -348,8 +355,19 @@ class TensorStatement:
 
     def equation(self, op: Comprehension, args: list[Atom], last: bool) -> Var:
         out = Var(self.name, self.tensors.inlined or not last, False, op.shape)
+        self.keep_written(op, args, out)
         self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
         return out
+
+    def keep_written(self, op: Comprehension, args: list[Atom], out: Var) -> None:
+        """Remember which elements of a tensor that a loop below goes on with are written; one whose shape is stated has all."""
+        history = self.tensors.histories.get(self.name)
+        if history is None or any(c.kind == "shape" for c in self.s.clauses):
+            return
+        before = None if op.onto is None else self.tensors.written.get(args[op.onto])
+        box = box_of(op.write, op.ranges, op.guards)
+        if box is not None and history.place < len(box) and (op.onto is None or before is not None):
+            self.tensors.written[out] = (before or Gappy(history.place)).also(box)
 
     # Choices by conditions on indices.
 

@@ -8,7 +8,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
 from adcli.lang.ir.comprehension import Agreement, BodySource, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span, plural
-from adcli.lang.ir.histories import WrittenElements
+from adcli.lang.ir.histories import Gappy, WrittenElements
 from adcli.lang.ir.notation import AFFINE_OPERATIONS
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access
@@ -37,13 +37,15 @@ class Tensors:
 
     `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
     is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
-    one or step by step; `headers` are the names in the ranges of loops, which are sizes.
+    one or step by step, and `written` says of their values which are written so far; `headers` are the names in the ranges of
+    loops, which are sizes.
     """
 
     sizes: dict[str, Affine] = field(default_factory=dict)
     declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
     pending: list[Agreement] = field(default_factory=list)
     histories: dict[str, WrittenElements] = field(default_factory=dict)
+    written: dict[Atom, Gappy] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
     inlined: bool = False
 

@@ -8,21 +8,25 @@ has when the loop comes, or what the statements in the loop ask for.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
-from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Interval, WrittenElements, extent_over
-from adcli.lang.ir.ranges import Access, Given
+from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, box_of, extent_over
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
+from adcli.lang.ir.step_order import Meeting, meetings, surely_met
 from adcli.lang.lower.comprehension import Arm, TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, counted, shape_of
+from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
+from adcli.lang.lower.until import Ending
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, postorder
 
 if TYPE_CHECKING:
@@ -145,8 +149,13 @@ class Loop:
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()
         self.targets = [target_of(outer, s, statement) for statement in s.body]
+        self.done: str | None = None
+        if s.until is not None:
+            self.targets = list(self.until())
         self.names = list(dict.fromkeys(t.statement.target.text for t in self.targets))
         self.entering: dict[str, Atom] = {}
+        self.fresh: set[str] = set()   # histories that nothing wrote before
+        self.accesses: list[tuple[Sequence[Access], Domain]] = []
         self.unknown: set[str] = set()
         self.read: set[str] = set()   # histories of which the loop reads every element that it writes
 
@@ -154,10 +163,24 @@ class Loop:
         """Emit the loop; the values that its names have behind it."""
         for name in self.names:
             self.enter(name)
+        if self.done is not None:
+            self.know(self.done, (self.high + 1,))
         self.shapes()
         for target in self.targets:
             LoopStatement(self, target).run()
+        self.check_elements()
         return self.emit()
+
+    def until(self) -> Iterator[StepTarget]:
+        """The statements of a loop that may end early."""
+        names = Names(self.context.tree.names)
+        self.done = names.fresh("done")
+        ending = Ending(self.s, self.done, names.fresh, self.context.source)
+        for t in self.targets:
+            first = self.high + t.offset if self.s.down else self.low + (t.offset - 1)
+            carried = t.statement.target.text in self.outer.env and (self.s.down or never_negative(first))
+            yield from (target_of(self.outer, self.s, s) for s in ending.statement(t.statement, t.place, carried))
+        yield target_of(self.outer, self.s, ending.condition())
 
     def check_step(self) -> None:
         token = self.s.step
@@ -180,7 +203,9 @@ class Loop:
             raise Poisoned
         self.unknown.add(name)
         self.entering[name] = Lit(0.0)
-        if known is not None:
+        if known is None:
+            self.fresh.add(name)
+        else:
             self.entering[name] = self.outer.read(token)
             if shape_of(known):
                 self.know(name, shape_of(known))
@@ -218,6 +243,50 @@ class Loop:
             return extent_over(planned.intervals)
         return extent_over([(self.low + t.offset, self.high + t.offset) for t in targets])
 
+    # What must be so.
+
+    def check_elements(self) -> None:
+        """Every element of a history that is read is written, before the loop or in it. One that is added to starts from zero."""
+        written = self.outer.tensors.written
+        for name, entering in self.entering.items():
+            own = [e.op for e in self.scope.equations if e.outs[0] is self.scope.histories[name]]
+            before = Gappy(self.written(name)[0].place) if name in self.fresh else written.get(entering)
+            if before is not None and not any(isinstance(op, Comprehension) and op.onto is not None for op in own):
+                boxes = [box_of(op.write, op.ranges, op.guards) for op in own if isinstance(op, Comprehension)]
+                if None not in boxes:
+                    written[self.scope.histories[name]] = before.also(*[b for b in boxes if b is not None])
+        for accesses, domain in self.accesses:
+            for a in accesses:
+                atom = self.scope.env.get(a.tensor)
+                check_elements(self.context, written, atom, a, domain.ranges, domain.guards)
+
+    def check_order(self, e: Equation) -> None:
+        """An element is assigned once or added to, and read behind all writes to it. What that depends on sizes for is found when
+        they are known."""
+        for each in meetings(e):
+            if surely_met(each, self.step):
+                raise self.read_too_early(each) if each.reads else self.written_twice(each)
+
+    def written_twice(self, each: Meeting) -> AdError:
+        name, first = each.writer.outs[0].name, self.line_of(each.writer)
+        kinds = {s.op.onto is None for s in (each.writer, each.other) if isinstance(s.op, Comprehension)}
+        said = "assigned twice in one step" if len(kinds) == 1 else "assigned, and added to"
+        return AdError(f"elements of '{name}' are {said}: here and {first}", each.other.span,
+                       "give one of them another name, or write += for both, which add to zero", self.context.source)
+
+    def read_too_early(self, each: Meeting) -> AdError:
+        element = f"{each.writer.outs[0].name}({', '.join(text(s) if isinstance(s, Affine) else '...' for s in each.subscripts)})"
+        if each.writer.span == each.other.span:
+            return AdError(f"this statement reads {element}, which it assigns itself", each.other.span,
+                           f"read an earlier step, or assign the element at {self.step.name} + 1", self.context.source)
+        return AdError(f"{element} is read here and assigned later, {self.line_of(each.writer)}", each.other.span,
+                       "move this statement behind that one, or read an earlier step", self.context.source)
+
+    def line_of(self, statement: Equation) -> str:
+        source, span = self.context.source, statement.span or (0, 0)
+        line, column = source.place(span[0])
+        return f"in line {line}" + (f", column {column}" if line == source.place(self.s.start)[0] else "")
+
     # The equation.
 
     def emit(self) -> dict[str, Atom]:
@@ -229,9 +298,15 @@ class Loop:
         op = Recurrence(signature=signature_of(len(self.names)), step=self.step, low=self.low, high=self.high, down=s.down,
                         histories=tuple(v for v in histories if isinstance(v, Var)),
                         constants=tuple(v for v in inner.values() if isinstance(v, Var)),
-                        statements=tuple(e.substituted(inner) for e in statements), checkpoint=s.checkpoint)
-        outs = tuple(Var(n, inlined, False, shape_of(h)) for n, h in zip(self.names, histories, strict=True))
-        self.outer.equations.append(Equation(outs, op, (*self.entering.values(), *inner), (s.start, s.end)))
+                        statements=tuple(e.substituted(inner) for e in statements), checkpoint=s.checkpoint,
+                        until=None if self.done is None else self.names.index(self.done))
+        own = {t.text for t in s.targets}
+        outs = tuple(Var(n, inlined or n not in own, False, shape_of(h)) for n, h in zip(self.names, histories, strict=True))
+        written = self.outer.tensors.written
+        written.update((out, written[h]) for out, h in zip(outs, histories, strict=True) if h in written)
+        made = Equation(outs, op, (*self.entering.values(), *inner), (s.start, s.end))
+        self.check_order(made)
+        self.outer.equations.append(made)
         return dict(zip(self.names, outs, strict=True))
 
 
@@ -259,6 +334,16 @@ class LoopStatement(TensorStatement):
         super().__init__(loop.scope, loop.outer.tensors, target.statement)
 
     def existing(self) -> Atom | None:
+        if self.s.symbol in ("*=", "min=", "max="):
+            raise self.context.fault(f"a loop has no '{self.s.symbol}'", self.s.target,
+                                     f"write {self.s.symbol}! to start anew, or the element before it as a value of its own")
+        for c in self.s.clauses:
+            if c.kind in ("range", "let") and c.name is not None and c.name.text == self.loop.step.name:
+                raise self.context.fault(f"'{c.name.text}' is the step, whose range the loop says", c.name,
+                                         f"write a condition: where {c.name.text} >= 1")
+            if self.is_onto(c):
+                raise self.context.fault(f"'{self.name}' goes on from the value that it has before the loop", c.nodes[0],
+                                         f"write {self.name} = {self.context.text(c.nodes[0])} before the loop")
         return None
 
     def declared_shape(self) -> tuple[Affine, ...] | None:
@@ -284,8 +369,13 @@ class LoopStatement(TensorStatement):
 
     def check_own_reads(self, accesses: Sequence[Access], write: tuple[Subscript, ...]) -> None:
         for a in accesses:
-            if a.tensor in self.loop.entering:
+            if a.tensor in self.loop.entering and not self.is_copy(a):
                 self.check_read(a)
+
+    def is_copy(self, a: Access) -> bool:
+        """Whether an access stands for the element of the step before, where a loop has ended."""
+        place = self.target.place
+        return self.loop.done is not None and a.tensor == self.name and a.span(place) == (self.s.target.start, self.s.target.end)
 
     def check_read(self, a: Access) -> None:
         """A read of a history is of an element that is written before."""
@@ -298,8 +388,24 @@ class LoopStatement(TensorStatement):
             raise AdError(f"'{a.tensor}' is not read at a constant number of steps from '{step.name}'", a.span(place),
                           f"a loop reads what it assigns at {step.name}, {step.name} - 1, ...", self.context.source)
         offsets = [t.offset for t in targets]
-        if steps == (min(offsets) if loop.s.down else max(offsets)):
+        last = min(offsets) if loop.s.down else max(offsets)
+        if steps < last if loop.s.down else steps > last:
+            raise self.not_yet(a, place, last)
+        if steps == last and self.name != loop.done:
             loop.read.add(a.tensor)
+
+    def not_yet(self, a: Access, place: int, last: int) -> AdError:
+        """A read of an element that only a later step writes."""
+        at, step = a.subscripts[place], self.loop.step
+        assert at is not None
+        s, up = self.loop.s, self.loop.s.down
+        said = f"a step writes {a.tensor} at {text(affine(step) + last)}, so {text(at)} is written by a later one"
+        header = f"for {step.name} in {self.context.text(s.low)}:{self.context.text(s.high)}" + ("" if up else " down")
+        help = f"a loop that runs {'up' if up else 'down'} knows it: {header} {{ ... }}"
+        return AdError(said, a.span(place), help, self.context.source)
+
+    def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
+        self.loop.accesses.append(([a for a in accesses if not self.is_copy(a) and a.tensor != self.loop.done], domain))
 
     def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool) -> Atom:
         history = self.scope.env[self.name]

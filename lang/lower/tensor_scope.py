@@ -17,6 +17,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
+from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.syntax.tree import (
@@ -158,6 +159,7 @@ class TensorScope(EquationScope):
                                      "to reduce over it, write v +=! ..., *=!, min=!, max=! or lse=!; for every element C(i) = ...")
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         for access in b.accesses:
+            check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
             for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
                 if x is not None and ((x.number or 0) < 0 or ((x - extent).number or -1) >= 0):
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "

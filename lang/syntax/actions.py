@@ -120,6 +120,8 @@ class Actions:
         for place, (word, _) in enumerate(p[4]):
             if word.text in [w.text for w, _ in p[4][:place]]:
                 raise AdError(f"'{word.text}' is written twice", (word.start, word.end), "remove one of them")
+        if not p[6]:
+            raise AdError("a loop without statements", (p[0].start, p[7].end), f"assign elements: h({step.text} + 1) = ...")
         for inner in p[6]:
             if not isinstance(inner, Assign | TensorAssign):
                 raise not_in_loop(inner)

@@ -15,12 +15,13 @@ from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, affi
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Interval, WrittenElements, extent_over
+from adcli.lang.ir.histories import extent_over
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Domain, Given, infer
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import bound_names
+from adcli.lang.syntax.loop_plan import planned, single, started, told
 from adcli.lang.syntax.scalar_printer import ScalarWriter, declaration, is_plain
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
@@ -84,7 +85,8 @@ class TensorWriter(ScalarWriter):
         starts = self.starts()
         self.continued = set(starts.values())
         self.names = name_table(program, starts)
-        self.histories = self.planned()
+        self.histories = planned(program, self.names)
+        self.told = told(program, self.names, self.histories)
         self.taken = Names({*NEVER_NAMES, *self.names.values(), *bound_names(program.params)})
 
     def framed(self, body: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -112,19 +114,6 @@ class TensorWriter(ScalarWriter):
                 own = sum(a is before for a in e.args)
                 if isinstance(before, Var) and before not in params and before not in self.results and self.uses[before] == own:
                     found[before] = out
-        return found
-
-    def planned(self) -> dict[str, WrittenElements]:
-        """What a reader finds when he looks ahead for what loops assign: all elements that statements write."""
-        found: dict[str, WrittenElements] = {}
-        for e in self.program.equations:
-            for out, (place, interval) in writes(e):
-                found[self.names[out]] = found.get(self.names[out], WrittenElements(place)).also(interval)
-        for e in self.program.equations if found else ():
-            if isinstance(e.op, Comprehension) and (history := found.get(self.names[e.outs[0]])) is not None:
-                at = e.op.write[history.place] if history.place < len(e.op.write) else None
-                if isinstance(at, Affine) and not at.indices():
-                    found[self.names[e.outs[0]]] = history.also((at, at + 1))
         return found
 
     def recurrence(self, e: Equation) -> Iterator[str]:
@@ -320,9 +309,8 @@ class ComprehensionText:
     def extents(self, found: Domain) -> tuple[Affine, ...]:
         """The extents of the result that a reader finds."""
         shape = [found.last(s) + 1 for s in self.op.write if isinstance(s, Affine)]
-        history = self.w.histories.get(self.name)
-        at = self.op.write[history.place] if history is not None and history.place < len(shape) else None
-        if history is not None and isinstance(at, Affine) and not at.indices():
+        history = self.w.histories.get(self.name) if self.e.outs[0] not in self.w.told else None
+        if history is not None and single(self.op, history.place) is not None:
             shape[history.place] = extent_over(history.intervals)
         return tuple(shape)
 
@@ -368,23 +356,6 @@ class ComprehensionText:
         return found
 
 
-def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
-    """What an equation goes on from, with what it makes of it."""
-    if isinstance(e.op, Recurrence):
-        yield from zip(e.args, e.outs, strict=False)
-    elif isinstance(e.op, Comprehension) and e.op.onto is not None:
-        yield e.args[e.op.onto], e.outs[0]
-
-
-def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
-    """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
-    if isinstance(e.op, Recurrence):
-        for s in whole_statements(e):
-            assert isinstance(s.op, Comprehension)
-            place, offset = step_place(s.op, e.op.step)
-            yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
-
-
 def comprehensions(equations: Iterable[Equation]) -> Iterator[Comprehension]:
     """All comprehensions, those of loops too."""
     for e in equations:
@@ -408,7 +379,7 @@ class LoopText:
         for before, out in started(self.e):
             if isinstance(before, Var) and self.w.names[before] != self.w.names[out]:
                 yield f"{self.w.names[out]} = {self.w.names[before]}"
-            elif isinstance(before, Lit) and (before.value or not self.surely_written(out)):
+            elif isinstance(before, Lit) and (before.value or out in self.w.told):
                 yield f"{self.w.names[out]} = {constant(before.value)[0]}"
         op = self.op
         words = [w for w, there in (("down", op.down), ("checkpoint", op.checkpoint)) if there]
@@ -416,9 +387,6 @@ class LoopText:
         statements = [LoopStatementText(self, s).line() for s in whole_statements(self.e)]
         inner = "".join(INDENT + s.replace("\n", f"\n{INDENT}") + "\n" for s in statements)
         yield f"{head}\n{inner}}}"
-
-    def surely_written(self, out: Var) -> bool:
-        return True
 
     def extent(self, out: Var) -> Affine:
         """The elements along the step that the statements of the loop ask for, of a history that nothing wrote before."""

@@ -9,6 +9,7 @@ from adcli.lang.syntax.tree import (
     Call,
     Declare,
     Def,
+    For,
     Node,
     Op,
     Statement,
@@ -59,7 +60,7 @@ class Flattener:
         """Whether a statement works on tensors: subscripts are no operations."""
         if isinstance(s, Assign) and self.tensors:
             return any(isinstance(n, Call) and n.name in self.tensors for v in s.values for n in postorder(v))
-        return isinstance(s, Def) and s.tensors
+        return isinstance(s, For) or (isinstance(s, Def) and s.tensors)
 
     def assignment(self, s: Assign) -> list[Statement]:
         pieces: list[Statement] = []

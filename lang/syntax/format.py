@@ -19,6 +19,7 @@ from adcli.lang.syntax.tree import (
     Declare,
     DeclareOutputs,
     Def,
+    For,
     Item,
     Node,
     Op,
@@ -98,7 +99,7 @@ class TreeWriter:
 
     def statement(self, statement: Statement, indent: str) -> list[TextLine]:
         start, end = statement.start, statement.end
-        if isinstance(statement, Def) and statement.value is None:
+        if isinstance(statement, For) or (isinstance(statement, Def) and statement.value is None):
             return self.block(statement, indent)
         return [TextLine(start, end, indent, "".join(self.simple(statement)))]
 
@@ -117,12 +118,21 @@ class TreeWriter:
                 return [head, *self.expression(value)] if value is not None else [head]
         return []
 
-    def block(self, d: Def, indent: str) -> list[TextLine]:
+    def block(self, block: Def | For, indent: str) -> list[TextLine]:
+        head = f"{self.head(block) if isinstance(block, Def) else self.header(block)} {{"
+        inner = [line for s in block.body for line in self.statement(s, indent + INDENT)]
+        return [TextLine(block.start, block.brace + 1, indent, head, opens=True), *inner,
+                TextLine(block.end - 1, block.end, indent, "}", closes=True)]
+
+    def head(self, d: Def) -> str:
         params, results = (", ".join(self.typed(t) for t in names) for names in (d.params, d.results))
-        head = f"def {d.name.text}({params}) -> ({results}) {{"
-        inner = [line for s in d.body for line in self.statement(s, indent + INDENT)]
-        return [TextLine(d.start, d.brace + 1, indent, head, opens=True), *inner,
-                TextLine(d.end - 1, d.end, indent, "}", closes=True)]
+        return f"def {d.name.text}({params}) -> ({results})"
+
+    def header(self, s: For) -> str:
+        low, high = ("".join(self.expression(n)) for n in (s.low, s.high))
+        until = ["until " + "".join(self.expression(s.until))] if s.until is not None else []
+        words = [word for word, there in (("down", s.down), ("checkpoint", s.checkpoint)) if there]
+        return " ".join([f"for {s.step.text} in {low}:{high}", *words[:s.down], *until, *words[s.down:]])
 
     def values(self, statement: Assign) -> list[str]:
         if len(statement.values) == 1:

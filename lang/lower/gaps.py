@@ -1,0 +1,38 @@
+"""Reads of elements that nothing has written.
+
+What statements write one by one before a loop, and the loop step by step, need not be all of a tensor. The boxes of elements that
+are written are kept with the value (`Tensors.written`), for those that loops assign; every read of such a value is inside of
+them, or a fault.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from adcli.lang.ir import Atom
+from adcli.lang.ir.affine import Affine, affine, text
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.histories import Gappy, box_of, missing, surely_missing
+from adcli.lang.ir.ranges import Access, Range
+from adcli.lang.lower.scope import Context
+
+
+def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom | None, a: Access, ranges: Iterable[Range],
+                   guards: Iterable[Affine]) -> None:
+    """AdError where an access to a value may be of an element along the step that nothing has written, or is surely of one
+    elsewhere."""
+    gappy = written.get(atom) if atom is not None else None
+    if gappy is None:
+        return
+    ranges = tuple(ranges)
+    whole = tuple((affine(0), extent) for extent in a.extents)
+    box = box_of([affine(0) if x is None else x for x in a.subscripts], ranges, guards)
+    assert box is not None, "no subscript is gathered"
+    read = tuple(each if x is None else own for x, own, each in zip(a.subscripts, box, whole, strict=True))
+    known, place = [r.high - r.low - 1 for r in ranges], gappy.place
+    at = missing(read, gappy.boxes, known, place)
+    if at is None or not (surely_missing(at, gappy.boxes, known) or missing(
+            read[place:place + 1], [b[place:place + 1] for b in gappy.boxes], known)):
+        return
+    element = f"{a.tensor}({', '.join(map(text, at))})"
+    raise AdError(f"this reads {element}, which nothing has written", a.span(place),
+                  f"give it a value before the loop: {element} = ...", context.source)

@@ -1,0 +1,112 @@
+"""What a reader of a program's text knows of the tensors that loops assign.
+
+The reader looks ahead for all elements that a block writes, which are the extent along the step, and refuses a read of an
+element that nothing has written. The printer asks here what the reader will find, and where a zero that no statement writes is to
+be told.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.histories import Box, Gappy, Interval, WrittenElements, box_of, missing
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.ir.sizes import accesses
+
+
+def started(e: Equation) -> Iterator[tuple[Atom, Var]]:
+    """What an equation goes on from, with what it makes of it."""
+    if isinstance(e.op, Recurrence):
+        yield from zip(e.args, e.outs, strict=False)
+    elif isinstance(e.op, Comprehension) and e.op.onto is not None:
+        yield e.args[e.op.onto], e.outs[0]
+
+
+def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
+    """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
+    if isinstance(e.op, Recurrence):
+        for s in whole_statements(e):
+            assert isinstance(s.op, Comprehension)
+            place, offset = step_place(s.op, e.op.step)
+            yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
+
+
+def single(op: Comprehension, place: int) -> Affine | None:
+    """The one element along a dimension that a comprehension writes, where it does."""
+    at = op.write[place] if place < len(op.write) else None
+    return at if isinstance(at, Affine) and not at.indices() else None
+
+
+def planned(program: Program, names: Mapping[Var, str]) -> dict[str, WrittenElements]:
+    """All elements along the step that statements write, of the tensors that loops assign, by name."""
+    found: dict[str, WrittenElements] = {}
+    for e in program.equations:
+        for out, (place, interval) in writes(e):
+            found[names[out]] = found.get(names[out], WrittenElements(place)).also(interval)
+    for e in program.equations if found else ():
+        history = found.get(names[e.outs[0]]) if isinstance(e.op, Comprehension) else None
+        if history and isinstance(e.op, Comprehension) and (at := single(e.op, history.place)) is not None:
+            found[names[e.outs[0]]] = history.also((at, at + 1))
+    return found
+
+
+def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, WrittenElements]) -> set[Var]:
+    """The values behind which the text has to say that all of them is there: zero where no statement writes."""
+    known: dict[Atom, Gappy] = {}
+    origin: dict[Atom, Var] = {}
+    found: set[Var] = set()
+    for e in program.equations if histories else ():
+        if isinstance(e.op, Comprehension):
+            made = [(e, e.op.onto is None, e.args[e.op.onto] if e.op.onto is not None else Lit(0.0))]
+            place = histories[names[e.outs[0]]].place if names[e.outs[0]] in histories else None
+            found |= lacking([e], known, origin)
+            if place is not None and single(e.op, place) is not None:
+                keep(known, origin, e.outs[0], made[0][2], made[0][1], place, [box_of(e.op.write, e.op.ranges, e.op.guards)])
+        elif isinstance(e.op, Recurrence):
+            statements = whole_statements(e)
+            for before, out in started(e):
+                own = [s.op for s in statements if s.outs[0] is out and isinstance(s.op, Comprehension)]
+                if all(op.onto is None for op in own):
+                    boxes = [box_of(op.write, op.ranges, op.guards) for op in own]
+                    fresh = isinstance(before, Lit) and before.value == 0
+                    keep(known, origin, out, before, fresh, step_place(own[0], e.op.step)[0], boxes)
+            found |= lacking(statements, known, origin)
+    for r in program.results if known else ():
+        if r.atom in known and missing(whole(r.atom), known[r.atom].boxes, (), known[r.atom].place):
+            found.add(origin[r.atom])
+    return found
+
+
+def keep(known: dict[Atom, Gappy], origin: dict[Atom, Var], out: Var, before: Atom, fresh: bool, place: int,
+         boxes: Iterable[Box | None]) -> None:
+    """Remember what of a value is written, by these boxes and before."""
+    gappy = Gappy(place) if fresh else known.get(before)
+    own = [b for b in boxes if b is not None]
+    if gappy is not None:
+        known[out], origin[out] = gappy.also(*own), origin.get(before, out)
+
+
+def lacking(equations: Iterable[Equation], known: Mapping[Atom, Gappy], origin: Mapping[Atom, Var]) -> set[Var]:
+    """Where the values start of which these equations read an element that is not surely written."""
+    found = set()
+    for e in equations:
+        assert isinstance(e.op, Comprehension)
+        facts = [r.high - r.low - 1 for r in e.op.ranges]
+        for atom, subscripts in accesses(e, e.op):
+            gappy = known.get(atom) if subscripts is not e.op.write else None
+            if gappy is not None and missing(read_box(e.op, atom, subscripts), gappy.boxes, facts, gappy.place):
+                found.add(origin[atom])
+    return found
+
+
+def read_box(op: Comprehension, atom: Atom, subscripts: tuple[Subscript, ...]) -> Box:
+    own = box_of([s if isinstance(s, Affine) else affine(0) for s in subscripts], op.ranges, op.guards)
+    assert own is not None, "no subscript is gathered"
+    return tuple(b if isinstance(s, Affine) else w for s, b, w in zip(subscripts, own, whole(atom), strict=True))
+
+
+def whole(atom: Atom) -> Box:
+    return tuple((affine(0), extent) for extent in shape_of(atom))
