@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, text
-from adcli.lang.ir.comprehension import Comprehension, Subscript
+from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.ir.sizes import Constraint, accesses, constraint, infeasible, number
+from adcli.lang.ir.sizes import Constraint, constraint, infeasible, number
 
 
 class Meeting(NamedTuple):
@@ -49,8 +49,12 @@ def meetings(e: Equation) -> Iterator[Meeting]:
 
 
 def reads(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
-    """Every tensor that a comprehension reads, with the subscripts."""
-    return ((atom, subscripts) for atom, subscripts in accesses(e, op) if subscripts is not op.write)
+    """Every tensor that a comprehension reads, with the subscripts; those in subscripts too."""
+    stack = [x for x in (*op.write, *op.sources) if isinstance(x, Read)]
+    while stack:
+        r = stack.pop()
+        yield e.args[r.arg], r.subscripts
+        stack += [x for x in r.subscripts if isinstance(x, Read)]
 
 
 def step_offset(s: Subscript, step: Index) -> int | None:

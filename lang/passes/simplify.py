@@ -19,7 +19,9 @@ from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
+from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.ir.rounded import Rounded, folded
+from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
 
 ValueKey = tuple[object, ...]
 """What two equations have in common that compute the same value."""
@@ -39,12 +41,15 @@ def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Prog
 def prune(program: Program) -> Program:
     """The program without the equations that no result needs."""
     needed: set[Atom] = {r.atom for r in program.results}
-    kept = []
+    kept, changed = [], False
     for e in reversed(program.equations):
         if not needed.isdisjoint(e.outs):
+            if type(e.op) is Recurrence:
+                whole, e = e, living(e, needed)
+                changed = changed or e is not whole
             kept.append(e)
             needed.update(e.args)
-    if len(kept) == len(program.equations):
+    if len(kept) == len(program.equations) and not changed:
         return program
     kept.reverse()
     return replace(program, equations=tuple(kept))
@@ -61,6 +66,7 @@ class Folder:
         self.first: dict[object, Lit] = {}
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
+        self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
         self.equations: list[Equation] = []
 
     def program(self, old: Program) -> Program:
@@ -93,6 +99,9 @@ class Folder:
                         append(e if x is first and y is second else Equation(e.outs, op, (x, y), e.span, e.group))
                     continue
             args = tuple(map(now, e.args, e.args))
+            if type(op) is Recurrence:
+                _recurrence(self, e, args)
+                continue
             rule = rules[op] if op in rules else _comprehension if type(op) is Comprehension else None
             value = rule(self, e, args) if rule else None
             if value is None:
@@ -185,7 +194,33 @@ def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     op, args = normal(e.op, args)
     if op.onto is not None and empty(op):
         return args[op.onto]
-    return f.keep(Equation(e.outs, op, args, e.span, e.group))
+    made = Equation(e.outs, op, _past_writes(f, e.with_args(args), op), e.span, e.group)
+    if op.onto is not None:
+        f.onto[made.outs[0]] = made
+    return f.keep(made)
+
+
+def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
+    """The arguments of a comprehension, each as it was before it was written at other elements than are read here."""
+    found = list(e.args)
+    for i, a in enumerate(e.args):
+        while (before := f.onto.get(a)) is not None and read_past(Equation(e.outs, op, tuple(found)), i, before):
+            assert isinstance(before.op, Comprehension) and before.op.onto is not None
+            found[i] = a = before.args[before.op.onto]
+    return tuple(found)
+
+
+def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    """Enter a recurrence with what its statements share; an operation beside it that is one of its statements again is the
+    history that this writes."""
+    made, same = shared(e, args, normal, f.value_key)
+    f.env.update(same)
+    f.equations.append(made)
+    whole = whole_statements(made)
+    for i in standing_alone(made):
+        s = next(s for s in whole if s.outs[0] is made.outs[i])
+        assert isinstance(s.op, Comprehension)
+        f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
 def normal(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
