@@ -106,7 +106,9 @@ def target_of(scope: TensorScope, loop: For, s: Statement) -> StepTarget:
     if not isinstance(s, TensorAssign):
         raise context.fault(said, token, f"write {token.text}({step}) = ...")
     index, name = Index(step), s.target.text
-    having = [d for d, n in enumerate(s.subscripts or ()) if any(type(t) is Token and t.text == step for t in postorder(n))]
+    plain = [(d, [*postorder(n)]) for d, n in enumerate(s.subscripts or ())]
+    having = [d for d, tokens in plain if any(type(t) is Token and t.text == step for t in tokens)
+              and not any(type(t) is Call for t in tokens)]   # what is gathered may be another at every step
     if not having:
         subscripts = ", ".join([step, *map(context.text, s.subscripts or ())])
         raise context.fault(said, token, f"write {name}({subscripts}) {s.symbol} ...")

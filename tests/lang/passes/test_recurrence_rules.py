@@ -1,0 +1,110 @@
+"""Derivatives of loops: both modes, to the second order in all ways, against differences of the same loop in plain Python."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir import Program
+from adcli.lang.ir.equal import equal
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.printer import print_program
+from loop_programs import LOOPS, LoopProgram
+from session_seed import drawn, half
+
+STEP = mpmath.mpf(10) ** -18
+Values = dict[str, Any]
+
+
+def given(made: LoopProgram, r: Random) -> Values:
+    return {n: np.array([r.uniform(0.3, 1.3) for _ in range(int(np.prod(s)))]).reshape(s) for n, s in made.shapes.items()}
+
+
+def direction(like: Mapping[str, Any], r: Random) -> Values:
+    return {n: np.array([r.uniform(-1, 1) for _ in range(np.size(x))]).reshape(np.shape(x)) for n, x in like.items()}
+
+
+def precise(x: Any) -> Any:
+    return np.vectorize(mpmath.mpf, otypes=[object])(x)
+
+
+def meaning(made: LoopProgram, at: Mapping[str, Any], weights: Mapping[str, Any]) -> Any:
+    """The weighted sum of all outputs, by plain Python."""
+    got = made.meaning({n: x if np.shape(x) else np.asarray(x)[()] for n, x in at.items()}, made.steps)
+    return sum(np.sum(precise(w) * np.array(got[n], dtype=object)) for n, w in weights.items())
+
+
+def moved(at: Mapping[str, Any], *along: tuple[Any, Mapping[str, Any]]) -> Values:
+    return {n: precise(x) + sum(h * precise(d[n]) for h, d in along) for n, x in at.items()}
+
+
+def derivative(program: Program, made: LoopProgram, at: Values, seeds: Mapping[str, Any]) -> Values:
+    """The results of a derivative program by the names of what they are derivatives of."""
+    inputs = {**at, **made.whole}
+    inputs.update({p.name: seeds[p.seed] for p in program.params if p.seed})
+    return evaluate(program, inputs)
+
+
+def inner(one: Mapping[str, Any], values: Values) -> float:
+    """The inner product with the last results of a program, which are in the same order."""
+    last = [*values.values()][len(values) - len(one):]
+    return float(sum(np.sum(np.asarray(d) * x) for d, x in zip(one.values(), last, strict=True)))
+
+
+@pytest.fixture(params=LOOPS)
+def made(request: pytest.FixtureRequest) -> LoopProgram:
+    return LOOPS[request.param]
+
+
+def close(got: float, want: Any, within: float = 1e-12) -> None:
+    assert abs(got - want) <= within * max(1, abs(want)), (got, want)
+
+
+def test_values_and_both_modes_are_those_of_plain_python(made: LoopProgram) -> None:
+    with mpmath.workdps(50):
+        r, program = drawn("loops", made.text), made.program()
+        at = given(made, r)
+        got = evaluate(program, {**at, **made.whole})
+        w, d = direction(got, r), direction(at, r)
+        close(inner(w, got), meaning(made, moved(at), w))
+        ahead, behind = moved(at, (STEP, d)), moved(at, (-STEP, d))
+        slope = (meaning(made, ahead, w) - meaning(made, behind, w)) / (2 * STEP)
+        for forward, reverse in ((tangent_program, adjoint_program), (tangents, adjoints)):
+            close(inner(w, derivative(forward(program), made, at, d)), slope)
+            close(inner(d, derivative(reverse(program), made, at, w)), slope)
+
+
+@pytest.mark.parametrize("name", half([*LOOPS]))
+def test_second_derivatives_are_one_number_in_four_ways(name: str) -> None:
+    made = LOOPS[name]
+    with mpmath.workdps(60):
+        r, program = drawn("second loops", made.text), made.program()
+        at = given(made, r)
+        w, d, e = direction(evaluate(program, {**at, **made.whole}), r), direction(at, r), direction(at, r)
+        corners = [(a, b, meaning(made, moved(at, (a * STEP, d), (b * STEP, e)), w)) for a in (1, -1) for b in (1, -1)]
+        want = sum(a * b * m for a, b, m in corners) / (4 * STEP * STEP)
+        wrt = [*at]
+        for first, known, weights in ((tangent_program(program, wrt), d, {"d" + n: x for n, x in w.items()}),
+                                      (adjoint_program(program, wrt), w, {"d_d" + n: x for n, x in d.items()})):
+            inputs = {**at, **{p.name: known[p.seed] for p in first.params if p.seed}}
+            outputs = [*weights]
+            close(inner(weights, derivative(tangent_program(first, wrt, outputs), made, inputs, e)), want, 1e-11)
+            close(inner(e, derivative(adjoint_program(first, wrt, outputs), made, inputs, weights)), want, 1e-11)
+
+
+def test_what_is_printed_reads_back_equal_and_gives_the_same_bits(made: LoopProgram) -> None:
+    r, program = drawn("read back", made.text), made.program()
+    at = given(made, r)
+    w = direction(evaluate(program, {**at, **made.whole}), r)
+    for first, seeds in ((tangent_program(program), direction(at, r)), (adjoint_program(program), w)):
+        again = parse(print_program(first))
+        assert equal(simplify(again), simplify(first)), print_program(first)
+        named = {p.name: seeds[p.seed] for p in first.params if p.seed}
+        one, other = evaluate(first, {**at, **made.whole, **named}), evaluate(again, {**at, **made.whole, **named})
+        assert all(np.array_equal(one[n], other[n], equal_nan=True) for n in one)
