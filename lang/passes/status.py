@@ -40,6 +40,7 @@ from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, 
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
@@ -173,11 +174,33 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
         found = [uses[o] for o in e.outs if o in uses]
         if not found:
             continue
+        if isinstance(e.op, Recurrence):
+            yield from _reached_in_loop(b, e, uses)
+            continue
         use = found[0] if len(found) == 1 else joined(b, found[0], found[1])
         inside = Inside(b, e, use) if isinstance(e.op, Comprehension) else None
         yield Reached(e, use, inside)
         for a, more in inside.operands() if inside else _operands(b, e, use):
             uses[a] = joined(b, uses[a], more) if a in uses else more
+
+
+def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Iterator[Reached]:
+    """The statements of a recurrence that reach a result, as operations over all steps. Their histories do so as a whole."""
+    statements, live = whole_statements(e), {out for out in e.outs if out in uses}
+    found = [Liveness(uses[out].guard, None, uses[out].still) for out in e.outs if out in live]
+    use = reduce(lambda x, y: joined(b, x, y), found)
+    before = -1
+    while len(live) > before:
+        before = len(live)
+        live.update(a for s in statements if s.outs[0] in live for a in s.args if isinstance(a, Var) and a in e.outs)
+    operands = [(a, use) for out, a in zip(e.outs, e.args, strict=False) if out in live and isinstance(a, Var)]
+    for s in reversed(statements):
+        if s.outs[0] in live:
+            inside = Inside(b, s, use)
+            yield Reached(s, use, inside)
+            operands += [(a, more) for a, more in inside.operands() if a not in e.outs]
+    for a, more in operands:
+        uses[a] = joined(b, uses[a], more) if a in uses else more
 
 
 def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:

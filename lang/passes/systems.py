@@ -56,20 +56,21 @@ class System:
 
     def assign(self, var: Var, op: Comprehension, args: tuple[Atom, ...], span: Span | None) -> None:
         """A statement that gives elements of a history their value."""
-        self._enter(self.parts[var], Equation((var,), op, args, span))
+        self.enter(Equation((var,), op, args, span))
 
     def add(self, var: Var, op: Comprehension, args: tuple[Atom, ...], span: Span | None) -> None:
         """A statement that adds to elements of a history."""
-        self._enter(self.parts[var], Equation((var,), replace(op, reduction="+", onto=len(args)), (*args, var), span))
+        self.enter(Equation((var,), replace(op, reduction="+", onto=len(args)), (*args, var), span))
 
     def line(self, e: Equation) -> None:
         """An equation beside the statements."""
         for out in e.outs:
             self.parts[out] = Part(out, None)
-        self._enter(self.parts[e.outs[0]], e)
+        self.enter(e)
 
-    def _enter(self, part: Part, e: Equation) -> None:
-        part.statements.append((self.count, e))
+    def enter(self, e: Equation) -> None:
+        """A statement, as it is, of what it writes."""
+        self.parts[e.outs[0]].statements.append((self.count, e))
         self.count += 1
 
     def emit(self, b: Builder) -> dict[Atom, Atom]:

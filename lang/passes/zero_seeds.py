@@ -16,13 +16,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.activity import active_histories
 from adcli.lang.ir.build import Builder, apply
-from adcli.lang.ir.comprehension import Comprehension, Read, body_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, body_of
 from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
 from adcli.lang.ir.primitives import TABLE, select
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.simplify import prune
+from adcli.lang.passes.systems import System
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
@@ -57,6 +60,8 @@ class _Gate:
             self.b.span, self.b.group = e.span, 0
             if isinstance(e.op, Comprehension):
                 self.comprehension(e, e.op)
+            elif isinstance(e.op, Recurrence):
+                self.recurrence(e, e.op)
             elif e.op is DUP:
                 self.copy(e)
             else:
@@ -125,6 +130,50 @@ class _Gate:
             self.b.equations.append(e)
         if op.reduction in ("=", "+"):
             self.enter(e, op, body, inner.present.get(value))
+
+    def recurrence(self, e: Equation, op: Recurrence) -> None:
+        """A recurrence with the bodies of its statements gated, and where its histories exist: histories again."""
+        statements, system = whole_statements(e), System(Range(op.step, op.low, op.high), op.down)
+        starts = dict(zip(e.outs, e.args, strict=False))
+        self.flags.update({a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags})
+        places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Comprehension)}
+        for out in active_histories(e, self.flags.keys()):
+            assert isinstance(out, Var)
+            start = self.flags.get(starts[out])
+            flags = Var(None, True, shape=out.shape)
+            system.history(flags, Lit(0.0) if start is None else _number(self.b, start), places[out])
+            self.flags[out] = flags
+        gated = [self.statement(s, s.op, system) for s in statements if isinstance(s.op, Comprehension)]
+        if gated == [*statements]:
+            self.b.equations.append(e)
+        else:
+            for out in e.outs:
+                system.history(out, starts[out], places[out], zeros=False)
+            for s in gated:
+                system.enter(s)
+        env = system.emit(self.b)
+        self.flags.update({out: env.get(self.flags[out], self.flags[out]) for out in e.outs if out in self.flags})
+
+    def statement(self, s: Equation, op: Comprehension, system: System) -> Equation:
+        """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
+        plain = Equation(s.outs, replace(op, onto=None), s.args, s.span)
+        body = BodyBuilder(plain, ())
+        seeded: Present = {op.body.params[k].var: self.element(body, r, k) for k, r in op.reads() if s.args[r.arg] in self.flags}
+        inner, value = _Gate(body.b, seeded, {}), op.body.results[0].atom
+        inner.lines(op.body.equations)
+        exists, flags = inner.present.get(value), self.flags.get(s.outs[0])
+        if isinstance(flags, Var) and (exists is not None or op.onto is None):
+            there: Atom = Lit(0.0) if exists is None else _number(body.b, exists)
+            program = body_of(there, body.params, body.b.equations)
+            counted, args = compact(replace(op, sources=tuple(body.sources), body=program, onto=None), tuple(body.args))
+            (system.assign if op.onto is None else system.add)(flags, counted, args, s.span)
+        if not inner.present or not any(map(can_be_infinite, op.body.equations)):
+            return s
+        gated = _with_body(plain, replace(op, onto=None), body, inner.or_else(value, 0.0))
+        if op.onto is None:
+            return gated
+        assert isinstance(gated.op, Comprehension)
+        return Equation(s.outs, replace(gated.op, onto=len(gated.args)), (*gated.args, s.outs[0]), s.span)
 
     def element(self, body: BodyBuilder, source: Read, k: int) -> Var:
         """In the body: whether what source `k` reads exists."""
