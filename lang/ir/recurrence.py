@@ -67,6 +67,11 @@ def whole_statements(e: Equation) -> tuple[Equation, ...]:
     return tuple([s.substituted(env) for s in op.statements])
 
 
+def without_onto(s: Equation) -> Equation:
+    """A statement without what it adds to: what it adds, as an operation of its own."""
+    return s if not isinstance(s.op, Comprehension) or s.op.onto is None else replace(s, op=replace(s.op, onto=None))
+
+
 def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
     """The equations, and in the place of a recurrence its statements as operations over all steps."""
     for e in equations:

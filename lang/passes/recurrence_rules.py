@@ -20,7 +20,7 @@ from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, constant_body
 from adcli.lang.ir.elementwise import compact, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import select
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
 from adcli.lang.passes.systems import UNWRITTEN, System
@@ -132,8 +132,7 @@ class _Derivatives:
         """A place for what a statement makes, and the statement without what it adds to."""
         b = Builder()
         b.span = s.span
-        assert isinstance(s.op, Comprehension)
-        return b, s if s.op.onto is None else Equation(s.outs, replace(s.op, onto=None), s.args, s.span)
+        return b, without_onto(s)
 
     def enter(self, target: Atom, lines: Builder, term: Term, over: Equation, adds: bool) -> None:
         """The statement that makes `term`, and the one that says where it exists, for the derivative of `target`; the lines it

@@ -35,16 +35,17 @@ from adcli.lang.ir import (
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Read, all_fixed, body_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, whole_statements
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
 from adcli.lang.passes.simplify import Folder
+from adcli.lang.passes.systems import UNWRITTEN, System
 
 SELECT, DIV, NE, EQ, STOP = (TABLE[name] for name in ("select", "div", "ne", "eq", "stop"))
 
@@ -185,22 +186,65 @@ def reached(b: Builder, equations: Collection[Equation], uses: dict[Atom, Livene
 
 
 def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Iterator[Reached]:
-    """The statements of a recurrence that reach a result, as operations over all steps. Their histories do so as a whole."""
-    statements, live = whole_statements(e), {out for out in e.outs if out in uses}
-    found = [Liveness(uses[out].guard, None, uses[out].still) for out in e.outs if out in live]
-    use = reduce(lambda x, y: joined(b, x, y), found)
+    """The statements of a recurrence that reach a result, as operations over all steps, each with when it does. Of a history that
+    is read only under conditions a history of its own, which runs the other way, says which elements do."""
+    statements, found = [*map(without_onto, whole_statements(e))], {out: uses[out] for out in e.outs if out in uses}
+    still, guards = all(use.still for use in found.values()), {use.guard for use in found.values()}
+    common = guards.pop() if len(guards) == 1 else ()
+    by_elements = {out: _all_by_elements(b, out, use, common) for out, use in found.items()}
+    whole = {out for out, live in by_elements.items() if live is None}
+    reached_outs, unguarded = {*found}, {s: _read_always(s) for s in statements}
     before = -1
-    while len(live) > before:
-        before = len(live)
-        live.update(a for s in statements if s.outs[0] in live for a in s.args if isinstance(a, Var) and a in e.outs)
-    operands = [(a, use) for out, a in zip(e.outs, e.args, strict=False) if out in live and isinstance(a, Var)]
+    while len(whole) + len(reached_outs) > before:
+        before = len(whole) + len(reached_outs)
+        for s in statements:
+            if s.outs[0] in reached_outs:
+                reached_outs.update(a for a in s.args if isinstance(a, Var) and a in e.outs)
+            if s.outs[0] in whole:
+                whole.update(a for a in unguarded[s] if a in e.outs)
+    live = _live_elements(b, e, statements, [out for out in e.outs if out in reached_outs and out not in whole], by_elements)
+    operands = [(a, Liveness(common, None, still)) for out, a in zip(e.outs, e.args, strict=False)
+                if out in reached_outs and isinstance(a, Var)]
     for s in reversed(statements):
-        if s.outs[0] in live:
-            inside = Inside(b, s, use)
-            yield Reached(s, use, inside)
+        if s.outs[0] in reached_outs:
+            inside = Inside(b, s, Liveness(common, live.get(s.outs[0]), still))
+            yield Reached(s, inside.use, inside)
             operands += [(a, more) for a, more in inside.operands() if a not in e.outs]
     for a, more in operands:
         uses[a] = joined(b, uses[a], more) if a in uses else more
+
+
+def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom | None:
+    """When elements of a history reach a result behind its loop, beside what is `common` to all of them; None where all do."""
+    if use.guard == common or shape_of(_by_elements(b, use)):
+        return use.live if use.guard == common else _by_elements(b, use)
+    return elementwise(b, lambda x, g: x * g, filled(b, out.shape, 1.0), flag(b, use.guard)).atom
+
+
+def _read_always(s: Equation) -> set[Atom]:
+    """What a statement reads for every point, whatever it chooses."""
+    inside = Inside(Builder(), s, Liveness())
+    return {a for a, use in inside.operands() if use == Liveness(still=use.still)}
+
+
+def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some: Sequence[Var],
+                   starts: Mapping[Var, Atom | None]) -> dict[Var, Atom]:
+    """For histories of which some elements reach a result a tensor each that says which."""
+    op = e.op
+    assert isinstance(op, Recurrence)
+    system, live = System(Range(op.step, op.low, op.high), not op.down), {out: Var(None, True, shape=out.shape) for out in some}
+    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Comprehension)}
+    for out in some:
+        system.history(live[out], starts.get(out) or UNWRITTEN, places[out])
+    for s in reversed(statements) if some else ():
+        lines = Builder()
+        for a, use in Inside(lines, s, Liveness((), live.get(s.outs[0]))).operands():
+            if a in live and use.live is not None:
+                last = next(x for x in lines.equations if x.outs[0] is use.live)
+                assert isinstance(last.op, Comprehension)
+                system.add(live[a], last.op, last.args, s.span)
+    env = system.emit(b)
+    return {out: env.get(v, v) for out, v in live.items()}
 
 
 def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:

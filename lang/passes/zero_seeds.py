@@ -21,7 +21,7 @@ from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, body_of
 from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
 from adcli.lang.ir.primitives import TABLE, select
-from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
+from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.simplify import prune
@@ -156,7 +156,7 @@ class _Gate:
 
     def statement(self, s: Equation, op: Comprehension, system: System) -> Equation:
         """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
-        plain = Equation(s.outs, replace(op, onto=None), s.args, s.span)
+        plain = without_onto(s)
         body = BodyBuilder(plain, ())
         seeded: Present = {op.body.params[k].var: self.element(body, r, k) for k, r in op.reads() if s.args[r.arg] in self.flags}
         inner, value = _Gate(body.b, seeded, {}), op.body.results[0].atom

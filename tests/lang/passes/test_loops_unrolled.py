@@ -24,7 +24,8 @@ BODIES = {
     "only one active": ("c(0) = 1; h(0) = a", "c(t+1) = c(t)*2 - 2; h(t+1) = h(t)**c(t) + b", "y = h({T})"),
     "added": ("h(0) = a", "h(t+1) += sqrt(h(t)); h(t+1) += b*h(t)", "y = h({T}) + h(1)"),
 }
-POINTS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5), (0.7, 0.9), (math.inf, 1.0), (math.nan, 0.5), (2.0, -0.0)]
+POINTS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5), (0.7, 0.9), (2.0, -0.0)]
+"""Of numbers: whether a product with an infinite element meets a zero seed is asked of scalars only (lang/passes/zero_seeds.py)."""
 SEEDS = [0.0, 1.0]
 
 
@@ -57,7 +58,7 @@ def test_a_loop_is_its_steps_written_out(name: str) -> None:
         for program in (whole, steps):
             derived = make(program, ["a", "b"])
             both.append((derived, simplify(with_status(evaluation_program(derived), program, ["a", "b"]))))
-        for (a, b), given in product(drawn("unrolled", name).sample(POINTS, 5), product(SEEDS, repeat=len(seeds))):
+        for (a, b), given in product(drawn("unrolled", name).sample(POINTS, 7), product(SEEDS, repeat=len(seeds))):
             got, want = [list(evaluate(final, {"a": a, "b": b, "T": STEPS, **{
                 p.name: x for p, x in zip([p for p in derived.params if p.seed], given, strict=True)}}).values())
                 for derived, final in both]
