@@ -20,8 +20,10 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, f
 from adcli.lang.ir.primitives import INDEX_POWER
 from adcli.lang.ir.sizes import number
 
-MOST_FORMS, MOST_NESTS = 3, 3
-"""Forms of a comprehension that are looked at, and nests for each."""
+MOST_FORMS, MOST_NESTS, MOST_TILES = 3, 3, 2
+"""Forms of a comprehension that are looked at, nests for each, and indices for the tile of the best."""
+ALONE = 3.0
+"""How much longer a row takes that is in no whole tile."""
 HOPELESS = 5
 """How much worse than the best one at large sizes a nest may be."""
 STILL, CONSECUTIVE, STRIDED, WILD = range(4)
@@ -119,7 +121,7 @@ class Nest:
             lengths[w.other] = min(lengths[w.other], -(-reach // max(1, abs(number(w.step, sizes)))))
         total = elements = 1.0
         for index, n in lengths.items():
-            total *= -(-n // lanes) if index is self.vector else n
+            total *= -(-n // lanes) if index is self.vector else n + (ALONE - 1) * (n % self.rows) if index is self.tile else n
             elements *= 1 if index in self.inner or index is self.vector else n
         if self.packed and self.tile is not None:
             if self.scratch(sizes, lanes) > SCRATCH:
@@ -246,7 +248,8 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) ->
         gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
         scatter = keeps or not writes_fixed(form)
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
-        made = [_nest(form, e.args, v, scatter, lanes) for v in candidates]
+        made = [_nest(form, e.args, v, scatter, lanes, k) for v in candidates for k in range(MOST_TILES)]
+        made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
@@ -254,6 +257,9 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) ->
     found = [_with_powers(n) for n in found]
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
     most = MOST_NESTS if len(op.body.equations) < LONG_BODY else 1
+    if found:
+        best = found[0]
+        most += sum(n.tile is not best.tile for n in found if (n.vector, n.per_point) == (best.vector, best.per_point))
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
     return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), lanes))]
 
@@ -283,7 +289,8 @@ def _vectorises(op: Comprehension, v: Index, gathers: bool, scatter: bool) -> bo
     return plain and not (gathers and guarded)
 
 
-def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, lanes: int) -> Nest:
+def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, lanes: int, choice: int = 0) -> Nest:
+    """The nest with vector index `v`; `choice` is among the indices that do as well for a tile."""
     order = [r.index for r in op.ranges]
     if scatter:
         outer = tuple(i for i in order if i is not v)
@@ -293,7 +300,8 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     elements = [i for i in dict.fromkeys(written) if i is not v]
     inner = tuple(i for i in order if i not in fixed and i is not v)
     reduces = v is not None and v not in fixed
-    tile = _tile(op, elements, v) if inner or reduces else None
+    tiles = _tiles(op, elements, v) if inner or reduces else []
+    tile = tiles[min(choice, len(tiles) - 1)] if tiles else None
     masked = v is not None and any(v in indices(g) for g in op.guards)
     rows, blocks = _shape(op, tile, reduces, bool(inner), masked, lanes, v)
     tile = tile if rows > 1 else None
@@ -376,13 +384,14 @@ def _per_point(op: Comprehension, v: Index | None, scatter: bool, tile: Index | 
     return total + sum(OPERATION if x.op.llvm else CALL for x in op.body.equations)
 
 
-def _tile(op: Comprehension, elements: list[Index], v: Index | None) -> Index | None:
-    """The index of the result whose values share most of what is read along the vector."""
+def _tiles(op: Comprehension, elements: list[Index], v: Index | None) -> list[Index]:
+    """The indices of the result whose values share most of what is read along the vector."""
     inside = {i for access in accesses(op) for s in access if isinstance(s, Read) or not linear(s) for i in indices(s)}
     inside |= {i for x in op.sources if isinstance(x, Affine) and not linear(x) for i in indices(x)}
     free = [i for i in elements if i not in inside and not any(i in indices(g) for g in op.guards)]
     reads = [s.subscripts for _, s in op.reads() if v is not None and movement(s.subscripts, v) != STILL]
-    return max(free, key=lambda i: sum(movement(s, i) == STILL for s in reads), default=None)
+    shared = {i: sum(movement(s, i) == STILL for s in reads) for i in free}
+    return [i for i in free if shared[i] == max(shared.values())]
 
 
 def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, lanes: int,
