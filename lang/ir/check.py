@@ -150,7 +150,7 @@ def _check_subscripts(e: Equation, op: Comprehension, subscripts: Iterable[Subsc
 
 def _check_onto(e: Equation, op: Comprehension, require: Require) -> None:
     if op.onto is not None:
-        require(op.reduction in ("=", "+"), "only a sum or = goes onto a value")
+        require(op.reduction in ("=", "+", "min", "max"), f"no {op.reduction} goes onto a value")
         require(0 <= op.onto < len(e.args), "onto an argument that is not there")
         require(len(shape_of(e.args[op.onto])) == len(op.shape), "onto an argument of another rank")
 

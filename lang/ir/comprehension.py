@@ -7,8 +7,9 @@ names until arrays arrive, so one comprehension serves all sizes.
 Meaning. The result has `shape`. It starts as a copy of argument `onto` where that is given, else filled with the neutral value
 of the reduction (0 for "="). Then, for every point of the domain (indices in their ranges, all `guards` ≥ 0), the body is
 evaluated on its sources and the value goes to the element `write` names: it replaces it ("=") or is combined with it ("+", "*",
-"min", "max": SEMANTICS.md's min and max, a NaN wins; "lse": the logarithm of the sum of exponentials). Several points assign to one element only where the write goes through
-integers; the last of them stays, in the order of the ranges, of which the first runs slowest.
+"min", "max": SEMANTICS.md's min and max, a NaN wins; "lse": the logarithm of the sum of exponentials). Several points assign to
+one element only where the write goes through integers; the last of them stays, in the order of the ranges, of which the first
+runs slowest.
 """
 from __future__ import annotations
 

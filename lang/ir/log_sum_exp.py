@@ -4,9 +4,9 @@
                           e(i) +=! exp(z(i, k) - f)
                           s(i) = f + log(e(i))        with f = m(i) where that is finite, else 0
 
-No exponential is larger than 1, so nothing overflows, and one of them is 1, so the logarithm is of no less than that (N. J. Higham and
-others, Accurately computing the log-sum-exp and softmax functions, 2021, algorithm 3.1). Without elements, or if all of them are
--inf, it is -inf; it is inf if one is and NaN if one is.
+No exponential is larger than 1, so nothing overflows; one of them is 1, so the logarithm is of no less than that (P. Blanchard,
+D. J. Higham, N. J. Higham, Accurately computing the log-sum-exp and softmax functions, 2021, algorithm 3.1). Without elements, or
+if all of them are -inf, it is -inf; it is inf if one is and NaN if one is.
 
 It stays one operation until it is computed, so it is smooth where elements are equal, and its derivative is exp(z - s).
 """

@@ -1,9 +1,9 @@
 """Tensor comprehensions to equations.
 
-A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every read
-replaced by an input, becomes the body, a scalar program. `*=`, `min=`, `max=` and `lse=` onto a value that exists are a
-reduction of their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their
-tensors elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
+A statement becomes one comprehension: the accesses in it are collected, ranges inferred, and the expression, with every
+read replaced by an input, becomes the body, a scalar program. `*=` and `lse=` onto a value that exists are a reduction of
+their own and an elementwise combination. A choice by a condition on indices whose arms read outside of their tensors
+elsewhere, as in `i - 1 >= 0 ? A(i - 1) : 0`, becomes one comprehension for each arm.
 """
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ class TensorStatement:
         onto = before
         if symbol.endswith("!") or onto is None or (symbol == "=" and covers(op)):
             return self.equation(op, args, last)
-        if op.reduction in ("=", "+"):
+        if op.reduction not in ("*", "lse"):
             return self.equation(replace(op, onto=len(args)), [*args, onto], last)
         if all_fixed(op.ranges, op.write):
             return self.equation(*updated(op, args, onto), last)
@@ -462,7 +462,7 @@ def updated(op: Comprehension, args: list[Atom], onto: Atom) -> tuple[Comprehens
 
 
 def combination(op: Comprehension, onto: Atom, fresh: Atom) -> tuple[Comprehension, list[Atom]]:
-    """The elementwise product, least or greatest of what was there and a reduction."""
+    """The elementwise product, or log-sum-exp, of what was there and a reduction."""
     from adcli.lang.ir.elementwise import every_element
     ranges, here = every_element(op.shape)
     x, y, z = Var("x"), Var("y"), Var("z")

@@ -156,7 +156,8 @@ class TensorScope(EquationScope):
         if b.indices:
             name = next(iter(b.indices))
             raise self.context.fault(f"index '{name}' on the right is not on the left of '='", node,
-                                     "to reduce over it, write v +=! ..., *=!, min=!, max=! or lse=!; for every element C(i) = ...")
+                                     "to reduce over it, write v +=! ..., *=!, min=!, max=! or lse=!; "
+                                     "for every element C(i) = ...")
         self.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         for access in b.accesses:
             check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())

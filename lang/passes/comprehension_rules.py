@@ -9,7 +9,9 @@ What a reduction does to a seed is a weight at each point of the box, the same i
   "="        1 for the point that was the last to write the element, zero by construction for those that it overwrote; they can
              only meet where the write goes through integers. Forward mode assigns in the same order; reverse mode has a tensor
              of the last point of every element, a maximum of the points' numbers.
-  min, max   1/n for each of the n elements equal to the extremum, zero by construction for the others, NaN where it is NaN.
+  min, max   1/n for each of the n elements equal to the extremum, zero by construction for the others, NaN where it is NaN. Onto
+             a value that is an extremum of the same kind, the elements that went into that one count with the others, so that it
+             makes no difference into how many comprehensions an extremum is divided.
              (The draft in seeds/002 multiplies the adjoint by all elements and takes the maximum of that, which is not
              linear in the adjoint, so it is no derivative: the maximum of the products has nothing to do with the element
              that was the maximum.)
@@ -54,14 +56,14 @@ from adcli.lang.ir.comprehension import (
     fixed_indices,
     identity_body,
 )
-from adcli.lang.ir.elementwise import emit, filled, shape_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, exp, gt, lt, select
 from adcli.lang.passes.duplicate import duplicate
 from adcli.lang.passes.guards import Guard, Term, can_be_infinite, literals, restrict, result, total, truth
 from adcli.lang.passes.simplify import simplify
 
-NE = TABLE["ne"]
+NE, DUP = TABLE["ne"], TABLE["dup"]
 PushForward = Callable[[Builder, Equation, dict[Atom, Term], str], None]
 """Emits the tangent line of an equation and enters the tangent of what it defines: `adcli.lang.passes.forward`."""
 PullBack = Callable[[Builder, Sequence[Equation], dict[Atom, Term], set[Atom]], None]
@@ -138,6 +140,9 @@ def _pushed_together(b: Builder, e: Equation, seeds: Mapping[int, Term], push_fo
     assert isinstance(e.op, Comprehension)
     op = e.op
     start = None if op.onto is None else seeds.get(op.onto)
+    if start is not None and op.reduction in ("min", "max"):
+        others = {i: seed for i, seed in seeds.items() if i != op.onto}
+        return total(b, [_started(b, e, start), _pushed_together(b, e, others, push_forward)])
     sums = replace(op, reduction="=" if op.reduction == "=" else "+", onto=None)
     if start is None:
         def made(known: Sequence[Term]) -> Made:
@@ -174,12 +179,15 @@ def pulled(b: Builder, e: Equation, position: int, seed: Term, pull_back: PullBa
     return total(b, found)
 
 
-def _started(b: Builder, e: Equation, seed: Term) -> Term:
-    """The adjoint of what the result started from: elements that "=" has overwritten have none."""
+def _started(b: Builder, e: Equation, seed: Term) -> Term | None:
+    """The adjoint of what the result started from, or its tangent in that of the result: elements that "=" has overwritten have
+    none."""
     op = e.op
     assert isinstance(op, Comprehension)
     if op.reduction == "+":
         return seed
+    if op.reduction in ("min", "max"):
+        return _started_extremal(b, e, seed)
     everywhere = filled(b, op.shape, 1.0) if seed.exists is None else seed.exists
     exists = cleared(b, e, everywhere) if op.shape else None
     return Term(b.expr(cleared(b, e, seed.value.atom)), seed.guard, exists)
@@ -335,10 +343,32 @@ def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
     """1/n for each of n ties, where the value of the body is compared with the extremum it went into."""
     op, (z, n, kept) = body.op, count_ties(b, e)
     u = body.b.expr(value) if kept is None else body.read(kept, _corner(op.ranges)[0])
-    start, x = len(body.b.equations), body.read(z, op.write)
-    beyond = gt(x, u) if op.reduction == "max" else lt(x, u)
-    guard = restrict(body.b, t.guard, literals(body.b, ~beyond, start))
-    weight = select(x == x, 1 / body.read(n, op.write), math.nan)
+    return _share(body.b, op.reduction, t, u, body.read(z, op.write), body.read(n, op.write))
+
+
+def _started_extremal(b: Builder, e: Equation, seed: Term) -> Term | None:
+    """The same for what a minimum or maximum started from, which counts as often as it has ties itself."""
+    op, (z, n, _) = e.op, count_ties(b, e)
+    assert isinstance(op, Comprehension) and op.onto is not None
+    start, own = e.args[op.onto], _ties_before(b, e)
+    if not op.shape:
+        return _share(b, op.reduction, seed, *map(b.expr, (start, z, n, own)))
+    ranges, here = every_element(op.shape)
+    copy = replace(op, ranges=ranges, guards=(), write=here, reduction="=", sources=(), body=constant_body(0.0), onto=None)
+
+    def made(known: Sequence[Term]) -> Made:
+        body = BodyBuilder(Equation(e.outs, copy, (), e.span), ())
+        t = body.seed(known[0], here)
+        return body, _share(body.b, op.reduction, t, *[body.read(a, here if shape_of(a) else ()) for a in (start, z, n, own)])
+    return _under(b, _emitted(b, copy, [seed], made), seed.guard)
+
+
+def _share(b: Builder, reduction: str, t: Term, u: Expr, z: Expr, n: Expr, own: Expr | float = 1) -> Term | None:
+    """own/n of the seed where u is the extremum z, zero by construction elsewhere, NaN where that is NaN."""
+    start = len(b.equations)
+    beyond = gt(z, u) if reduction == "max" else lt(z, u)
+    guard = restrict(b, t.guard, literals(b, ~beyond, start))
+    weight = select(z == z, own / n, math.nan)
     return None if guard is None else Term(t.value * weight, guard)
 
 
@@ -359,8 +389,31 @@ def count_ties(b: Builder, e: Equation) -> Ties:
     ties = BodyBuilder(Equation(e.outs, inner, reads), inner.body.equations)
     v, extremum = ties.b.expr(inner.body.results[0].atom), ties.read(z, op.write)
     counted = ties.finish(Term(select(v == extremum, 1, 0)))
-    n = emit(b, replace(inner, reduction="+", sources=tuple(ties.sources), body=counted), tuple(ties.args)).atom
+    n = emit(b, replace(inner, reduction="+", sources=tuple(ties.sources), body=counted, onto=None), tuple(ties.args)).atom
+    if op.onto is not None:
+        n = _with_start(b, n, e.args[op.onto], z, _ties_before(b, e))
     return z, n, kept
+
+
+def _with_start(b: Builder, n: Atom, start: Atom, z: Atom, own: Atom) -> Atom:
+    """A number of ties with those of what the extremum z started from."""
+    if not shape_of(z):
+        return (b.expr(n) + select(b.expr(start) == b.expr(z), b.expr(own), 0)).atom
+    return elementwise(b, lambda n, u, z, own: n + select(u == z, own, 0), n, start, z, own).atom
+
+
+def _ties_before(b: Builder, e: Equation) -> Atom:
+    """How often what a minimum or maximum starts from counts among its ties: as often as it has ties itself, if it is an extremum
+    of the same kind whose comprehension stands in `b`, else once."""
+    assert isinstance(e.op, Comprehension) and e.op.onto is not None
+    start, made = e.args[e.op.onto], None
+    for x in reversed(b.equations):
+        if start in x.outs:
+            made, start = x, x.args[0] if x.op is DUP else start
+            if x.op is not DUP:
+                break
+    same = made is not None and isinstance(made.op, Comprehension) and made.op.reduction == e.op.reduction
+    return count_ties(b, made)[1] if same and made is not None else Lit(1.0)
 
 
 def _kept(b: Builder, e: Equation) -> Atom:
@@ -368,7 +421,7 @@ def _kept(b: Builder, e: Equation) -> Atom:
     op = e.op
     assert isinstance(op, Comprehension)
     here, shape = _corner(op.ranges)
-    return emit(b, replace(op, reduction="=", write=here, shape=shape), e.args).atom
+    return emit(b, replace(op, reduction="=", write=here, shape=shape, onto=None), e.args).atom
 
 
 def _product_of_others(b: Builder, e: Equation) -> Atom | None:

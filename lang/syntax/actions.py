@@ -289,8 +289,8 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
     if symbol.text in ("**=", "^=", "-=", "/=", "-=!", "/=!"):
         tensor = subscripts is not None or symbol.text.endswith("!")
         raise AdError(f"there is no '{symbol.text}'", (symbol.start, symbol.end),
-                      "make a tensor with =, +=!, *=!, min=!, max=! or lse=!, and change it with +=, *=, min=, max= or lse=" if tensor else
-                      f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
+                      "make a tensor with =, +=!, *=!, min=!, max=! or lse=!, and change it with +=, *=, min=, max= or lse="
+                      if tensor else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
     value, same = two(chain, "<=>")
     end = clauses[-1].end if clauses else (same or value).end
     return TensorAssign(target, subscripts, symbol.text, value, same, clauses, target.start, end)

@@ -57,7 +57,7 @@ class Author:
         write, shape = self.target(box, reduction)
         guards = (self.guard(box),) if box and r.randrange(3) == 0 else ()
         out = f"T{len(self.sample.statements)}"
-        onto = self.start(shape) if reduction in ("=", "+") and r.randrange(3) == 0 else None
+        onto = self.start(shape) if reduction in ("=", "+", "min", "max") and r.randrange(3) == 0 else None
         self.sample.shapes[out] = shape
         self.sample.statements.append(Statement(out, tuple(box), guards, write, shape, reduction, sources, body, onto))
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.derive.derivatives import gradient
+from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import comprehension_rules as tensor_rules
 from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.passes.simplify import simplify
 from comprehension_samples import Sample, Scalar, stated, written
+from session_seed import drawn
 from tensor_laws import check_derivatives, check_second_order, close, run
 
 MUL = ("mul", 0, 1)
@@ -32,6 +35,34 @@ def test_ties_share_and_a_nan_wins(rows: list[list[float]], want: list[list[floa
     close(got["d_dA"], want, 1e-15, "d_dA")
     ahead = run(simplify(tangents(made.program())), made.values, dA=[[1, 2, 4]] * 2)
     close(ahead["dz"], (np.array(want) * [1, 2, 4]).sum(axis=1), 1e-15, "dz")
+
+
+DIVIDED = [
+    ("v max=! x(i)", ["v max=! x(i) where i in 0:2\nv max= x(i) where i in 2:N", "v = x(0)\nv max= x(i) where i in 1:N",
+                      "v max=! x(i) where i in 1:N\nv max= x(0)\nv max= -inf"]),
+    ("v max=! sin(x(i))", ["v max=! sin(x(i)) where i in 0:2\nv max= sin(x(i)) where i in 2:N"]),
+    ("m(k) max=! x(k + j) where k in 0:2, j in 0:3\nv +=! (k + 1) * m(k)",
+     ["m(k) = x(k) where k in 0:2\nm(k) max= x(k + j) where k in 0:2, j in 1:3\nv +=! (k + 1) * m(k)",
+      "m(k) max=! j >= 1 ? x(k + j - 1) : x(k + 2) where k in 0:2, j in 0:3\nv +=! (k + 1) * m(k)"]),
+]
+
+
+@pytest.mark.parametrize(("whole", "divided"), DIVIDED, ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("sign", [1, -1], ids=["max", "min"])
+def test_an_extremum_shares_among_all_its_ties_however_it_is_divided(whole: str, divided: list[str], sign: int) -> None:
+    """In one comprehension, in several onto one another, in those that a choice by an index makes: 1/n for each of n ties."""
+    r = drawn("ties")
+    for text in divided:
+        one, other = (parse("input x(N)\n" + (t if sign > 0 else t.replace("max", "min").replace("-inf", "inf")) + "\noutput v")
+                      for t in (whole, text))
+        first, second = gradient(one), gradient(other)
+        forward, native = simplify(tangents(other)), compile_tensors(second)
+        for _ in range(4):
+            x = np.array([r.choice((0.5, 1.0)) for _ in range(4)])
+            want, dx = run(first, {"x": x}), np.array([r.gauss(0, 1) for _ in x])
+            close(run(second, {"x": x})["dv_dx"], want["dv_dx"], 1e-14, f"{text} at {x}")
+            close(native({"x": x})["dv_dx"], want["dv_dx"], 1e-14, f"native, {text} at {x}")
+            close(run(forward, {"x": x}, dx=dx)["dv"], np.dot(want["dv_dx"], dx), 1e-14, f"forward, {text} at {x}")
 
 
 def test_ties_of_values_that_are_computed() -> None:
