@@ -11,12 +11,15 @@ from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Know
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.log_sum_exp import written_out
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 
 
 def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic, evaluate: Evaluate) -> list[Any]:
     """The values of a recurrence's results: its histories behind the last step."""
-    op = e.op
+    wanted = len(e.outs)
+    (plain,) = written_out(e)
+    op, args = plain.op, [*args[:wanted], *[arithmetic.constant(0.0)] * (len(plain.outs) - wanted), *args[wanted:]]
     assert isinstance(op, Recurrence)
     count = len(op.histories)
     shapes = [tuple([value(x, sizes) for x in h.shape]) for h in op.histories]
@@ -30,7 +33,7 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
                      for a in s.args]
             written(s, at_one_step(s.op, op.step), values[s.outs[0]], given, {**sizes, op.step: t}, arithmetic, evaluate,
                     afresh=s.op.onto is None)
-    return list(values.values())
+    return list(values.values())[:wanted]
 
 
 def _copied(start: Any, shape: tuple[int, ...], arithmetic: ElementArithmetic) -> np.ndarray:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adcli.lang.ir import Equation, Param, Program, Var
+from adcli.lang.ir import Equation, Lit, Param, Program, Var
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Read, body_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, body_of, fixed_indices
 from adcli.lang.ir.elementwise import every_element
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import abs_, exp, log, select
+from adcli.lang.ir.recurrence import Recurrence, signature_of
 
 INF = float("inf")
 
@@ -30,18 +31,49 @@ def in_sums(program: Program) -> Program:
 
 
 def written_out(e: Equation) -> tuple[Equation, ...]:
-    """A log-sum-exp as a maximum, a sum and a logarithm; any other equation as it is."""
-    op, out = e.op, e.outs[0]
+    """A log-sum-exp as a maximum, a sum and a logarithm; a recurrence with such statements; any other equation as it is."""
+    op = e.op
+    if isinstance(op, Recurrence) and any(map(_is_one, op.statements)):
+        return (_in_loop(e, op),)
     if not isinstance(op, Comprehension) or op.reduction != "lse":
         return (e,)
-    largest, total = (Var(None, True, shape=op.shape) for _ in range(2))
     ranges, here = every_element(op.shape)
+    return _parts(e, op, Var(None, True, shape=op.shape), Var(None, True, shape=op.shape), ranges, here)
+
+
+def _is_one(e: Equation) -> bool:
+    return isinstance(e.op, Comprehension) and e.op.reduction == "lse"
+
+
+def _in_loop(e: Equation, op: Recurrence) -> Equation:
+    """A recurrence whose log-sum-exps are three statements each; largest values and sums are histories of their own."""
+    statements: list[Equation] = []
+    more: list[Var] = []
+    for s in op.statements:
+        if isinstance(s.op, Comprehension) and s.op.reduction == "lse":
+            largest, total = Var(None, True, shape=s.op.shape), Var(None, True, shape=s.op.shape)
+            fixed = fixed_indices(s.op.ranges, s.op.write)
+            ranges = tuple(r for r in s.op.ranges if r.index in fixed)
+            statements += _parts(s, s.op, largest, total, ranges, s.op.write)
+            more += [largest, total]
+        else:
+            statements.append(s)
+    count = len(op.histories)
+    histories = (*op.histories, *more)
+    made = replace(op, histories=histories, statements=tuple(statements), signature=signature_of(len(histories)))
+    args = (*e.args[:count], *[Lit(0.0)] * len(more), *e.args[count:])
+    return Equation((*e.outs, *[Var(None, True, shape=v.shape) for v in more]), made, args, e.span, e.group)
+
+
+def _parts(e: Equation, op: Comprehension, largest: Var, total: Var, ranges: tuple[Range, ...],
+           here: tuple[Subscript, ...]) -> tuple[Equation, ...]:
+    """The three steps; the last one is for the elements `here`."""
     sums = replace(op, reduction="+", sources=(*op.sources, Read(len(e.args), op.write)), body=_exponential(op.body))
     last = Comprehension(ranges=ranges, write=here, shape=op.shape, reduction="=", sources=(Read(0, here), Read(1, here)),
                          body=_logarithm())
     return (Equation((largest,), replace(op, reduction="max"), e.args, e.span, e.group),
             Equation((total,), sums, (*e.args, largest), e.span, e.group),
-            Equation((out,), last, (largest, total), e.span, e.group))
+            Equation(e.outs, last, (largest, total), e.span, e.group))
 
 
 def _exponential(body: Program) -> Program:

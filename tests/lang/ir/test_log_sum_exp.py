@@ -83,3 +83,26 @@ def test_onto_a_value_and_in_a_choice_of_indices() -> None:
         with mpmath.workdps(50):
             assert abs(got[name] - value) < 1e-30 and abs(got[f"d{name}_dy"] - p[0]) < 1e-30
             assert all(abs(x - slope * w) < 1e-30 for x, w in zip(got[f"d{name}_dz"], p[1:], strict=True))
+
+
+def test_in_a_loop_it_is_the_log_of_sums_of_products() -> None:
+    """The forward recursion of a hidden Markov model, against the product of matrices that it is the logarithm of."""
+    program = gradient(parse("input a0(S), A(S, S), E(T, S)\na(0, j) = a0(j)\n"
+                             "for t in 0:T { a(t + 1, j) lse=! a(t, i) + A(i, j) + E(t, j) }\nv lse=! a(T, j)\noutput v"))
+    r = drawn("hidden Markov model")
+    at = {name: np.array([r.gauss(0, 2) for _ in range(int(np.prod(shape)))]).reshape(shape)
+          for name, shape in {"a0": (3,), "A": (3, 3), "E": (4, 3)}.items()}
+    steps = [np.exp(at["A"] + row) for row in at["E"]]
+    behind = [np.ones(3)]
+    for m in reversed(steps):
+        behind.insert(0, m @ behind[0])
+    total = np.exp(at["a0"]) @ behind[0]
+    ahead = [np.exp(at["a0"])]
+    for m in steps:
+        ahead.append(ahead[-1] @ m)
+    joint = np.array([np.outer(x, y) * m / total for x, y, m in zip(ahead, behind[1:], steps, strict=False)])
+    for got in (evaluate(program, at, FLOAT), evaluate(program, at, numpy_arithmetic()), compile_tensors(program)(at)):
+        np.testing.assert_allclose(got["v"], np.log(total), rtol=1e-13)
+        np.testing.assert_allclose(got["dv_dA"], joint.sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(got["dv_dE"], joint.sum(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(got["dv_da0"], np.exp(at["a0"]) * behind[0] / total, rtol=1e-12)
