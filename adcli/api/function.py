@@ -48,8 +48,9 @@ class Origin(NamedTuple):
     of: Sequence[str] | None
 
 
-def load(path: str | os.PathLike[str]) -> Function:
-    """The Function of a program file. AdError if it is no program, OSError if it cannot be read."""
+def load(path: str | os.PathLike[str], *, exact_order: bool = False) -> Function:
+    """The Function of a program file. AdError if it is no program, OSError if it cannot be read. With `exact_order` sums of
+    products of tensors are taken as they are written, whatever they cost."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
@@ -59,12 +60,13 @@ def load(path: str | os.PathLike[str]) -> Function:
             data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    return Function(parse_source(decode(data, os.fsdecode(path))))
+    return Function(parse_source(replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order))))
 
 
-def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function:
+def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False) -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
-    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages."""
+    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order` is as for
+    `load`."""
     from adcli.lang.lower.frontend import parse
     if callable(program):
         from adcli.api.recorded import written
@@ -73,7 +75,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>") -> Function
         load = f"adcli.load({os.fspath(program)!r})" if isinstance(program, os.PathLike) else None
         raise AdError(f"a program is a text or a function, not {type(program).__name__}",
                       help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
-    return Function(parse(program, name))
+    return Function(parse(program, name, exact_order=bool(exact_order)))
 
 
 class Function(Looks):
@@ -421,7 +423,8 @@ class Function(Looks):
         origin = self._origin and (Function(self._origin.program), self._origin.wrt, self._origin.of)
         return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
-                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin)
+                          [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin,
+                          program.source is not None and program.source.exact_order)
 
 
 Marks = list[tuple[int, list[tuple[str | None, bool]]]]
@@ -430,11 +433,11 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 
 def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
-             origin: tuple[Function, OneOrMore, OneOrMore] | None = None) -> Function:
+             origin: tuple[Function, OneOrMore, OneOrMore] | None = None, exact_order: bool = False) -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
     from adcli.lang.lower.frontend import parse
-    program = parse(text, name)
+    program = parse(text, name, exact_order=exact_order)
     params = tuple(Param(p.var, p.name, p.default, p.low, p.high, p.active, s)
                    for p, s in zip(program.params, seeds, strict=True))
     env: dict[Atom, Atom] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -88,6 +88,7 @@ class Options:
     output: str | None = None
     quiet: bool = False
     strict: bool = False
+    exact_order: bool = False
 
     def given(self, parameter: str) -> bool:
         """Whether the command line gives a parameter."""
@@ -125,7 +126,8 @@ class Options:
     @property
     def source(self) -> Source:
         """The text of the program: a file, standard input, or the -e lines."""
-        return read_source(self.program, self.expressions)
+        source = read_source(self.program, self.expressions)
+        return replace(source, exact_order=True) if self.exact_order else source
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -262,9 +264,10 @@ program_options: Decorator = together(
     click.argument("program", required=False, cls=Operand),
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
            help="The program, or one line of it (repeatable); a bare expression is named f."),
+    option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as they are written, whatever they cost."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
 )
-"""PROGRAM and -e; --version, which every verb has as it has --help."""
+"""PROGRAM and -e, and how it is read; --version, which every verb has as it has --help."""
 
 output_option = option(WRITTEN, "-o", "--output", metavar="FILE", help="Write to FILE atomically; a failed run leaves nothing.")
 quiet_option = option(WRITTEN, "-q", "--quiet", is_flag=True, help="No notes on standard error.")

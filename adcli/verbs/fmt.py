@@ -28,6 +28,7 @@ class FormatOptions(Options):
 @takes(FormatOptions)
 def command(options: FormatOptions) -> int:
     """The program in canonical form, comments kept."""
+    options.refuse(["exact_order"], "has no meaning for fmt, which changes no order")
     source = options.source
     formatted = format_tree(tree_and_program(source)[0])
     if options.check:

@@ -25,6 +25,7 @@ from adcli.lang.ir.affine import (
     atoms,
     bounds,
     expanded,
+    greatest,
     never_negative,
     product,
     slope,
@@ -241,3 +242,53 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
             return False
         count = product(worth, span)
     return low.number == 0 and expanded(count - extent).number == 0
+
+
+def extent_of(r: Range) -> Affine:
+    """The number of values of an index; a range whose high end can be below its low end is empty then."""
+    extent = r.high - r.low
+    plain = extent.constant >= 0 and all(isinstance(a, str) and c > 0 for a, c in extent.terms)
+    return extent if plain else greatest(extent, affine(0))
+
+
+def corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
+    """Subscripts and extents of a tensor with one element for every point of a box."""
+    ranges = tuple(ranges)
+    return tuple([affine(r.index) - r.low for r in ranges]), tuple(map(extent_of, ranges))
+
+
+def in_reading_order(op: Comprehension) -> Comprehension:
+    """The comprehension with its ranges in the order in which sums are taken: indices as they are met in what is written, in the
+    reads of the body from left to right, and in its other values. So a text of it that is read has the same order, whatever
+    names it gives to parts."""
+    place = {r.index: k for k, r in enumerate(op.ranges)}
+    met: dict[Index, None] = {}
+    reads = list(_sources_in_order(op))
+    for s in (*op.write, *[r for r in reads if isinstance(r, Read)], *[x for x in reads if isinstance(x, Affine)]):
+        stack: list[Subscript] = [s]
+        while stack:
+            each = stack.pop()
+            if isinstance(each, Read):
+                stack += reversed(each.subscripts)
+            else:
+                found = [i for i in atoms(each) if isinstance(i, Index) and i in place]
+                met |= dict.fromkeys(sorted(found, key=lambda i, each=each: (each.coefficient(i) < 0, place[i])))  # type: ignore[misc]
+    ranked = {i: n for n, i in enumerate(met)}
+    ranges = tuple(sorted(op.ranges, key=lambda r: ranked.get(r.index, len(ranked))))
+    return op if ranges == op.ranges else replace(op, ranges=ranges)
+
+
+def _sources_in_order(op: Comprehension) -> Iterator[BodySource]:
+    """The sources of a body from left to right, with repetition."""
+    made = {e.outs[0]: e for e in op.body.equations}
+    sources = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True)}
+    stack, seen = [r.atom for r in op.body.results], set[Atom]()
+    while stack:
+        a = stack.pop()
+        if isinstance(a, Lit) or a in seen:
+            continue
+        seen.add(a)
+        if a in sources:
+            yield sources[a]
+        else:
+            stack += reversed(made[a].args)

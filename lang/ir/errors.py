@@ -59,11 +59,13 @@ class Fix(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one."""
+    """A text with the name it goes by in messages; `definition` names the one function of tensors that it is, where it is one.
+    With `exact_order` sums of products are taken as it has them."""
 
     name: str
     text: str
     definition: str | None = None
+    exact_order: bool = False
     _starts: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def place(self, offset: int) -> tuple[int, int]:

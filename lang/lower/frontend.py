@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,9 +19,9 @@ LONG = 100
 """Lines of a text for which it is worth the while to look for those of one shape."""
 
 
-def parse(text: str, name: str = "<text>") -> Program:
+def parse(text: str, name: str = "<text>", exact_order: bool = False) -> Program:
     """The program that a text says. Raises AdError with every fault found, up to `MOST_FAULTS`."""
-    return parse_source(normal(text, name))
+    return parse_source(replace(normal(text, name), exact_order=exact_order))
 
 
 def parse_source(source: Source) -> Program:

@@ -59,6 +59,9 @@ def lower(tree: Tree, library: Callable[[], Mapping[str, Template]], faults: Seq
     if main.faults:
         raise together(main.faults)
     assert program is not None
+    if main.shaped or (whole and is_tensors(tree)):
+        from adcli.lang.lower.contraction import contracted  # only for programs with tensors
+        return contracted(program)
     return program
 
 

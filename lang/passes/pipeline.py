@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adcli.lang.ir import Program
+from adcli.lang.ir import Primitive, Program
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.check import checked
 from adcli.lang.ir.gc import paused
@@ -30,10 +30,14 @@ Pass = Callable[[Program], Program]
 
 @paused()
 def run(program: Program, passes: Sequence[Pass]) -> Program:
-    """The program after all passes in turn."""
+    """The program after all passes in turn, its sums in the order in which a reader of its text would take them."""
     for each in passes:
         program = checked(each(program))
-    return program
+    if all(type(e.op) is Primitive for e in program.equations):
+        return program
+    from adcli.lang.lower.contraction import contracted  # only for programs with tensors
+    ordered = checked(contracted(program))
+    return ordered if ordered is program or passes[-1] is not simplify else checked(contracted(simplify(ordered)))
 
 
 def chosen_outputs(program: Program, outputs: Sequence[str]) -> Program:

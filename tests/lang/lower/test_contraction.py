@@ -1,0 +1,159 @@
+"""Sums of products: split where that saves points, into the least number of them, and equal to the sum as it is written."""
+from __future__ import annotations
+
+import pickle
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from adcli.lang.evaluate import FLOAT, evaluate
+from adcli.lang.ir import Program
+from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.equal import equal
+from adcli.lang.lower.contraction import contracted
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.syntax.printer import STYLES, print_program
+from session_seed import drawn
+
+import adcli
+
+SPLIT = {
+    "a form": ("input x(N), A(N, N), y(N)\ns +=! x(i) * A(i, j) * A(j, k) * y(k)",
+               ["x_A(j) +=! x(i) * A(i, j)", "x_A_A(k) +=! x_A(j) * A(j, k)", "s +=! x_A_A(k) * y(k)"]),
+    "a chain that ends in a vector": ("input A(N, M), B(M, K), v(K)\nr(i) +=! A(i, j) * B(j, k) * v(k)",
+                                      ["B_v(j) +=! B(j, k) * v(k)", "r(i) +=! A(i, j) * B_v(j)"]),
+    "a chain": ("input A(N, M), B(M, K), C(K, L)\nr(i, l) +=! A(i, j) * B(j, k) * C(k, l)",
+                ["A_B(i, k) +=! A(i, j) * B(j, k)", "r(i, l) +=! A_B(i, k) * C(k, l)"]),
+    "sums apart": ("input x(N), y(M)\ns +=! x(i) * y(j)", ["sum_y +=! y(j)", "s +=! x(i) * sum_y"]),
+    "constants and signs": ("input x(N), y(M), a\ns +=! -(a * exp(x(i))) * y(j) / 2", ["sum_y +=! y(j)",
+                                                                                 "s +=! -(a * exp(x(i)) * sum_y / 2)"]),
+    "a divisor": ("input x(N), y(M)\ns +=! x(i) / y(j)", ["sum_y +=! 1 / y(j)", "s +=! x(i) * sum_y"]),
+    "onto": ("input x(N), y(M), s0\ns = s0\ns += x(i) * y(j)", ["sum_y +=! y(j)", "s += x(i) * sum_y where s = s0"]),
+    "windows": ("input x(N + K), w(K), y(M)\nr(i) +=! x(i + k) * w(k) * y(l) where i in 0:N",
+                ["x_w(i) +=! x(i + k) * w(k) where i in 0:N", "sum_y +=! y(l)", "r(i) = x_w(i) * sum_y"]),
+    "not from 0": ("input x(N), A(N, N), y(N)\ns +=! x(i) * A(i, j) * A(j, k) * y(k) where j in 2:N",
+                   ["x_A(j - 2) +=! x(i) * A(i, j) where float(max(N - 2, 0)) x_A, j in 2:N",
+                    "A_y(j - 2) +=! A(j, k) * y(k) where float(max(N - 2, 0)) A_y, j in 2:N",
+                    "s +=! x_A(j - 2) * A_y(j - 2) where j in 2:N"]),
+    "a result that is the same everywhere": ("input x(N), c\nr(i) +=! c * x(j) where i in 0:N",
+                                             ["sum_x +=! x(j)", "r(i) = c * sum_x where i in 0:N"]),
+    "three rotations": ("input x(N, 3), R(3, 3), S(3, 3)\ny(n, c) +=! x(n, a) * R(a, b) * S(b, c)",
+                        ["R_S(a, c) +=! R(a, b) * S(b, c)", "y(n, c) +=! x(n, a) * R_S(a, c)"]),
+    "a gather": ("input T(E, D), u(D), w(D), int32 I(B)\ns +=! T(I(b), d) * u(d) * w(e)",
+                 ["T_u +=! T(I(b), d) * u(d)", "s +=! T_u * w(e)"]),
+}
+"""A text, and the statements that it becomes."""
+
+KEPT = {
+    "two factors": "input A(M, N), x(N)\ny(i) +=! A(i, j) * x(j)",
+    "a factor with all indices": "input A(M, N), x(M), y(N), c\ns +=! c * x(i) * A(i, j) * y(j)",
+    "guards": "input x(N), A(N, N), y(N)\ns +=! x(i) * A(i, j) * A(j, k) * y(k) where i >= k",
+    "no sum": "input x(N), y(M), z(K)\nT(i, j, k) = x(i) * y(j) * z(k)",
+    "a sum of terms": "input x(N), y(M)\ns +=! x(i) + y(j)",
+    "a maximum": "input x(N), y(M)\ns max=! x(i) * y(j)",
+    "few points": "input x(3), A(3, 3), y(3)\ns +=! x(i) * A(i, j) * A(j, k) * y(k)",
+    "an index of no factor": "input x(N)\ns +=! x(i) * x(i) where j in 0:N",
+    "a tensor larger than all": "input x(N), y(M), z(K, L)\nr(i, j) +=! x(i) * y(j) * exp(z(k, 0) * x(i) * y(j) * z(0, l))",
+    "through integers": "input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
+}
+
+
+def lines(program: Program) -> list[str]:
+    return [x for x in print_program(program).splitlines() if not x.startswith(("input", "output"))]
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_what_is_split(name):
+    text, want = SPLIT[name]
+    assert lines(parse(text)) == want
+    assert len(parse(text, exact_order=True).equations) == 1
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_stays(name):
+    assert equal(parse(KEPT[name]), parse(KEPT[name], exact_order=True))
+
+
+@pytest.mark.parametrize("text", [*[t for t, _ in SPLIT.values()], *KEPT.values()])
+def test_texts_of_programs_and_derivatives_are_not_split_again(text):
+    program = parse(text)
+    wrt = [p.name for p in program.params if not p.var.integer]
+    for made in (program, tangent_program(program, wrt), adjoint_program(program, wrt)):
+        assert contracted(made) is made
+        for style in STYLES:
+            again = parse(print_program(made, style))
+            assert equal(again, made), print_program(made, style)
+            assert print_program(again, style) == print_program(made, style)
+
+
+# ---------------------------------------------------------------- against sums over all points, in exact arithmetic
+
+def random_sum(r: random.Random) -> tuple[str, dict[str, tuple[str, ...]], str]:
+    """A text, the indices of its factors, and those of its result; each index has the size of its own name."""
+    names = "ijklm"[:r.randint(2, 5)]
+    operands = {chr(ord("A") + k): tuple(r.sample(names, r.randint(1, min(3, len(names))))) for k in range(r.randint(2, 8))}
+    met = sorted({i for x in operands.values() for i in x})
+    out = "".join(r.sample(met, r.randint(0, min(2, len(met)))))
+    inputs = ", ".join(f"{n}({', '.join(f'S{i}' for i in x)})" for n, x in operands.items())
+    value = " * ".join(f"{n}({', '.join(x)})" for n, x in operands.items())
+    target = f"r({', '.join(out)})" if out else "r"
+    return f"input {inputs}\n{target} +=! {value}", operands, out
+
+
+def points(program: Program, n: int) -> int:
+    return sum(n ** len(e.op.ranges) for e in program.equations if isinstance(e.op, Comprehension))
+
+
+def by_numpy(operands: dict[str, tuple[str, ...]], out: str, n: int) -> int:
+    """The points of the order that NumPy finds, which makes no larger tensors either."""
+    now = [frozenset(x) for x in operands.values()]
+    shapes = [np.broadcast_to(0.0, (n,) * len(x)) for x in operands.values()]
+    path, _ = np.einsum_path(",".join("".join(x) for x in operands.values()) + "->" + out, *shapes, optimize="optimal")
+    count = 0
+    for step in path[1:]:
+        taken = [now.pop(k) for k in sorted(step, reverse=True)]
+        box = frozenset().union(*taken)
+        count += n ** len(box)
+        now.append(box & frozenset(out).union(*now))
+    return count
+
+
+def test_random_sums_are_what_they_were_and_of_the_least_degree():
+    r, splits = drawn("random sums"), 0
+    for _ in range(60):
+        text, operands, out = random_sum(r)
+        program, exact = parse(text), parse(text, exact_order=True)
+        splits += len(program.equations) > 1
+        values = {n: np.array([r.randint(-9, 9) for _ in range(2 ** len(x))], float).reshape((2,) * len(x))
+                  for n, x in operands.items()}
+        want = np.einsum(",".join("".join(x) for x in operands.values()) + "->" + out,
+                         *[np.vectorize(Fraction, otypes=[object])(v) for v in values.values()])
+        for p in (program, exact):
+            assert np.array_equal(evaluate(p, values, FLOAT)["r"], np.asarray(want, float)), text
+        most = max(len(x) for x in (*operands.values(), out))
+        assert all(len(v.shape) <= most for e in program.equations for v in e.outs), text
+        if len(operands) <= 6:
+            assert points(program, 1000) <= 2 * by_numpy(operands, out, 1000), text
+    assert splits > 10
+
+
+# ---------------------------------------------------------------- turned off
+
+def test_exact_order_holds_for_derivatives_and_when_pickled():
+    text = "input x(N), y(M)\ns +=! x(i) * y(j) + x(i)"
+    point = {"x": [1.0, 2.0, 4.0], "y": [3.0, 5.0]}
+    plain, exact = adcli.compile(text).grad("y"), adcli.compile(text, exact_order=True).grad("y")
+    assert len(plain.program.equations) > len(exact.program.equations)
+    for f in (plain, exact, pickle.loads(pickle.dumps(plain)), pickle.loads(pickle.dumps(exact))):
+        got = f(**point)
+        assert got["s"] == 7 * 8 + 7 * 2
+        assert list(got["ds_dy"]) == [7.0, 7.0]
+
+
+def test_what_overflows_may_differ():
+    text = "input x(N), y(N)\ns +=! x(i) * y(j)"
+    point = {"x": np.array([1e300, 1e300]), "y": np.array([1e300, -1e300])}
+    assert evaluate(parse(text), point, FLOAT)["s"] == 0
+    assert np.isnan(evaluate(parse(text, exact_order=True), point, FLOAT)["s"])
