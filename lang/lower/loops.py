@@ -336,7 +336,7 @@ class LoopStatement(TensorStatement):
         super().__init__(loop.scope, loop.outer.tensors, target.statement)
 
     def existing(self) -> Atom | None:
-        if self.s.symbol in ("*=", "min=", "max="):
+        if self.s.symbol not in ("=", "+=") and not self.s.symbol.endswith("!"):
             raise self.context.fault(f"a loop has no '{self.s.symbol}'", self.s.target,
                                      f"write {self.s.symbol}! to start anew, or the element before it as a value of its own")
         for c in self.s.clauses:

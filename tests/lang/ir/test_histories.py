@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import product
 
 from adcli.lang.ir.affine import Affine, affine, value
-from adcli.lang.ir.histories import WrittenElements, extent_over, joined
+from adcli.lang.ir.histories import Gappy, extent_over, joined, missing, surely_missing
 from session_seed import drawn
 
 T, K = affine("T"), affine("K")
@@ -24,19 +24,37 @@ def possible(intervals: list[tuple[Affine, Affine]]) -> list[dict[str, int]]:
 
 def test_what_is_known_of_intervals_is_true_for_all_sizes():
     for chosen in drawn("intervals").sample(list(product(SOME, repeat=3)), 60):
-        intervals, written = list(chosen), WrittenElements(0).also(*chosen)
-        for sizes in possible(intervals):
-            own = elements(intervals, sizes)
-            assert elements(joined(intervals), sizes) == own
-            assert max(own, default=-1) < value(extent_over(intervals), sizes)
-            for at in ENDS:
-                first, reached = value(at, sizes), value(written.reached(at), sizes)
-                assert set(range(first, reached)) <= own
-                assert not (written.surely_lacks(at) and first in own)
+        for sizes in possible(list(chosen)):
+            own = elements(chosen, sizes)
+            assert elements(joined(chosen), sizes) == own
+            assert max(own, default=-1) < value(extent_over(chosen), sizes)
+
+
+def test_elements_that_are_said_to_be_there_or_missing_are():
+    random, answers = drawn("boxes"), set()
+    for _ in range(60):
+        boxes = [tuple(random.sample(SOME, 2)) for _ in range(3)]
+        read = tuple(random.sample(SOME, 2))
+        gappy = Gappy(0).also(*boxes)
+        at = missing(read, gappy.boxes, ())
+        lacks = at is not None and surely_missing(at, gappy.boxes, ())
+        answers.add((at is None, lacks))
+        for sizes in possible([i for box in (*boxes, read) for i in box]):
+            there = {p for box in boxes for p in points(box, sizes)}
+            assert at is not None or points(read, sizes) <= there
+            assert not lacks or tuple(value(x, sizes) for x in at or ()) not in there
+    assert len(answers) > 1
+
+
+def points(box: tuple[tuple[Affine, Affine], ...], sizes: dict[str, int]) -> set[tuple[int, ...]]:
+    return set(product(*[range(value(low, sizes), value(high, sizes)) for low, high in box]))
 
 
 def test_intervals_that_touch_are_one():
     assert joined([(affine(0), affine(1)), (affine(1), T)]) == ((affine(0), T),)
     assert joined([(K + 1, T + 1), (affine(0), affine(1)), (affine(1), K + 1)]) == ((affine(0), T + 1),)
     assert extent_over([(affine(0), affine(1)), (affine(1), T)]) == T
-    assert WrittenElements(0, ((affine(0), affine(1)),)).surely_lacks(affine(3))
+    start, rest = ((affine(0), affine(1)), (affine(0), K)), ((affine(1), T), (affine(0), K))
+    assert Gappy(0).also(start, rest).boxes == (((affine(0), T), (affine(0), K)),)
+    assert missing(((affine(0), T), (affine(0), K)), (start, rest), ()) is None
+    assert missing(((affine(0), T), (affine(0), K)), (rest,), ()) == (affine(0), affine(0))

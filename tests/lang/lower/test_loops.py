@@ -1,9 +1,12 @@
 """What loops mean: the recurrence that a text becomes, and the text that it becomes again."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
+from adcli.lang.ir.check import check
 from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
 from adcli.lang.syntax.printer import STYLES, print_program
@@ -93,3 +96,49 @@ def test_words_of_a_header_are_names_elsewhere():
     program = parse("for = 2; down = 3; until = x; checkpoint = down; y = for*until + checkpoint")
     assert [r.name for r in program.results] == ["y"]
     assert shapes(parse("for t in 0:down down { until(t) = down*t }")) == {"until": ("down",)}
+
+
+# ---------------------------------------------------------------- values
+
+def newton(a: float, steps: int) -> list[float]:
+    x, ended = [1.0], False
+    for _ in range(steps):
+        x.append(x[-1] if ended else (x[-1] + a / x[-1]) / 2)
+        ended |= abs(x[-1] - x[-2]) < 1e-3
+    return x
+
+
+def fixed_point(a: float, steps: int) -> list[float]:
+    """A loop that runs down; z is not carried, and keeps its last value."""
+    x, z, ended = {steps: 1.0}, dict[int, float](), False
+    for t in reversed(range(steps)):
+        z[t] = z[t + 1] if ended else 2 * x[t + 1] + a
+        x[t] = x[t + 1] if ended else z[t] * a
+        ended |= x[t] > 10
+    return [x[t] for t in range(steps + 1)] + [z[t] for t in range(steps)]
+
+
+def sums(a: float, steps: int) -> list[float]:
+    s, y = [a], []
+    for t in range(steps):
+        y.append(y[-1] if t and s[-1] > 20 else sum(s[-1] * b for b in (1.0, 0.5, 0.25)))
+        s.append(s[-1] if s[-1] > 20 else y[-1] + 1)
+    return s + y
+
+
+UNTIL = [
+    ("x(0) = 1\nfor t in 0:T until abs(x(t+1) - x(t)) < 1e-3 { x(t+1) = (x(t) + a/x(t))/2 }\n", ["x"], newton),
+    ("x(T) = 1\nfor t in 0:T down until x(t) > 10 { z(t) = 2*x(t+1) + a\n x(t) = z(t)*a }\noutput x, z", ["x", "z"], fixed_point),
+    ("b = [1, 0.5, 0.25]\ns(0) = a\nfor t in 0:T until s(t+1) > 20 { y(t) +=! s(t)*b(i); s(t+1) = y(t) + 1 }\noutput s, y",
+     ["s", "y"], sums),
+]
+
+
+@pytest.mark.parametrize(("source", "names", "expected"), UNTIL)
+@pytest.mark.parametrize("steps", [0, 1, 2, 30])
+def test_steps_behind_the_one_that_ends_a_loop_copy(source, names, expected, steps):
+    source = source.replace("b = [1, 0.5, 0.25]\n", "input b(3), int32 T, a\n")
+    program = check(parse(source))
+    given = {"a": 1.7, "T": steps, "b": np.array([1, 0.5, 0.25])}
+    values = evaluate(program, {p.name: given[p.name] for p in program.params})
+    assert [float(v) for name in names for v in values[name]] == expected(1.7, steps)
