@@ -16,7 +16,7 @@ from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.elementwise import every_element, shape_of
+from adcli.lang.ir.elementwise import elementwise, every_element, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import select
 from adcli.lang.passes.comprehension_rules import BodyBuilder, count_ties
@@ -102,7 +102,7 @@ def _makes_nan(b: Builder, e: Equation) -> Expr | None:
 
 def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, active: set[Atom] | None) -> None:
     e, op = each.equation, inside.op
-    wrong = is_nan(b, e.outs[0])
+    wrong = is_nan(b, _looked_at(b, e.outs[0], each.use.live))
     for a in dict.fromkeys(e.args):
         if isinstance(a, Var) and not a.integer:
             wrong = wrong & ~is_nan(b, a)
@@ -124,6 +124,11 @@ def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, act
         found.place("body", e, gated.atom, op.ranges, place, values)
         wrong = wrong & ~(level >= DOMAIN)
     found.place("reduction", e, select(wrong, DOMAIN, 0).atom)
+
+
+def _looked_at(b: Builder, value: Atom, live: Atom | None) -> Atom:
+    """A value with 0 in the place of elements that reach no result."""
+    return value if live is None else elementwise(b, lambda x, use: select(use != 0, x, 0), value, live).atom
 
 
 def _point(body: BodyBuilder, inside: Inside, value: Expr, level: Atom) -> Iterator[Atom]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import mpmath
+import numpy as np
 from adcli.lang.ir import Program
 from adcli.lang.lower.frontend import parse
 
@@ -27,6 +29,11 @@ class LoopProgram:
 
     def program(self) -> Program:
         return parse(self.text)
+
+
+def given(made: LoopProgram, r: Random) -> dict[str, Any]:
+    """Values for the real inputs."""
+    return {n: np.array([r.uniform(0.3, 1.3) for _ in range(int(np.prod(s)))]).reshape(s) for n, s in made.shapes.items()}
 
 
 def zeros(*shape: int) -> Any:

@@ -20,12 +20,13 @@ BODIES = {
     "a quotient": ("h(0) = a; h(1) = b", "h(t+2) = h(t)/h(t+1) + b", "y = h({T}+1)*h({T})"),
     "a choice": ("h(0) = a", "r(t) = log(h(t)); h(t+1) = h(t) > b ? r(t) : h(t)*b", "y = h({T})"),
     "a kink": ("h(0) = a", "h(t+1) = max(h(t), b) - abs(h(t))", "y = h({T})"),
-    "two values": ("v(0) = a; x(0) = b", "f(t) = -x(t)*x(t)**0.5; v(t+1) = v(t) + f(t); x(t+1) = x(t) + v(t+1)", "y = v({T}) + x({T})"),
+    "two values": ("v(0) = a; x(0) = b", "f(t) = -x(t)*x(t)**0.5; v(t+1) = v(t) + f(t); x(t+1) = x(t) + v(t+1)",
+                   "y = v({T}) + x({T})"),
     "only one active": ("c(0) = 1; h(0) = a", "c(t+1) = c(t)*2 - 2; h(t+1) = h(t)**c(t) + b", "y = h({T})"),
     "added": ("h(0) = a", "h(t+1) += sqrt(h(t)); h(t+1) += b*h(t)", "y = h({T}) + h(1)"),
 }
 POINTS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5), (0.7, 0.9), (2.0, -0.0)]
-"""Of numbers: whether a product with an infinite element meets a zero seed is asked of scalars only (lang/passes/zero_seeds.py)."""
+"""Of finite numbers: whether a product with an infinite one meets a zero seed is asked of scalars only (zero_seeds.py)."""
 SEEDS = [0.0, 1.0]
 
 
@@ -35,11 +36,15 @@ def loop(name: str) -> Program:
     return parse(text)
 
 
+def numbered(text: str, t: int) -> str:
+    """h(t+1) as h1 in the first step."""
+    return re.sub(r"\b([vxhcrf])\(([t\d+]+)\)", lambda m: f"{m[1]}{eval(m[2], {'t': t})}", text)
+
+
 def written_out(name: str) -> Program:
     before, body, after = BODIES[name]
-    lines = [re.sub(r"\b([vxhcrf])\(([t\d+]+)\)", lambda m: f"{m[1]}{eval(m[2], {'t': t})}", body) for t in range(STEPS)]
-    text = "; ".join([before, *lines, after.replace("{T}", str(STEPS))])
-    text = re.sub(r"\b([vxhcr])\(([\d+]+)\)", lambda m: f"{m[1]}{eval(m[2])}", text)
+    text = "; ".join([before, *[numbered(body, t) for t in range(STEPS)], numbered(after.replace("{T}", str(STEPS)), 0)])
+    text = numbered(text, 0)
     for k in range(STEPS + 2):   # the first addition starts, as an assignment does
         text = text.replace(f"h{k} += ", f"h{k} = ", 1)
     text = re.sub(r"(h\d) \+= ([^;]*)", r"\1 = \1 + (\2)", text)

@@ -15,15 +15,11 @@ from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program, adjoints, tangent_program, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.syntax.printer import print_program
-from loop_programs import LOOPS, LoopProgram
+from loop_programs import LOOPS, LoopProgram, given
 from session_seed import drawn, half
 
 STEP = mpmath.mpf(10) ** -18
 Values = dict[str, Any]
-
-
-def given(made: LoopProgram, r: Random) -> Values:
-    return {n: np.array([r.uniform(0.3, 1.3) for _ in range(int(np.prod(s)))]).reshape(s) for n, s in made.shapes.items()}
 
 
 def direction(like: Mapping[str, Any], r: Random) -> Values:

@@ -1,0 +1,37 @@
+"""What needs no steps stands beside its loop, and gives the same bits."""
+from __future__ import annotations
+
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.distribute import distributed
+from adcli.lang.syntax.printer import print_program
+from loop_programs import LOOPS, given
+from session_seed import drawn
+
+NET = """input W(N, N), U(N, K), V(M, N), h0(N), x(T, K)
+h(0, n) = h0(n)
+for t in 0:T {
+    u(t, n) +=! U(n, k) * x(t, k)
+    z(t, n) +=! W(n, m) * h(t, m)
+    h(t + 1, n) = tanh(z(t, n) + u(t, n))
+    y(t, m) +=! V(m, n) * h(t + 1, n)
+}
+output y
+"""
+
+
+def test_what_the_circle_does_not_need_is_before_or_behind_the_loop() -> None:
+    program = distributed(parse(NET))
+    kinds = [isinstance(e.op, Recurrence) for e in program.equations]
+    assert kinds.count(True) == 1 and kinds[-1] is False
+    (loop,) = [e for e in program.equations if isinstance(e.op, Recurrence)]
+    assert {out.name for out in loop.outs} == {"z", "h"}
+    assert "for t in 0:T {\n    z(t, n)" in print_program(program)
+
+
+def test_no_bit_changes() -> None:
+    for name, made in LOOPS.items():
+        at = {**given(made, drawn("distributed", name)), **made.whole}
+        one, other = evaluate(made.program(), at), evaluate(distributed(made.program()), at)
+        assert all((one[n] == other[n]).all() for n in one), name
