@@ -1,4 +1,4 @@
-"""What of a loop needs no steps, beside it: `z(t, n) +=! W(n, m) * x(t, m)` is one product of matrices before a loop that reads it,
+"""What of a loop needs no steps, beside it: `z(t, n) +=! W(n, m) * x(t, m)` is a product of matrices before a loop that reads it,
 and a result that nothing in the loop reads is one operation behind it.
 
 Every statement stays what it is, with the step as an index like any other, so no bit changes. A loop that is to end before its
