@@ -10,14 +10,13 @@ Beside each stands a history that says which of its elements exist (guards.py), 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.activity import active_histories
-from adcli.lang.ir.affine import Affine, atoms
 from adcli.lang.ir.build import Builder, Hint
-from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, constant_body
+from adcli.lang.ir.comprehension import Comprehension, Range, constant_body, written_ranges
 from adcli.lang.ir.elementwise import compact, elementwise, filled, shape_of
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
@@ -179,16 +178,5 @@ def everywhere(s: Equation, value: float) -> Equation:
     """A statement with one value for all elements that another one writes."""
     op = s.op
     assert isinstance(op, Comprehension)
-    used = {a for x in (*op.guards, *expressions(op.write)) for a in atoms(x)}
-    ranges = tuple([r for r in op.ranges if r.index in used])
-    same = replace(op, ranges=ranges, reduction="=", sources=(), body=constant_body(value), onto=None)
+    same = replace(op, ranges=written_ranges(op), reduction="=", sources=(), body=constant_body(value), onto=None)
     return Equation(s.outs, *compact(same, s.args), s.span)
-
-
-def expressions(subscripts: Iterable[Subscript]) -> Iterator[Affine]:
-    """All expressions in subscripts, those of what is gathered too."""
-    for s in subscripts:
-        if isinstance(s, Affine):
-            yield s
-        else:
-            yield from expressions(s.subscripts)

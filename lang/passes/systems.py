@@ -16,7 +16,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed
 from adcli.lang.ir.elementwise import filled
 from adcli.lang.ir.errors import Span
-from adcli.lang.ir.recurrence import Recurrence, signature_of
+from adcli.lang.ir.recurrence import Recurrence, signature_of, step_place
 from adcli.lang.ir.step_order import reads, step_offset
 
 UNWRITTEN = Lit(0.0)
@@ -83,9 +83,11 @@ class System:
         for part in self.parts.values():
             part.statements = [(n, s.substituted(env)) for n, s in part.statements]
         for group in self._components():
-            if group[0].start is None:
+            if len(group) > 1:
+                self._recurrence(b, [self._as_history(p) for p in group])
+            elif group[0].start is None:
                 b.equations += [e for _, e in group[0].statements]
-            elif len(group) > 1 or group[0].var in set(group[0].reads()) or not self._alone(b, group[0]):
+            elif group[0].var in set(group[0].reads()) or not self._alone(b, group[0]):
                 self._recurrence(b, group)
         return env
 
@@ -123,6 +125,14 @@ class System:
                         found, path[at:] = path[at:], []
                         on_path.difference_update(p.var for p in found)
                         yield sorted(found, key=lambda p: number[p.var])
+
+    def _as_history(self, part: Part) -> Part:
+        """A part of a circle; what an equation beside the statements defines is made step by step like the rest."""
+        if part.start is None:
+            (_, e), step = part.statements[0], self.steps.index
+            assert isinstance(e.op, Comprehension)
+            part.start, (part.place, _) = UNWRITTEN, step_place(e.op, step)
+        return part
 
     # -- outside of a loop
 

@@ -88,6 +88,13 @@ def hidden_markov(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     return {"loss": loss}
 
 
+def in_logarithms(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    a = list(x["p0"])
+    for t in range(T):
+        a = [mpmath.log(sum(mpmath.exp(a[i] + x["A"][i][j]) for i in range(3))) + x["A"][j][t % 3] for j in range(3)]
+    return {"loss": mpmath.log(sum(mpmath.exp(v) for v in a))}
+
+
 def heat(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     u = [list(x["u0"])]
     for t in range(T):
@@ -178,6 +185,16 @@ for t in 0:T {
 loss +=! log(c(t))
 output loss
 """, hidden_markov, {"A": (3, 3), "B": (3, 2), "p0": (3,)}, {"obs": [1, 0, 1, 1]}),
+    "in logarithms": LoopProgram("""input A(K, K), p0(K)
+input int32 obs(T)
+a(0, k) = p0(k)
+for t in 0:T {
+    m(t, j) lse=! a(t, i) + A(i, j)
+    a(t+1, j) = m(t, j) + A(j, obs(t))
+}
+loss lse=! a(T, j)
+output loss
+""", in_logarithms, {"A": (3, 3), "p0": (3,)}, {"obs": [0, 1, 2, 0]}),
     "heat": LoopProgram("""input u0(N), k, right, int32 T
 u(0, i) = u0(i)
 for t in 0:T {
