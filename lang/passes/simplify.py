@@ -22,12 +22,14 @@ from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.ir.rounded import Rounded, folded
 from adcli.lang.passes.simplify_loops import living, read_past, shared, standing_alone
+from adcli.lang.passes.supports import Support, Supports, decided, guarded, needed_guards, support_of
 
 ValueKey = tuple[object, ...]
 """What two equations have in common that compute the same value."""
 DUP, SELECT, NEG, NOT = TABLE["dup"], TABLE["select"], TABLE["neg"], TABLE["not"]
 ADD, SUB, MUL, DIV, POWN = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"], TABLE["pown"]
 POW = TABLE["pow"]
+NOTHING_KNOWN: Supports = {}
 
 
 def simplify(program: Program, known: Mapping[Atom, Atom] | None = None) -> Program:
@@ -67,6 +69,7 @@ class Folder:
         self.opposite: dict[Atom, Atom] = {}   # of the results of `neg` and `not`
         self.known: dict[Atom, bool] = {}      # truth values that are the same at every point
         self.onto: dict[Atom, Equation] = {}   # of comprehensions onto another value
+        self.supports: dict[Atom, Support] = {}   # of tensors where that is known
         self.equations: list[Equation] = []
 
     def program(self, old: Program) -> Program:
@@ -191,13 +194,16 @@ def body_structure(body: Program) -> ValueKey:
 def _comprehension(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom:
     """A comprehension with its body simplified; what it starts from, where it has no points."""
     assert isinstance(e.op, Comprehension)
-    op, args = normal(e.op, args)
+    op, args = normal(e.op, args, f.supports)
     if op.onto is not None and empty(op):
         return args[op.onto]
     made = Equation(e.outs, op, _past_writes(f, e.with_args(args), op), e.span, e.group)
     if op.onto is not None:
         f.onto[made.outs[0]] = made
-    return f.keep(made)
+    value, support = f.keep(made), support_of(op, args, f.supports)
+    if support is not None:
+        f.supports[value] = support
+    return value
 
 
 def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
@@ -223,20 +229,24 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
-def normal(op: Comprehension, args: tuple[Atom, ...]) -> tuple[Comprehension, tuple[Atom, ...]]:
+def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN
+           ) -> tuple[Comprehension, tuple[Atom, ...]]:
     """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need."""
-    known: dict[Atom, Atom] = {}
+    known: dict[Atom, Atom] = decided(op, args, supports) if supports else {}
     first: dict[object, Var] = {}
     for p, s in zip(op.body.params, op.sources, strict=True):
-        constant = _constant(s, args)
+        constant = known.get(p.var) or _constant(s, args)
         if constant is not None:
             known[p.var] = constant
         else:
             earlier = first.setdefault(_read_form(s, args), p.var)
             if earlier is not p.var:
                 known[p.var] = earlier
-    guards = tuple(g for g in op.guards if g.number is None or g.number < 0)
-    return compact(replace(op, guards=guards, body=simplify(op.body, known)), args)
+    op = replace(op, guards=needed_guards(op), body=simplify(op.body, known))
+    if supports:
+        op, known = guarded(op, args, supports)
+        op = replace(op, body=simplify(op.body, known)) if known else op
+    return compact(op, args)
 
 
 def empty(op: Comprehension) -> bool:
@@ -397,13 +407,16 @@ def _not(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
 
 
 def _joined(dominant: bool) -> Fold:
-    """`or`, which one true part makes true, or `and`, which one false part makes false."""
-    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
+    """`or`, which one true part makes true, or `and`, which one false part makes false; beside another part it is that part."""
+    def learn(f: Folder, e: Equation, args: tuple[Atom, ...]) -> Atom | None:
         truths = [f.known.get(a) for a in args]
         if dominant in truths:
             f.known[e.outs[0]] = dominant
         elif None not in truths:
             f.known[e.outs[0]] = not dominant
+        else:
+            return next((b for (a, b) in zip(truths, reversed(args), strict=True) if a is not None), None)
+        return None
     return learn
 
 

@@ -1,0 +1,213 @@
+"""Where a tensor is not zero, where that is known without its values.
+
+Derivatives carry tensors that say which elements exist: i1(t, u) = 1 where t >= u, read as i1(t, u) != 0 ? … : 0. What such a
+tensor says are conditions on subscripts. Where they follow from ranges and guards, the question has one answer; where they do
+not, and everything of a body is under it, they become guards; so the tensor is read by nobody. No bit of a result changes: a
+point that is left out would have added 0, or have written 0 where there is 0.
+
+A support is a tuple of expressions of `PLACES`, which has an index for each dimension: an element is not zero just where none of
+them is negative.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Equation, Lit
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, bounds, never_negative, substituted
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed
+from adcli.lang.ir.elementwise import Shape, every_element
+from adcli.lang.ir.primitives import TABLE
+
+NE, AND, SELECT = TABLE["ne"], TABLE["and"], TABLE["select"]
+PLACES = tuple([Index(f"d{k}") for k in range(32)])
+"""The indices of a support: the places of an element in each dimension."""
+Support = tuple[Affine, ...]
+Supports = Mapping[Atom, Support]
+Ends = Mapping[Index, tuple[Affine, Affine]]
+
+
+def ends_of(ranges: Iterable[Range]) -> Ends:
+    """The first and last value of each index."""
+    return {r.index: (r.low, r.high - 1) for r in ranges}
+
+
+def follows(x: Affine, ends: Ends, guards: Iterable[Affine]) -> bool:
+    """Whether an expression is not negative at any point of a box where a guard holds, or anywhere in it."""
+    return any(never_negative(bounds(x - g, ends)[0]) for g in (affine(0), *guards))
+
+
+def needed_guards(op: Comprehension) -> tuple[Affine, ...]:
+    """The guards of a comprehension without those that follow from its ranges or from another one."""
+    ends, kept = ends_of(op.ranges), list(dict.fromkeys(op.guards))
+    for g in op.guards:
+        others = [x for x in kept if x is not g]
+        if len(others) < len(kept) and follows(g, ends, others):
+            kept = others
+    return op.guards if len(kept) == len(op.guards) else tuple(kept)
+
+
+# ---------------------------------------------------------------- what is known of a tensor
+
+def support_of(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
+    """The support of what a comprehension makes; None where it is not known. What has one that is known is nowhere negative."""
+    value = op.body.results[0].atom
+    if not op.shape or len(op.shape) > len(PLACES) or op.reduction not in ("=", "+"):
+        return None
+    if op.onto is not None:
+        before = known.get(args[op.onto])
+        return cleared(written(op), before, op.shape) if op.reduction == "=" and is_zero(value) and before is not None else None
+    conditions = where_positive(op, args, known)
+    return None if conditions is None else within(written(replace(op, guards=(*op.guards, *conditions))), op.shape)
+
+
+def where_positive(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> Support | None:
+    """The conditions under which the value of a body is more than 0, where it is 0 otherwise; None where that is not known."""
+    ends, found = ends_of(op.ranges), dict[Atom, Support]()
+
+    def of(a: Atom) -> Support | None:
+        return () if isinstance(a, Lit) and a.value > 0 else found.get(a)
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        if isinstance(s, Read) and (there := at(s, args, known)) is not None:
+            found[p.var] = there
+    for e in op.body.equations:
+        parts = [of(a) for a in e.args]
+        match e.op.name, parts:
+            case "ne" | "gt", [x, _] if x is not None and is_zero(e.args[1]):
+                found[e.outs[0]] = x
+            case "select", [c, x, _] if c is not None and x is not None and is_zero(e.args[2]):
+                found[e.outs[0]] = (*c, *x)
+            case "and", [x, y] if x is not None and y is not None:
+                found[e.outs[0]] = (*x, *y)
+            case "add" | "or", [x, y] if x is not None and y is not None:
+                whole = next((z for z in (x, y) if all(follows(c, ends, each) for each in (x, y) for c in z)), None)
+                if whole is not None:
+                    found[e.outs[0]] = whole
+    return of(op.body.results[0].atom)
+
+
+def at(s: Read, args: tuple[Atom, ...], known: Supports) -> Support | None:
+    """The conditions under which an element that is read is not zero; None where they are not known."""
+    if args[s.arg] not in known:
+        return None
+    by: dict[Index | str, Affine] = {p: x for p, x in zip(PLACES, s.subscripts, strict=False) if isinstance(x, Affine)}
+    return tuple([substituted(c, by) for c in known[args[s.arg]]]) if len(by) == len(s.subscripts) else None
+
+
+def written(op: Comprehension) -> Support | None:
+    """Which elements a comprehension writes: its ranges and guards, said of the places of an element; None where its subscripts
+    do not give them."""
+    by: dict[Index | str, Affine] = {}
+    conditions: list[Affine] = []
+    for place, s in zip(PLACES, op.write, strict=False):
+        if not isinstance(s, Affine):
+            return None
+        found = [i for i in atoms(s) if isinstance(i, Index)]
+        if not found:
+            conditions += [affine(place) - s, s - affine(place)]
+            continue
+        i, sign = found[0], s.coefficient(found[0])
+        rest = s - affine(i) * sign
+        if len(found) > 1 or i in by or sign not in (1, -1) or i in atoms(rest):
+            return None
+        by[i] = (affine(place) - rest) * sign
+    conditions += [c for r in op.ranges for c in (affine(r.index) - r.low, r.high - 1 - affine(r.index))]
+    left: list[Affine] | None = [*conditions, *op.guards]
+    for i in op.indices:
+        if i not in by and left is not None:
+            left = without_index(left, i)
+    return None if left is None else tuple([substituted(c, by) for c in left])
+
+
+def without_index(conditions: Iterable[Affine], i: Index) -> list[Affine] | None:
+    """What holds of the others if conditions hold for some value of an index: every lower bound is at most every upper one. That
+    is exact for coefficients 1 and -1; None for others."""
+    lows, highs, rest = [], [], []
+    for c in conditions:
+        if i not in atoms(c):
+            rest.append(c)
+        elif c.coefficient(i) in (1, -1) and i not in atoms(left := c - affine(i) * c.coefficient(i)):
+            (lows if c.coefficient(i) == 1 else highs).append(left)
+        else:
+            return None
+    return rest + [low + high for low in lows for high in highs]
+
+
+def within(conditions: Support | None, shape: Shape) -> Support | None:
+    """Conditions without those that hold for every element of a shape; an element that is asked about is there, so that none of
+    the extents is 0."""
+    if conditions is None:
+        return None
+    ranges, _ = every_element(shape)
+    ends = ends_of(replace(r, index=p) for r, p in zip(ranges, PLACES, strict=False))
+    there = [r.high - 1 for r in ranges]
+    return tuple(dict.fromkeys([c for c in conditions if not follows(c, ends, there)]))
+
+
+def cleared(zeros: Support | None, before: Support, shape: Shape) -> Support | None:
+    """What is left of a support where elements become zero: known if one condition says which."""
+    zeros = within(zeros, shape)
+    return within((*before, -zeros[0] - 1), shape) if zeros is not None and len(zeros) == 1 else None
+
+
+# ---------------------------------------------------------------- what reads it
+
+def decided(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Atom]:
+    """The parameters of a body that are only asked whether they are zero, and are so nowhere or everywhere: 1 or 0 for them."""
+    found: dict[Atom, Atom] = {}
+    ends = ends_of(op.ranges)
+    for p, conditions in asked(op, args, known).items():
+        if all(follows(c, ends, op.guards) for c in conditions):
+            found[p] = Lit(1.0)
+        elif any(follows(-c - 1, ends, op.guards) for c in conditions):
+            found[p] = Lit(0.0)
+    return found
+
+
+def guarded(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> tuple[Comprehension, dict[Atom, Atom]]:
+    """The comprehension with what its whole body is under as guards, and the parameters that are not zero then."""
+    if op.onto is not None or not (op.reduction == "+" or (op.reduction == "=" and all_fixed(op.ranges, op.write))):
+        return op, {}
+    questions = asked(op, args, known)
+    met = [p for p in conjuncts(op) if p in questions]
+    if not met:
+        return op, {}
+    guards = tuple(dict.fromkeys([*op.guards, *[c for p in met for c in questions[p]]]))
+    op = replace(op, guards=guards)
+    return replace(op, guards=needed_guards(op)), dict.fromkeys(met, Lit(1.0))
+
+
+def asked(op: Comprehension, args: tuple[Atom, ...], known: Supports) -> dict[Atom, Support]:
+    """The parameters of a body that are only compared with 0, whose support is known, with its conditions at the point."""
+    found: dict[Atom, Support] = {}
+    for p, s in zip(op.body.params, op.sources, strict=True):
+        if isinstance(s, Read) and (there := at(s, args, known)) is not None:
+            found[p.var] = there
+    for e in op.body.equations:
+        if not (e.op is NE and is_zero(e.args[1])):
+            for a in e.args:
+                found.pop(a, None)
+    found.pop(op.body.results[0].atom, None)
+    return found
+
+
+def conjuncts(op: Comprehension) -> list[Atom]:
+    """The parameters that are not zero wherever the value of a body is not the constant 0."""
+    made: dict[Atom, Equation] = {e.outs[0]: e for e in op.body.equations}
+    found: list[Atom] = []
+    value = made.get(op.body.results[0].atom)
+    while value is not None and value.op is SELECT and is_zero(value.args[2]):
+        stack: list[Atom] = [value.args[0]]
+        while stack:
+            e = made.get(stack.pop())
+            if e is not None and e.op is AND:
+                stack += e.args
+            elif e is not None and e.op is NE and is_zero(e.args[1]):
+                found.append(e.args[0])
+        value = made.get(value.args[1])
+    return found
+
+
+def is_zero(a: Atom) -> bool:
+    return isinstance(a, Lit) and a.value == 0 and math.copysign(1, a.value) == 1
