@@ -77,12 +77,14 @@ class Gappy:
     boxes: tuple[Box, ...] = ()
 
     def also(self, *more: Box) -> Gappy:
-        """With more boxes; those that differ along the step only and touch are one."""
-        place, along = self.place, dict[Box, list[Interval]]()
-        for box in (*self.boxes, *more):
-            along.setdefault((*box[:place], *box[place + 1:]), []).append(box[place])
-        boxes = [(*rest[:place], i, *rest[place:]) for rest, intervals in along.items() for i in joined(intervals)]
-        return Gappy(place, tuple(boxes))
+        """With more boxes; those that differ along one dimension only and touch are one."""
+        boxes = (*self.boxes, *more)
+        for d in range(len(boxes[0]) if boxes else 0):
+            along = dict[Box, list[Interval]]()
+            for box in boxes:
+                along.setdefault((*box[:d], *box[d + 1:]), []).append(box[d])
+            boxes = tuple([(*rest[:d], i, *rest[d:]) for rest, intervals in along.items() for i in joined(intervals)])
+        return Gappy(self.place, boxes)
 
 
 def box_of(subscripts: Sequence[Subscript], ranges: Iterable[Range], guards: Iterable[Affine]) -> Box | None:

@@ -28,7 +28,8 @@ def check_elements(context: Context, written: Mapping[Atom, Gappy], atom: Atom |
     box = box_of([affine(0) if x is None else x for x in a.subscripts], ranges, guards)
     assert box is not None, "no subscript is gathered"
     read = tuple(each if x is None else own for x, own, each in zip(a.subscripts, box, whole, strict=True))
-    known, place = [r.high - r.low - 1 for r in ranges], gappy.place
+    inside = [x for (low, high), extent in zip(read, a.extents, strict=True) for x in (low, extent - high)]   # proved elsewhere
+    known, place = [*(r.high - r.low - 1 for r in ranges), *inside], gappy.place
     at = missing(read, gappy.boxes, known, place)
     if at is None or not (surely_missing(at, gappy.boxes, known) or missing(
             read[place:place + 1], [b[place:place + 1] for b in gappy.boxes], known)):

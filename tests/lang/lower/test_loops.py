@@ -62,6 +62,14 @@ for t in K:T {
     p(t + 1) = p(t) * 3
 }
 output p
+""", """input x(T, S)
+f(0, s) = x(0, s) where float(T, S) f, 1 >= s
+f(0, s) = 0 where s >= 2
+for t in 1:T {
+    f(t, s) = f(t - 1, s) + x(t, s)
+}
+y = f(T - 1, S - 1)
+output y
 """]
 """Programs as they are printed."""
 
