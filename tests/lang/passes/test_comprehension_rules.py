@@ -246,7 +246,7 @@ def test_constants_and_equal_sources_go_into_the_body() -> None:
 
 
 def test_guards_that_are_decided_go() -> None:
-    made = written({"A": ("N", [3, 4])}, stated("s", "+", "A(i)", 0, "i:N", guards="2; i"), results="s")
+    made = written({"A": ("N", [3, 4])}, stated("s", "+", "A(i)", 0, "i:N", guards="2; i; i - 1"), results="s")
     [e] = simplify(made.program()).equations
     assert len(e.op.guards) == 1
     made = written({"A": ("N", [3, 4])}, stated("s(i)", "+", "A(i)", 0, "i:N", "N", guards="0 - 1", onto="A"), results="s")
