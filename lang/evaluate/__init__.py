@@ -20,6 +20,7 @@ from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
@@ -77,6 +78,9 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             from adcli.lang.evaluate.recurrences import recurrence
             found = recurrence(e, args, dict(sizes), arithmetic, lambda body, at: evaluate(body, at, arithmetic))
             values.update(zip(e.outs, found, strict=True))
+        elif isinstance(e.op, MatrixOperation):
+            from adcli.lang.evaluate.matrices import matrix_operation
+            values[e.outs[0]] = matrix_operation(e, args, dict(sizes), arithmetic)
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
     return values

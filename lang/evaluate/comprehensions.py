@@ -16,6 +16,7 @@ from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Prod
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import written_out
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.sizes import bind, number, prove
 from adcli.lang.ir.step_order import prove_steps
 
@@ -92,14 +93,14 @@ def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], si
     before. `sizes` may have indices too, those that are no range."""
     known, count = points(op, sizes)
     if count:
-        subscripts = _subscripts(e, op.write, e.outs[0], out.shape, args, known, count)
+        subscripts = subscripts_at(e, op.write, e.outs[0], out.shape, args, known, count)
         values = _body(e, op, args, known, count, arithmetic, evaluate)
         if afresh and op.reduction != "=":
             out[subscripts] = arithmetic.constant(NEUTRAL[op.reduction])
         _combine(op.reduction, out, subscripts, values, arithmetic)
 
 
-def points(op: Comprehension, sizes: Known) -> tuple[Known, int]:
+def points(op: Boxed, sizes: Known) -> tuple[Known, int]:
     """The indices at all points of the domain, and sizes; and the number of points."""
     axes = [np.arange(value(r.low, sizes), value(r.high, sizes)) for r in op.ranges]
     grid = [g.reshape(-1) for g in np.meshgrid(*axes, indexing="ij")]
@@ -144,13 +145,13 @@ def _started(op: Comprehension, args: list[Any], shape: tuple[int, ...], arithme
     return np.full(shape, arithmetic.constant(NEUTRAL[op.reduction]), dtype=dtype)
 
 
-def _subscripts(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, shape: tuple[int, ...], args: list[Any],
+def subscripts_at(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, shape: tuple[int, ...], args: list[Any],
                 known: Known, count: int) -> tuple[np.ndarray, ...]:
     """Where an access goes at every point. AdError where a gathered subscript is outside."""
     found = []
-    for d, (s, extent) in enumerate(zip(subscripts, shape, strict=True)):
+    for d, (s, extent) in enumerate(zip(subscripts, shape, strict=False)):   # of matrices the leading ones
         if isinstance(s, Read):
-            where = _subscripts(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
+            where = subscripts_at(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
             at = np.broadcast_to(np.asarray(args[s.arg])[where], count)
             wrong = np.flatnonzero((at < 0) | (at >= extent))
             if len(wrong):
@@ -177,7 +178,7 @@ def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: 
     columns = []
     for s in op.sources:
         if isinstance(s, Read):
-            where = _subscripts(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
+            where = subscripts_at(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
             column = np.broadcast_to(np.asarray(args[s.arg])[where], count)
         else:
             column = np.broadcast_to(numbers(s, known), count)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Known, is_double, written
+from adcli.lang.evaluate.matrices import written_matrices
 from adcli.lang.ir import Equation
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.log_sum_exp import written_out
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
 
 
@@ -28,11 +30,14 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
     steps = range(value(op.low, sizes), value(op.high, sizes))
     for t in reversed(steps) if op.down else steps:
         for s in op.statements:
-            assert isinstance(s.op, Comprehension)
             given = [values[a] if a in values else constants[a] if a in constants else arithmetic.constant(a.value)
                      for a in s.args]
-            written(s, at_one_step(s.op, op.step), values[s.outs[0]], given, {**sizes, op.step: t}, arithmetic, evaluate,
-                    afresh=s.op.onto is None)
+            known, out = {**sizes, op.step: t}, values[s.outs[0]]
+            if isinstance(s.op, MatrixOperation):
+                written_matrices(s, at_one_step(s.op, op.step), out, given, known, arithmetic)
+            else:
+                assert isinstance(s.op, Comprehension)
+                written(s, at_one_step(s.op, op.step), out, given, known, arithmetic, evaluate, afresh=s.op.onto is None)
     return list(values.values())[:wanted]
 
 

@@ -27,8 +27,8 @@ from adcli.lang.ir.affine import (
     substituted,
     text,
 )
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.sizes import Constraint, accesses, divisors, infeasible, shape_text
 from adcli.lang.ir.word_size import expressions
@@ -76,7 +76,7 @@ def size_conditions(program: Program) -> SizeConditions:
         if not condition.given:
             known.extend(then)
 
-    comprehensions = [(e, e.op) for e in with_statements(program.equations) if isinstance(e.op, Comprehension)]
+    comprehensions = [(e, e.op) for e in with_statements(program.equations) if isinstance(e.op, Boxed)]
     for v in (*(p.var for p in program.params), *(out for e in program.equations for out in e.outs)):
         factors = tuple(sorted(v.shape, key=repr))
         if len(factors) > 1 and factors not in seen:
@@ -99,7 +99,7 @@ def size_conditions(program: Program) -> SizeConditions:
     return found
 
 
-def equal(e: Equation, op: Comprehension) -> Iterator[tuple[Affine, Affine, str]]:
+def equal(e: Equation, op: Boxed) -> Iterator[tuple[Affine, Affine, str]]:
     """Pairs of extents that must be the same, with why."""
     for a in op.agreements:
         yield a.left, a.right, f"{text(a.left)} and {text(a.right)} are one extent"
@@ -109,14 +109,14 @@ def equal(e: Equation, op: Comprehension) -> Iterator[tuple[Affine, Affine, str]
             yield x, y, f"{text(x)} and {text(y)} are one extent"
 
 
-def inside(e: Equation, op: Comprehension, known: Sequence[Affine], found: SizeConditions,
+def inside(e: Equation, op: Boxed, known: Sequence[Affine], found: SizeConditions,
            require: Callable[[Condition], None]) -> None:
     """Every subscript of an equation inside of its tensor: proved, asked of sizes, or kept as loose."""
     ends = {r.index: (r.low, r.high - 1) for r in op.ranges}
     some = tuple(r.high - r.low - 1 for r in op.ranges)
     domain = [x for r in op.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))] + list(op.guards)
     for atom, subscripts in accesses(e, op):
-        for s, extent in zip(subscripts, shape_of(atom), strict=True):
+        for s, extent in zip(subscripts, shape_of(atom), strict=False):   # of matrices the leading ones
             if not isinstance(s, Affine):
                 continue
             low, high = bounds(s, ends)

@@ -12,6 +12,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, atoms
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.matrix import ABOUT, SOLVES, Boxed, MatrixOperation, trailing
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.sizes import bound_names
@@ -88,6 +89,8 @@ def _check_equation(e: Equation, bound: set[Var], sizes: set[str], require: Requ
         _check_comprehension(e, e.op, sizes, require)
     elif isinstance(e.op, Recurrence):
         _check_recurrence(e, e.op, sizes, require)
+    elif isinstance(e.op, MatrixOperation):
+        _check_matrix(e, e.op, sizes, require)
     else:
         _check_row(e, require)
 
@@ -111,8 +114,31 @@ def _check_row(e: Equation, require: Require) -> None:
 
 def _check_comprehension(e: Equation, op: Comprehension, sizes: set[str], require: Require) -> None:
     """Raise where a comprehension is not complete by itself; `sizes` are the names that inputs bind."""
-    require(not any(isinstance(a, Var) and a.truth for a in e.args), "an argument that is a truth value")
     require(op.reduction in NEUTRAL, f"no reduction {op.reduction}")
+    _check_box(e, op, sizes, require)
+    require(len(op.write) == len(op.shape), "a write of another rank than the result")
+    for s in op.sources:
+        _check_subscripts(e, op, (s,), sizes, require)
+    _check_onto(e, op, require)
+    _check_body(op, require)
+
+
+def _check_matrix(e: Equation, op: MatrixOperation, sizes: set[str], require: Require) -> None:
+    """Raise where an operation on matrices is not complete by itself."""
+    require(op.name in ABOUT, f"no operation {op.name}")
+    require(len(op.sources) == 1 + (op.name in SOLVES), "a wrong number of sources")
+    require(not op.transposed or op.name in SOLVES, "a transposed matrix where none can be")
+    _check_box(e, op, sizes, require)
+    ranks = [len(shape_of(e.args[s.arg])) - len(s.subscripts) for s in op.sources]
+    require(ranks[0] == 2 and all(r in (1, 2) for r in ranks[1:]), "an operand that is no matrix and no vector")
+    require(len(trailing(e)) == (ranks[1] if op.name in SOLVES else 0 if op.name == "logdet" else 2), "a result of another rank")
+    for s in op.sources:
+        _check_subscripts(e, op, s.subscripts, sizes, require)
+
+
+def _check_box(e: Equation, op: Boxed, sizes: set[str], require: Require) -> None:
+    """The ranges and guards, the shape of the result, and what is written."""
+    require(not any(isinstance(a, Var) and a.truth for a in e.args), "an argument that is a truth value")
     require(len(set(op.indices)) == len(op.indices), "two ranges of one index")
     for r in op.ranges:
         require(not _indices((r.low, r.high)), f"the range of {r.index.name} depends on an index")
@@ -121,15 +147,10 @@ def _check_comprehension(e: Equation, op: Comprehension, sizes: set[str], requir
     require(_names(used) <= sizes, f"sizes that no input has: {', '.join(sorted(_names(used) - sizes))}")
     require(_indices(op.guards) <= set(op.indices), "a guard with an index that has no range")
     require(e.outs[0].shape == op.shape, "a result of another shape")
-    require(len(op.write) == len(op.shape), "a write of another rank than the result")
     _check_subscripts(e, op, op.write, sizes, require)
-    for s in op.sources:
-        _check_subscripts(e, op, (s,), sizes, require)
-    _check_onto(e, op, require)
-    _check_body(op, require)
 
 
-def _check_subscripts(e: Equation, op: Comprehension, subscripts: Iterable[Subscript], sizes: set[str],
+def _check_subscripts(e: Equation, op: Boxed, subscripts: Iterable[Subscript], sizes: set[str],
                       require: Require) -> None:
     """Subscripts, or a source, which has the same form; what reads inside of a subscript must be integers."""
     stack = list(subscripts)
@@ -159,7 +180,7 @@ def _check_body(op: Comprehension, require: Require) -> None:
     body = op.body
     require(len(body.params) == len(op.sources), "a body with another number of inputs than there are sources")
     require(len(body.results) == 1, "a body with another number of results than one")
-    require(not any(isinstance(x.op, Comprehension) for x in body.equations), "a comprehension inside of a body")
+    require(not any(isinstance(x.op, Boxed) for x in body.equations), "a comprehension inside of a body")
     require(not any(p.var.shape for p in body.params), "a tensor as input of a body")
     check(body)
 
@@ -180,7 +201,7 @@ def _check_recurrence(e: Equation, op: Recurrence, sizes: set[str], require: Req
         require(alike, f"{inner.name} is another kind of value inside of the recurrence")
     known: set[Var] = {*op.histories, *op.constants}
     for s in op.statements:
-        require(isinstance(s.op, Comprehension) and s.outs[0] in op.histories, "a statement that does not write a history")
+        require(isinstance(s.op, Boxed) and s.outs[0] in op.histories, "a statement that does not write a history")
         _check_statement(s, s.op, op, require)  # type: ignore[arg-type]
         _check_equation(s, known, sizes, require)
     require({s.outs[0] for s in op.statements} == set(op.histories), "a history that no statement writes")
@@ -189,7 +210,7 @@ def _check_recurrence(e: Equation, op: Recurrence, sizes: set[str], require: Req
         require(not surely_met(each, op.step), f"{each.writer.outs[0].name} is read before it is written, or written twice")
 
 
-def _check_statement(s: Equation, inner: Comprehension, op: Recurrence, require: Require) -> None:
+def _check_statement(s: Equation, inner: Boxed, op: Recurrence, require: Require) -> None:
     first = inner.ranges[0] if inner.ranges else None
     same = first is not None and first.index is op.step and (first.low, first.high) == (op.low, op.high)
     require(same, "a statement whose first range is not that of the step")

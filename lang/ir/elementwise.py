@@ -13,6 +13,7 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence
 
 NAMES = "ijklmn"
@@ -26,7 +27,7 @@ def has_tensors(program: Program) -> bool:
 
 def on_tensors(e: Equation) -> bool:
     """Whether an equation is an operation on tensors."""
-    return isinstance(e.op, (Comprehension, Recurrence))
+    return isinstance(e.op, Boxed | Recurrence)
 
 
 def needs_scalars(program: Program, what: str, help: str) -> AdError:

@@ -12,7 +12,11 @@ from collections.abc import Iterator, Sequence
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, linear, slope, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read, Subscript
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, step_place
+
+Form = tuple[tuple[object, ...], list[Atom]]
+"""What must be equal for two operations to be the same, and the arguments in the order in which it names them."""
 
 
 def equal(p: Program, q: Program) -> bool:
@@ -45,8 +49,9 @@ def equal(p: Program, q: Program) -> bool:
             (e, i), (f, j) = left[a], right[b]
             given, wanted = list(e.args), list(f.args)
             made, expected = e.outs, f.outs
-            if e.op is not f.op and e.op.name == f.op.name == "comprehension":
-                (one, given), (other, wanted) = form(e), form(f)
+            both = form_of(e), form_of(f)
+            if e.op is not f.op and both[0] is not None and both[1] is not None:
+                (one, given), (other, wanted) = both[0], both[1]
                 if one != other:
                     return False
             elif isinstance(e.op, Recurrence) and isinstance(f.op, Recurrence):
@@ -72,7 +77,7 @@ def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, .
     forms, starts = [], dict(zip(op.histories, zip(e.args, e.outs, strict=False), strict=True))
     constants = dict(zip(op.constants, e.args[len(op.histories):], strict=True))
     for s in op.statements:
-        shown, args = form(s)
+        shown, args = form_of(s) or ((), [])
         names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
                  for a in (s.outs[0], *args)]
         forms.append((shown, step_place(s.op, op.step), *names))
@@ -82,7 +87,24 @@ def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, .
     return (op.low, op.high, op.down, until, op.checkpoint, *forms), given, tuple(out for _, out in found)
 
 
-def form(e: Equation) -> tuple[tuple[object, ...], list[Atom]]:
+def form_of(e: Equation) -> Form | None:
+    """The form of an operation over a box; None for a row of the table."""
+    return form(e) if isinstance(e.op, Comprehension) else matrix_form(e) if isinstance(e.op, MatrixOperation) else None
+
+
+def matrix_form(e: Equation) -> Form:
+    """The same for an operation on matrices."""
+    op, args = e.op, e.args
+    assert isinstance(op, MatrixOperation)
+    by = numbered(op, op.sources)
+    ranges = tuple((r.low, r.high) for r in sorted(op.ranges, key=lambda r: by[r.index].terms[0][0]))  # type: ignore[arg-type,return-value]
+    guards = sorted((substituted(g, by) for g in op.guards), key=repr)
+    shown = tuple(renamed(s, by) for s in (*op.write, *op.sources))
+    return (op.name, op.transposed, op.shape, ranges, tuple(guards), len(op.write), shown), \
+        [args[a] for s in (*op.write, *op.sources) for a in arguments(s)]
+
+
+def form(e: Equation) -> Form:
     """What must be equal for two comprehensions to be the same, and the arguments in the order in which it names them."""
     op, args = e.op, e.args
     assert isinstance(op, Comprehension)
@@ -138,7 +160,7 @@ def body_form(body: Program, sources: dict[Var, object]) -> tuple[tuple[object, 
     return (*nodes, leaf(root)), met
 
 
-def numbered(op: Comprehension, order: Sequence[BodySource]) -> dict[Index | str, Affine]:
+def numbered(op: Boxed, order: Sequence[BodySource]) -> dict[Index | str, Affine]:
     """For each index a name that says where it stands."""
     places = [x for s in (*op.write, *order) for x in expressions(s)]
 

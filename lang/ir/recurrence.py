@@ -2,10 +2,11 @@
 
     for t in low:high [down] { z(t, n) +=! W(n, m) * h(t, m); h(t+1, n) = tanh(z(t, n) + x(t, n)) }
 
-Every statement is a whole operation on tensors (a comprehension) that has the step as its first range, and is run one step at
-a time: all statements in their order at the first step, then at the next. What the statements write are histories: tensors
-that keep the elements of all steps. So a statement, looked at as one operation over all steps, is true of the final histories;
-that is why the derivative of a recurrence is made of the derivatives of its statements and needs no stack.
+Every statement is a whole operation on tensors (a comprehension, or an operation on matrices) that has the step as its first
+range, and is run one step at a time: all statements in their order at the first step, then at the next. What the statements
+write are histories: tensors that keep the elements of all steps. So a statement, looked at as one operation over all steps, is
+true of the final histories; that is why the derivative of a recurrence is made of the derivatives of its statements and needs
+no stack.
 
 Meaning. History k starts as a copy of argument k of the equation (a number: every element is that number), and leaves as
 result k. At each step, for each statement: a statement with `onto` adds to the elements of its history, any other one gives
@@ -24,6 +25,7 @@ from dataclasses import dataclass, replace
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.matrix import Boxed, BoxedOp
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -81,13 +83,13 @@ def with_statements(equations: Iterable[Equation]) -> Iterator[Equation]:
             yield e
 
 
-def at_one_step(op: Comprehension, step: Index) -> Comprehension:
+def at_one_step(op: BoxedOp, step: Index) -> BoxedOp:
     """A statement's operation at one step: the step is no range any more but a number that whoever evaluates must know."""
     assert op.ranges[0].index is step
     return replace(op, ranges=op.ranges[1:])
 
 
-def step_place(op: Comprehension, step: Index) -> tuple[int, int]:
+def step_place(op: Boxed, step: Index) -> tuple[int, int]:
     """Which subscript of a statement's write has the step, and the constant that is added to it there."""
     ((place, offset),) = [(d, s - affine(step)) for d, s in enumerate(op.write) if isinstance(s, Affine) and s.coefficient(step)]
     assert offset.number is not None, "a write is a constant number of steps from the step"

@@ -26,8 +26,9 @@ from adcli.lang.ir.affine import (
     text,
     value,
 )
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript
+from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.errors import AdError, Span
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import with_statements
 from adcli.lang.ir.word_size import Ends, IndexBox, expressions, too_large
@@ -120,7 +121,7 @@ def size_names(program: Program) -> set[str]:
     """The names in all extents, ranges and subscripts of a program."""
     found = {a for p in program.params for x in p.var.shape for a in atoms(x)}
     for e in with_statements(program.equations):
-        if isinstance(op := e.op, Comprehension):
+        if isinstance(op := e.op, Boxed):
             stack: list[Subscript] = [*op.shape, *op.guards, *op.write, *op.sources]
             stack += [x for r in op.ranges for x in (r.low, r.high)]
             while stack:
@@ -222,11 +223,11 @@ def prove(program: Program, sizes: Mapping[str, int]) -> None:
     """
     extents = shapes(program, sizes)
     for e in with_statements(program.equations):
-        if isinstance(e.op, Comprehension):
+        if isinstance(e.op, Boxed):
             _prove_equation(program, e, e.op, sizes, extents)
 
 
-def _prove_equation(program: Program, e: Equation, op: Comprehension, sizes: Mapping[str, int],
+def _prove_equation(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
                     extents: Mapping[Var, tuple[int, ...]]) -> None:
     for a in op.agreements:
         left, right = number(a.left, sizes), number(a.right, sizes)
@@ -245,14 +246,14 @@ def _prove_equation(program: Program, e: Equation, op: Comprehension, sizes: Map
             raise AdError(f"the remainder by {text(by)} is taken, which is {n}", e.span, "a remainder is by a positive number",
                           program.source)
     for atom, subscripts in accesses(e, op):
-        for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=True)):
+        for d, (s, n) in enumerate(zip(subscripts, _extent_of(atom, extents), strict=False)):   # of matrices the leading ones
             if isinstance(s, Affine):
                 low, high = interval(s, box, sizes)
                 if (low < 0 or high >= n) and not _guarded(s, n, box, domain, sizes):
                     raise _outside(program, e.span, atom, d, s, (low, high), n, op.ranges, box)
 
 
-def require_words(program: Program, e: Equation, op: Comprehension, sizes: Mapping[str, int],
+def require_words(program: Program, e: Equation, op: Boxed, sizes: Mapping[str, int],
                   extents: Mapping[Var, tuple[int, ...]]) -> None:
     """AdError where a whole number that the loops of `op`, a form of the equation's comprehension, compute may have more than 64
     bits."""
@@ -261,7 +262,7 @@ def require_words(program: Program, e: Equation, op: Comprehension, sizes: Mappi
         raise AdError(f"the numbers in {large} are too large: whole numbers have 64 bits", e.span, None, program.source)
 
 
-def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+def accesses(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
     """Every tensor that a comprehension reads or writes, with the subscripts, those inside of subscripts too."""
     stack: list[tuple[Atom, tuple[Subscript, ...]]] = [(e.outs[0], op.write)]
     stack += [(e.args[r.arg], r.subscripts) for _, r in op.reads()]
@@ -271,12 +272,12 @@ def accesses(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subsc
         stack += [(e.args[s.arg], s.subscripts) for s in subscripts if isinstance(s, Read)]
 
 
-def divisors(op: Comprehension) -> Iterator[Affine]:
+def divisors(op: Boxed) -> Iterator[Affine]:
     """What remainders are taken by in the expressions of a comprehension."""
     return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Remainder))
 
 
-def _box(op: Comprehension, sizes: Mapping[str, int]) -> IndexBox:
+def _box(op: Boxed, sizes: Mapping[str, int]) -> IndexBox:
     return {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in op.ranges}
 
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Program
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, text
-from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import Read, Subscript
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import Constraint, constraint, infeasible, number
 
@@ -34,10 +35,10 @@ def meetings(e: Equation) -> Iterator[Meeting]:
     assert isinstance(op, Recurrence)
     statements = whole_statements(e)
     for i, writer in enumerate(statements):
-        assert isinstance(writer.op, Comprehension)
+        assert isinstance(writer.op, Boxed)
         place, written = step_place(writer.op, op.step)
         for k, other in enumerate(statements):
-            assert isinstance(other.op, Comprehension)
+            assert isinstance(other.op, Boxed)
             if k > i and other.outs == writer.outs and None in (writer.op.onto, other.op.onto):
                 yield Meeting(writer, other, other.op.write, False, False)
             for atom, subscripts in reads(other, other.op):
@@ -48,7 +49,7 @@ def meetings(e: Equation) -> Iterator[Meeting]:
                         yield Meeting(writer, other, subscripts, i < k, True)
 
 
-def reads(e: Equation, op: Comprehension) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
+def reads(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
     """Every tensor that a comprehension reads, with the subscripts; those in subscripts too."""
     stack = [x for x in (*op.write, *op.sources) if isinstance(x, Read)]
     while stack:
@@ -65,10 +66,11 @@ def step_offset(s: Subscript, step: Index) -> int | None:
 def surely_met(each: Meeting, step: Index) -> bool:
     """Whether two statements meet whatever the sizes are, as far as that shows: where they do the same but for the step."""
     op, other = each.writer.op, each.other.op
-    assert isinstance(op, Comprehension) and isinstance(other, Comprehension)
+    assert isinstance(op, Boxed) and isinstance(other, Boxed)
     plain = not op.guards and not other.guards
     return plain and all(x == y or (isinstance(x, Affine) and isinstance(y, Affine) and (x - y).number is not None
-                                    and step in atoms(x)) for x, y in zip(op.write, each.subscripts, strict=True))
+                                    and step in atoms(x))
+                         for x, y in zip(op.write, each.subscripts, strict=False))   # of matrices the leading ones
 
 
 # ---------------------------------------------------------------- with sizes as numbers
@@ -85,7 +87,7 @@ def prove_steps(program: Program, sizes: Mapping[str, int]) -> None:
 def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     """Whether there may be a point of each that are the same element, the write not over before the other."""
     writer, other = each.writer.op, each.other.op
-    assert isinstance(writer, Comprehension) and isinstance(other, Comprehension)
+    assert isinstance(writer, Boxed) and isinstance(other, Boxed)
     again = {r.index: Index(r.index.name) for r in other.ranges}
     by: dict[Index | str, Affine] = {i: affine(j) for i, j in again.items()}
     box = {r.index: (number(r.low, sizes), number(r.high, sizes) - 1) for r in writer.ranges}
@@ -93,7 +95,7 @@ def _meet(each: Meeting, op: Recurrence, sizes: Mapping[str, int]) -> bool:
     if any(last < first for first, last in box.values()):
         return False
     rows: list[Affine] = [*writer.guards, *[substituted(g, by) for g in other.guards]]
-    for mine, its in zip(writer.write, each.subscripts, strict=True):
+    for mine, its in zip(writer.write, each.subscripts, strict=False):
         if isinstance(mine, Affine) and isinstance(its, Affine):
             rows += [mine - substituted(its, by), substituted(its, by) - mine]
     if each.reads:

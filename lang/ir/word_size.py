@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, text
-from adcli.lang.ir.comprehension import Comprehension, Read, Subscript
+from adcli.lang.ir.comprehension import Read, Subscript
+from adcli.lang.ir.matrix import Boxed
 
 LARGEST_WHOLE = 1 << 56
 """Of elements: the bytes of an address are eight times as many, and a block of a loop may reach a little beyond its end."""
@@ -21,7 +22,7 @@ IndexBox = Mapping[Index, Ends]
 """The first and last value of every index."""
 
 
-def too_large(op: Comprehension, tensors: Sequence[tuple[tuple[Subscript, ...], tuple[int, ...]]],
+def too_large(op: Boxed, tensors: Sequence[tuple[tuple[Subscript, ...], tuple[int, ...]]],
               box: IndexBox, sizes: Mapping[str, int]) -> str | None:
     """The first expression of a comprehension whose numbers may not fit, as text. `tensors` are its accesses, each with the
     extents of its tensor; `box` has the first and last value of every index."""
@@ -37,7 +38,7 @@ def too_large(op: Comprehension, tensors: Sequence[tuple[tuple[Subscript, ...], 
     return None
 
 
-def expressions(op: Comprehension) -> Iterator[Affine]:
+def expressions(op: Boxed) -> Iterator[Affine]:
     """Every expression of whole numbers in a comprehension."""
     yield from op.guards
     yield from op.shape

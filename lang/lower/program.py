@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir import Atom, Param, Program, Result, Var
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Fix, together
 from adcli.lang.ir.gc import paused
+from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.ir.notation import ATOM, PRODUCT, enclosed
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
@@ -253,6 +254,8 @@ class MainScope(TensorScope):
         self.check_target(token)
         if statement.subscripts is None and statement.symbol in ("+=", "*=") and not statement.clauses and not self.shaped:
             raise self.augmented(statement)
+        if token.text not in self.env and statement.subscripts is not None:
+            self.note_hidden(token)
         atom = self.compute(statement)
         if not statement.symbol.endswith("!"):
             self.unread.pop(token.text, None)   # what it starts from is read
@@ -378,6 +381,7 @@ class MainScope(TensorScope):
         if type(token) is not Typed:
             return Var(token.text)
         self.shaped = True
+        self.note_hidden(token)
         var = declared(self.context, self.tensors, token, self.env)
         for node in token.extents or ():
             for inner in postorder(node):
@@ -397,12 +401,17 @@ class MainScope(TensorScope):
         if definition.tensors:
             check_signature(context, definition)
             TensorDefinition(context, definition, [], {}, context.checks).program()
+            self.note_hidden(token)
             context.tensors[name], context.sizes[name] = definition, unfolded(context, definition)
             return
         template = lower_function(context, definition)
-        if name in TABLE and name != "pown":
-            context.note(f"'{name}' hides the function of that name", token)
+        self.note_hidden(token, name in TABLE and name != "pown")
         context.functions[name] = template
+
+    def note_hidden(self, token: Token, hides: bool = False) -> None:
+        """A note where a function or a tensor hides a function of the language."""
+        if hides or token.text in ABOUT:
+            self.context.note(f"'{token.text}' hides the function of that name", token)
 
     # Outputs.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Var
 from adcli.lang.ir.allowance import LIMIT, Allowance, quantity
 from adcli.lang.ir.errors import AdError, Fix, Note, Source, Span, plural
+from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.ir.notation import ALIASES
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
@@ -273,7 +274,12 @@ class Scope:
             return self.context.fault(f"'{name}' is {what}, not a function", node_name(node),
                                       f"write {name}*{inner if inner != '...' else '(...)'}",
                                       Fix(node.start + len(name), node.start + len(name), "*"))
-        known = [n for n in (*TABLE, *ALIASES, *self.context.functions, *self.context.library_functions()) if n not in HIDDEN]
+        if name in ABOUT:
+            help, fix = self.instead(node)
+            return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
+                                      help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
+        known = [n for n in (*TABLE, *ALIASES, *ABOUT, *self.context.functions, *self.context.library_functions())
+                 if n not in HIDDEN]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
     def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:

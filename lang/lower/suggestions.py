@@ -32,6 +32,9 @@ SYNONYMS = {
     "stop_gradient": "stop", "stopgradient": "stop", "stop_grad": "stop", "detach": "stop",
 }
 """Functions that have another name here."""
+OF_MATRICES = {"pinv": "inverse", "chol": "cholesky", "slogdet": "logdet", "linsolve": "solve", "solve_triangular": "solve_lower",
+               "trsv": "solve_lower"}
+"""The same for functions of matrices."""
 
 EXPRESSIONS = {
     ("where", 3): "{0:truth} ? {1:or} : {2}", ("ifelse", 3): "{0:truth} ? {1:or} : {2}",
@@ -65,7 +68,6 @@ STATEMENTS = {
     "log_softmax": ("s lse=! x(i); v(i) = x(i) - s",),
     "dot": ("v +=! x(i) * y(i)", "v(i) +=! x(i, j) * y(j)", "v(i, k) +=! x(i, j) * y(j, k)"),
     "matmul": ("v(i, k) +=! x(i, j) * y(j, k)", "v(i) +=! x(i, j) * y(j)", "v +=! x(i) * y(i)"),
-    "transpose": ("v(j, i) = x(i, j)",),
 }
 """Functions of tensors `x` and `y` with the value `v`, for one number of dimensions after another; where only `i` is a subscript,
 for any."""
@@ -98,7 +100,7 @@ def instead(tree: Tree, node: Call, env: Mapping[str, Atom], declares: bool, kno
 def another_name(node: Call, known: Collection[str]) -> Suggestion | None:
     """The function that a mistyped or foreign name stands for."""
     plain = unicodedata.normalize("NFKC", node.name)
-    name = plain if plain in known else meant(node.name, list(known), SYNONYMS)
+    name = plain if plain in known else meant(node.name, list(known), {**SYNONYMS, **OF_MATRICES})
     if name is None:
         return None
     help = f"did you mean '{name}'?" if name in known else f"write {name}"

@@ -19,6 +19,7 @@ from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.loops import Loop, planned
+from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.syntax.tree import (
     INTEGERS,
@@ -48,7 +49,18 @@ class TensorScope(EquationScope):
     def compute(self, statement: TensorAssign) -> Atom:
         self.shaped = True
         try:
-            return TensorStatement(self, self.tensors, statement).run()
+            if is_matrix_call(self, bare(statement.value)) and statement.subscripts is not None:
+                return MatrixStatement(self, self.tensors, statement, self.called).run()
+            return TensorStatement(self, self.tensors, lifted(self, self.tensors, statement, self.called)).run()
+        except Poisoned:
+            return POISON
+
+    def matrix_call(self, node: Call, name: str | None) -> Atom:
+        """The value of a call of an operation on matrices that stands where a value of this name does."""
+        target = Token("NAME", name or f"#{len(self.env)}", node.start, node.end)
+        statement = TensorAssign(target, None, "=", node, None, [], node.start, node.end)
+        try:
+            return MatrixStatement(self, self.tensors, statement, self.called).run()
         except Poisoned:
             return POISON
 
@@ -105,6 +117,8 @@ class TensorScope(EquationScope):
         whole = node if type(node) is Token else None
         if type(node) is Call and (node.name == "dup" or node.name in self.context.tensors):
             return node
+        if is_matrix_call(self, node) and type(node) is Call:
+            return self.matrix_value(node, name)
         return rewritten(node, lambda n: self.change(n, n is whole, name if n is node else None))
 
     def change(self, node: Node, whole: bool, name: str | None = None) -> Node | None:
@@ -114,18 +128,26 @@ class TensorScope(EquationScope):
             return None
         if isinstance(atom := self.env.get(node.name), Var) and atom.shape:
             return self.held(self.element(node, atom, name), node)
+        if is_matrix_call(self, node):
+            return self.matrix_value(node, name)
         if node.name in self.context.tensors:
-            atom = self.tensor_call(node, [None])[0]
-            if shape_of(atom):
-                raise self.context.fault(f"'{node.name}' gives a tensor here", node,
-                                         f"give it a name first, C = {node.name}(...), and write its elements")
-            return self.held(atom, node)
+            return self.number(self.tensor_call(node, [None])[0], node)
         if not self.is_function(node.name):
             raise self.unknown(node)
         row = TABLE.get(node.name) if node.name not in self.context.functions else None
         if row is not None and row.variadic:   # max(x) of a tensor
             self.check_count(node, row.arity, None)
         return None
+
+    def matrix_value(self, node: Call, name: str | None) -> Token:
+        return self.number(self.matrix_call(node, name), node)
+
+    def number(self, atom: Atom, node: Call) -> Token:
+        """A token for what a call gives, which must be a number."""
+        if shape_of(atom):
+            raise self.context.fault(f"'{node.name}' gives a tensor here", node,
+                                     f"give it a name first, C = {node.name}(...), and write its elements")
+        return self.held(atom, node)
 
     def name(self, token: Token, whole: bool) -> Node | None:
         atom = self.env.get(token.text)
@@ -185,6 +207,10 @@ class TensorScope(EquationScope):
         names = [None if t.text == "_" else t.text for t in statement.targets]
         if node.name in self.context.tensors:
             return list(zip(statement.targets, self.tensor_call(node, names), strict=True))
+        if is_matrix_call(self, node):
+            self.check_results(node, 1, len(names))
+            check_name(self.context, statement.targets[0])
+            return [(statement.targets[0], self.matrix_call(node, names[0]))]
         inner = bare(node.args[0]) if len(node.args) == 1 else None
         if node.name != "dup" or type(inner) is not Token or not shape_of(self.env.get(inner.text, POISON)):
             return None
@@ -224,6 +250,8 @@ class TensorScope(EquationScope):
 
     def called(self, node: Node) -> Node:
         """What a call of a function of tensors gives, as a value that has no name; the innermost calls come first."""
+        if is_matrix_call(self, node) and type(node) is Call:
+            return self.held(self.matrix_call(node, None), node)
         if type(node) is not Call or node.name not in self.context.tensors or shape_of(self.env.get(node.name, POISON)):
             return node
         return self.held(self.tensor_call(node, [None])[0], node)

@@ -18,6 +18,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, substituted
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Read
 from adcli.lang.ir.elementwise import compact
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import INDEX_POWER, TABLE
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
 from adcli.lang.ir.rounded import Rounded, folded
@@ -129,9 +130,9 @@ class Folder:
         """Equal for operations that compute the same of the same arguments."""
         if len(args) == 1 and type(args[0]) is Var and type(op) is Primitive:
             return op, args[0]
-        if len(args) != 2 or type(op) is Comprehension:
+        if len(args) != 2 or type(op) is not Primitive:
             same = [self.constant(a) if isinstance(a, Lit) else a for a in args]
-            return structure(op) if isinstance(op, Comprehension) else op, *same
+            return structure(op) if isinstance(op, Boxed) else op, *same
         x, y = args
         if isinstance(x, Lit):
             x = self.constant(x)
@@ -162,9 +163,14 @@ def identity(constant: Lit) -> object:
     return (constant.bits, constant.value.meaning) if type(constant.value) is Rounded else constant.bits
 
 
-def structure(op: Comprehension) -> ValueKey:
-    """What two comprehensions have in common that compute the same of the same arguments, whatever their indices are called."""
+def structure(op: Boxed) -> ValueKey:
+    """What two operations over boxes have in common that compute the same of the same arguments, whatever their indices are
+    called."""
     by: dict[Index | str, Affine] = {r.index: affine(f" {k}") for k, r in enumerate(op.ranges)}
+    if isinstance(op, MatrixOperation):
+        return (op.name, op.transposed, op.shape, tuple((r.low, r.high) for r in op.ranges),
+                tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
+                tuple(_form(s, by) for s in op.sources))
     return (op.reduction, op.onto, op.shape, tuple((r.low, r.high) for r in op.ranges),
             tuple(substituted(g, by) for g in op.guards), tuple(_form(s, by) for s in op.write),
             tuple(_form(s, by) for s in op.sources), body_structure(op.body))

@@ -16,6 +16,7 @@ from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, 
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import extent_over
+from adcli.lang.ir.matrix import ABOUT, Boxed, MatrixOperation
 from adcli.lang.ir.names import RESERVED, Names, look, name_table
 from adcli.lang.ir.notation import AFFINE_OPERATIONS, ATOM, INDENT, PRODUCT, SUM, Piece, constant, infix
 from adcli.lang.ir.ranges import Access, Domain, Given, infer
@@ -27,7 +28,7 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS
 
 LONGEST_UNNAMED = 400
 """Characters of an expression in a body beyond which a part of it gets a name in `where`."""
-NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS}
+NEVER_NAMES = RESERVED | {"exists", "min", "max", *ELEMENTS, *INTEGERS, *ABOUT}
 WORDS = re.compile(r"\w+")
 LONGEST_LINE = 120
 """Characters of a line beyond which `where` goes to the next."""
@@ -77,7 +78,7 @@ class TensorWriter(ScalarWriter):
     def __init__(self, program: Program, style: str, explained: bool = False) -> None:
         super().__init__(program, style)
         self.explained = explained
-        self.held = {a for e in program.equations if isinstance(e.op, Comprehension | Recurrence) for a in e.args}
+        self.held = {a for e in program.equations if isinstance(e.op, Boxed | Recurrence) for a in e.args}
         self.agreed = {pair for op in comprehensions(program.equations) for a in op.agreements
                        for pair in ((a.left, a.right), (a.right, a.left))}
         self.definition = self.function_name()
@@ -127,6 +128,8 @@ class TensorWriter(ScalarWriter):
     def equation(self, e: Equation) -> Iterator[str]:
         if isinstance(e.op, Recurrence):
             yield from self.recurrence(e)
+        elif isinstance(e.op, MatrixOperation):
+            yield from self.matrix(e, e.op)
         elif not isinstance(e.op, Comprehension):
             yield from super().equation(e)
         elif (piece := self.element(e.op, e)) is None:
@@ -137,7 +140,7 @@ class TensorWriter(ScalarWriter):
             yield f"{self.target(e)} = {piece[0]}"
 
     def line(self, equations: list[Equation]) -> Iterator[str]:
-        if any(isinstance(e.op, Comprehension | Recurrence) for e in equations):
+        if any(isinstance(e.op, Boxed | Recurrence) for e in equations):
             for e in equations:
                 yield from self.equation(e)
         else:
@@ -152,6 +155,16 @@ class TensorWriter(ScalarWriter):
             return None
         return ComprehensionText(self, e).source(source) if isinstance(source, Read) or name_alone(source) else None
 
+    def matrix(self, e: Equation, op: MatrixOperation) -> Iterator[str]:
+        """An operation on matrices; a number that one line reads stands in it."""
+        s = MatrixText(self, e)
+        if self.style == "nested" and not op.ranges and not op.shape and e.outs[0].temp and self.single(e):
+            self.inline[e.outs[0]] = s.body(), ATOM
+            return
+        if self.explained:
+            yield from s.reasons()
+        yield s.line()
+
     def comprehension(self, e: Equation) -> Iterator[str]:
         s = ComprehensionText(self, e)
         if self.explained:
@@ -159,11 +172,11 @@ class TensorWriter(ScalarWriter):
         yield s.line()
 
 
-class ComprehensionText:
-    """The text of one comprehension."""
+class BoxText:
+    """The text of one operation over a box of indices, all but its value."""
 
     def __init__(self, writer: TensorWriter, e: Equation) -> None:
-        assert isinstance(e.op, Comprehension)
+        assert isinstance(e.op, Boxed)
         self.w, self.e, self.op = writer, e, e.op
         self.name = writer.names[e.outs[0]]
         self.taken = self.names_around()
@@ -185,14 +198,12 @@ class ComprehensionText:
         body = self.body()
         if self.as_read(body):
             body = self.body()
-        symbol = REDUCTION_SYMBOLS[op.reduction]
-        if op.onto is not None:
-            symbol = symbol.removesuffix("!")
+        symbol = self.symbol()
         clauses = self.clauses() + self.lets
         if (before := self.starts_from()) is not None:
             clauses.append(f"{self.name} = {self.atom(before)}")
         target = self.name
-        if op.write or (op.reduction == "=" and op.onto is None):
+        if op.write or self.parenthesised():
             target += f"({', '.join(self.subscript(s) for s in op.write)})"
         where = f"where {', '.join(clauses)}" if clauses else ""
         line = f"{target} {symbol} {body}"
@@ -252,26 +263,15 @@ class ComprehensionText:
         return f"{self.affine(left)} >= {self.affine(left - g)}"
 
     def body(self) -> str:
-        """The expression; values of the body that are used more than once get names in `where`."""
-        body, fresh, self.lets = self.op.body, self.taken.within(), []
-        pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
-        uses = Counter(a for e in body.equations for a in e.args)
-        sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
-        for e in body.equations:
-            parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
-            if is_sum(e, sums):
-                parts = self.kept_apart(e.args, parts)
-            piece = infix(e.op.spelled or e.op.name, parts)
-            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST_UNNAMED:
-                name = fresh.fresh("t", 1)
-                self.lets.append(f"{name} = {piece[0]}")
-                piece = name, ATOM
-            pieces[e.outs[0]] = piece
-        result = body.results[0].atom
-        return constant(result.value)[0] if isinstance(result, Lit) else pieces[result][0]
+        raise NotImplementedError
 
-    def kept_apart(self, args: Sequence[Atom], parts: list[Piece]) -> list[Piece]:
-        return [p if isinstance(a, Lit) else (f"float({p[0]})", ATOM) for a, p in zip(args, parts, strict=True)]
+    def symbol(self) -> str:
+        """How the value is written."""
+        return "="
+
+    def parenthesised(self) -> bool:
+        """Whether a target without subscripts has parentheses all the same."""
+        return False
 
     # What a reader would infer.
 
@@ -326,7 +326,7 @@ class ComprehensionText:
             return False
         same = all(f.low == r.low and f.high == r.high for f, r in zip(found.ranges, op.ranges, strict=True))
         same &= all((a.left, a.right) in self.w.agreed for a in found.agreements)
-        return same and (shaped or op.shape == self.extents(found))
+        return same and (shaped or op.shape[:len(op.write)] == self.extents(found))   # of matrices the leading extents
 
     def ranges_around(self) -> list[Given]:
         """The ranges of indices that what stands around the statement says."""
@@ -341,7 +341,7 @@ class ComprehensionText:
             clauses.append(shape)
 
     def access(self, name: str, subscripts: Sequence[Subscript], shape: Sequence[Affine]) -> Access:
-        return Access(name, tuple(shape), tuple(s if isinstance(s, Affine) else None for s in subscripts))
+        return Access(name, tuple(shape[:len(subscripts)]), tuple(s if isinstance(s, Affine) else None for s in subscripts))
 
     def accesses(self) -> list[Access]:
         """All reads, those inside of subscripts too."""
@@ -356,10 +356,57 @@ class ComprehensionText:
         return found
 
 
-def comprehensions(equations: Iterable[Equation]) -> Iterator[Comprehension]:
-    """All comprehensions, those of loops too."""
+class ComprehensionText(BoxText):
+    """The text of one comprehension."""
+
+    op: Comprehension
+
+    def symbol(self) -> str:
+        symbol = REDUCTION_SYMBOLS[self.op.reduction]
+        return symbol if self.op.onto is None else symbol.removesuffix("!")
+
+    def parenthesised(self) -> bool:
+        return self.op.reduction == "=" and self.op.onto is None
+
+    def body(self) -> str:
+        """The expression; values of the body that are used more than once get names in `where`."""
+        body, fresh, self.lets = self.op.body, self.taken.within(), []
+        pieces: dict[Atom, Piece] = {p.var: self.source(s) for p, s in zip(body.params, self.op.sources, strict=True)}
+        uses = Counter(a for e in body.equations for a in e.args)
+        sums = {p.var for p, s in zip(body.params, self.op.sources, strict=True) if isinstance(s, Affine)}
+        for e in body.equations:
+            parts = [constant(a.value) if isinstance(a, Lit) else pieces[a] for a in e.args]
+            if is_sum(e, sums):
+                parts = self.kept_apart(e.args, parts)
+            piece = infix(e.op.spelled or e.op.name, parts)
+            if uses[e.outs[0]] > 1 or len(piece[0]) > LONGEST_UNNAMED:
+                name = fresh.fresh("t", 1)
+                self.lets.append(f"{name} = {piece[0]}")
+                piece = name, ATOM
+            pieces[e.outs[0]] = piece
+        result = body.results[0].atom
+        return constant(result.value)[0] if isinstance(result, Lit) else pieces[result][0]
+
+    def kept_apart(self, args: Sequence[Atom], parts: list[Piece]) -> list[Piece]:
+        return [p if isinstance(a, Lit) else (f"float({p[0]})", ATOM) for a, p in zip(args, parts, strict=True)]
+
+
+class MatrixText(BoxText):
+    """The text of one operation on matrices."""
+
+    op: MatrixOperation
+
+    def body(self) -> str:
+        matrix, *right = [self.source(s)[0] for s in self.op.sources]
+        if self.op.transposed:
+            matrix = f"transpose({matrix})"
+        return f"{self.op.name}({', '.join([matrix, *right])})"
+
+
+def comprehensions(equations: Iterable[Equation]) -> Iterator[Boxed]:
+    """All comprehensions and operations on matrices, those of loops too."""
     for e in equations:
-        if isinstance(e.op, Comprehension):
+        if isinstance(e.op, Boxed):
             yield e.op
         elif isinstance(e.op, Recurrence):
             yield from comprehensions(e.op.statements)
@@ -384,7 +431,8 @@ class LoopText:
         op = self.op
         words = [w for w, there in (("down", op.down), ("checkpoint", op.checkpoint)) if there]
         head = " ".join([f"for {self.step.name} in {text(op.low)}:{text(op.high)}", *words, "{"])
-        statements = [LoopStatementText(self, s).line() for s in whole_statements(self.e)]
+        statements = [(LoopMatrixText if isinstance(s.op, MatrixOperation) else LoopStatementText)(self, s).line()
+                      for s in whole_statements(self.e)]
         inner = "".join(INDENT + s.replace("\n", f"\n{INDENT}") + "\n" for s in statements)
         yield f"{head}\n{inner}}}"
 
@@ -393,8 +441,8 @@ class LoopText:
         return extent_over(self.w.histories[self.w.names[out]].intervals)
 
 
-class LoopStatementText(ComprehensionText):
-    """The text of one statement of a loop."""
+class InLoop(BoxText):
+    """What the statements of a loop have of the loop around them."""
 
     def __init__(self, loop: LoopText, e: Equation) -> None:
         self.loop = loop
@@ -430,3 +478,11 @@ class LoopStatementText(ComprehensionText):
         known = {self.w.names[out] for out in self.loop.known}
         unknown = {self.w.names[out] for out in self.loop.e.outs} - known
         return [a for a in super().accesses() if a.tensor not in unknown]
+
+
+class LoopStatementText(InLoop, ComprehensionText):
+    """The text of one statement of a loop."""
+
+
+class LoopMatrixText(InLoop, MatrixText):
+    """The text of one operation on matrices in a loop."""

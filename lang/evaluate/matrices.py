@@ -1,0 +1,224 @@
+"""What operations on matrices mean: in doubles by NumPy's LAPACK, in every other arithmetic by elimination.
+
+Elimination is Gauss's with the pivot of greatest absolute value in its column, Cholesky's by rows, and substitution, as
+textbooks have them (Golub and Van Loan, Matrix Computations, 4th edition, 3.4, 4.2 and 3.1).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from adcli.lang.evaluate.comprehensions import ElementArithmetic, Known, is_double, points, subscripts_at
+from adcli.lang.ir import Equation
+from adcli.lang.ir.affine import value
+from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import MatrixOperation
+
+Functions = Mapping[str, Callable[..., Any]]
+BLOCK = 32
+"""Rows of a triangular matrix that are solved one by one; larger ones are cut in halves, whose products are matrix products."""
+
+
+def matrix_operation(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementArithmetic) -> Any:
+    """The value of the result of an operation on matrices."""
+    assert isinstance(e.op, MatrixOperation)
+    shape = tuple([value(x, sizes) for x in e.op.shape])
+    double = is_double(arithmetic)
+    out = np.full(shape, 0.0 if double else arithmetic.constant(0.0), np.float64 if double else object)
+    written_matrices(e, e.op, out, args, sizes, arithmetic)
+    return out if shape else out[()]
+
+
+def written_matrices(e: Equation, op: MatrixOperation, out: np.ndarray, args: list[Any], sizes: Known,
+                     arithmetic: ElementArithmetic) -> None:
+    """Write what all points give into `out`. `sizes` may have indices too, those that are no range."""
+    known, count = points(op, sizes)
+    if count:
+        where = subscripts_at(e, op.write, e.outs[0], out.shape, args, known, count)
+        operands = []
+        for _, s in op.reads():
+            given = np.asarray(args[s.arg])
+            at = subscripts_at(e, s.subscripts, e.args[s.arg], given.shape, args, known, count)
+            operands.append(given[at] if at else np.broadcast_to(given, (count, *given.shape)))
+        if is_double(arithmetic):
+            values = in_doubles(op, *operands)
+        else:
+            values = np.stack([by_elimination(op, [o[k] for o in operands], arithmetic) for k in range(count)])
+        out[where if where else ()] = values if where else values[-1]
+
+
+# ---------------------------------------------------------------- doubles
+
+def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
+    """The operation on stacks of matrices and right-hand sides, `matrix[k]` and `right[k]` for point k."""
+    m = np.swapaxes(matrix, -1, -2) if op.transposed else matrix
+    with np.errstate(all="ignore"):
+        if op.name == "cholesky":
+            m = 0.5 * m + 0.5 * np.swapaxes(m, -1, -2)
+        elif op.name in TRIANGULAR:
+            m = TRIANGULAR[op.name](m)
+        good = np.isfinite(m).all(axis=(-1, -2))
+        m = np.where(good[:, None, None], m, np.eye(m.shape[-1]))
+        if right is not None:
+            vector = right.ndim == 2
+            columns = right[..., None] if vector else right
+            values = solved(op.name, m, columns)
+            values = values[..., 0] if vector else values
+        else:
+            values = UNARY[op.name](m)
+    return np.where(good.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
+
+
+def solved(name: str, m: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if name == "solve":
+        return each(np.linalg.solve, m, b)
+    x = substituted_lower(m, b) if name == "solve_lower" else \
+        substituted_lower(m[:, ::-1, ::-1], b[:, ::-1])[:, ::-1]
+    singular = (np.diagonal(m, axis1=-2, axis2=-1) == 0).any(axis=-1)
+    return np.where(singular[:, None, None], np.nan, x)
+
+
+def substituted_lower(m: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """x with m·x = b for lower triangular matrices."""
+    n = m.shape[-1]
+    if n > BLOCK:
+        half = n // 2
+        first = substituted_lower(m[:, :half, :half], b[:, :half])
+        rest = b[:, half:] - m[:, half:, :half] @ first
+        return np.concatenate([first, substituted_lower(m[:, half:, half:], rest)], axis=1)
+    x = np.zeros(b.shape)
+    for i in range(n):
+        known = (m[:, i:i + 1, :i] @ x[:, :i])[:, 0] if i else 0.0
+        x[:, i] = (b[:, i] - known) / m[:, i, i, None]
+    return x
+
+
+def each(function: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray:
+    """A function of NumPy's on stacks: NaN for the members for which it has no value."""
+    try:
+        return function(*stacks)
+    except np.linalg.LinAlgError:
+        if len(stacks[0]) == 1:
+            return np.full(stacks[-1].shape, np.nan)
+        return np.concatenate([each(function, *[s[k:k + 1] for s in stacks]) for k in range(len(stacks[0]))])
+
+
+def logarithm(m: np.ndarray) -> np.ndarray:
+    sign, value = np.linalg.slogdet(m)
+    return np.where(sign < 0, np.nan, value)
+
+
+TRIANGULAR: dict[str, Callable[[np.ndarray], np.ndarray]] = {"solve_lower": np.tril, "solve_upper": np.triu}
+UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "cholesky": lambda m: each(np.linalg.cholesky, m), "inverse": lambda m: each(np.linalg.inv, m), "logdet": logarithm}
+
+
+# ---------------------------------------------------------------- any arithmetic
+
+class Pivot(NamedTuple):
+    """Where an elimination ended: the place of the pivot, counted from 0, and its value."""
+
+    place: int
+    value: Any
+
+
+def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: ElementArithmetic) -> np.ndarray:
+    """The operation on one matrix, of elements of an arithmetic."""
+    f, constant = arithmetic.functions, arithmetic.constant
+    if "gt" not in f or "abs" not in f:
+        raise AdError(f"'{op.name}' needs numbers that have an order")
+    m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
+    n = len(m)
+    undefined = np.full(() if op.name == "logdet" else operands[-1].shape, constant(float("nan")), object)
+    if any(x != x for row in m for x in row):
+        return undefined
+    if op.name == "cholesky":
+        factor, failed = factor_of(m, f, constant)
+        return undefined if failed else _array(factor, (n, n))
+    if op.name in ("solve_lower", "solve_upper"):
+        if any(m[i][i] == 0 for i in range(n)):
+            return undefined
+        right = operands[1].reshape(n, -1)
+        return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), operands[1].shape)
+    if op.name == "logdet":
+        return _array(log_determinant(m, f, constant), ())
+    right = operands[1].reshape(n, -1) if op.name == "solve" else _identity(n, constant)
+    rows = [[*row, *r] for row, r in zip(m, right, strict=True)]
+    if eliminated(rows, f)[0]:
+        return undefined
+    solution = triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False)
+    return _array(solution, operands[1].shape if op.name == "solve" else (n, n))
+
+
+def eliminated(rows: list[list[Any]], f: Functions) -> tuple[Pivot | None, int]:
+    """Gauss's elimination in place, on as many columns as there are rows; the first pivot that is 0, and the sign of the
+    permutation."""
+    n, sign = len(rows), 1
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if f["gt"](f["abs"](rows[i][k]), f["abs"](rows[best][k])):
+                best = i
+        if best != k:
+            rows[k], rows[best], sign = rows[best], rows[k], -sign
+        if rows[k][k] == 0:
+            return Pivot(k, rows[k][k]), sign
+        for i in range(k + 1, n):
+            ratio = f["div"](rows[i][k], rows[k][k])
+            rows[i][k + 1:] = [f["sub"](x, f["mul"](ratio, y)) for x, y in zip(rows[i][k + 1:], rows[k][k + 1:], strict=True)]
+    return None, sign
+
+
+def triangle_solved(m: list[list[Any]], b: list[list[Any]], f: Functions, lower: bool) -> list[list[Any]]:
+    n, x = len(m), [list(row) for row in b]
+    order = range(n) if lower else range(n - 1, -1, -1)
+    for i in order:
+        for j in range(i) if lower else range(i + 1, n):
+            x[i] = [f["sub"](v, f["mul"](m[i][j], w)) for v, w in zip(x[i], x[j], strict=True)]
+        x[i] = [f["div"](v, m[i][i]) for v in x[i]]
+    return x
+
+
+def factor_of(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]) -> tuple[list[list[Any]], Pivot | None]:
+    """Cholesky's factor of the symmetric part, and the first pivot that is not above 0."""
+    n, half, zero = len(m), constant(0.5), constant(0.0)
+    a = [[f["add"](f["mul"](half, m[i][j]), f["mul"](half, m[j][i])) for j in range(n)] for i in range(n)]
+    factor = [[zero] * n for _ in range(n)]
+    for j in range(n):
+        for i in range(j, n):
+            value = a[i][j]
+            for k in range(j):
+                value = f["sub"](value, f["mul"](factor[i][k], factor[j][k]))
+            if i == j:
+                if not f["gt"](value, zero):
+                    return factor, Pivot(j, value)
+                factor[j][j] = f["sqrt"](value)
+            else:
+                factor[i][j] = f["div"](value, factor[j][j])
+    return factor, None
+
+
+def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]) -> Any:
+    rows = [list(row) for row in m]
+    failed, sign = eliminated(rows, f)
+    if failed is not None:
+        return constant(float("-inf"))
+    total, zero = constant(0.0), constant(0.0)
+    for i in range(len(rows)):
+        sign = sign if f["gt"](rows[i][i], zero) else -sign
+        total = f["add"](total, f["log"](f["abs"](rows[i][i])))
+    return total if sign > 0 else constant(float("nan"))
+
+
+def _identity(n: int, constant: Callable[[float], Any]) -> np.ndarray:
+    return _array([[constant(float(i == j)) for j in range(n)] for i in range(n)], (n, n))
+
+
+def _array(rows: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers of an arithmetic as an array, without looking into them."""
+    made = np.empty(int(np.prod(shape)), object)
+    flat = [rows] if not shape else [x for row in rows for x in row]
+    for k, x in enumerate(flat):
+        made[k] = x
+    return made.reshape(shape)

@@ -1,0 +1,124 @@
+"""The fourth kind of operation: one from a fixed list on matrices, at every point of a box.
+
+    X(t) = solve(S(t), B(t))
+
+It looks like a comprehension whose points compute a whole matrix operation: `ranges` is the box of the leading indices, `write`
+the leading subscripts of the result, and a source reads with leading subscripts; the trailing dimensions, the matrix or the
+vector, are left out everywhere. A point writes all elements that stand behind its leading subscripts; elements that none writes
+are 0. With no leading subscripts the box has one point.
+
+The list, with M the matrix (`transposed`: its transpose), n rows and n columns, and b a vector of n elements or n rows:
+
+    solve(M, b)          x with M·x = b
+    solve_lower(M, b)    the same with what M has on and below its diagonal; all above is not read
+    solve_upper(M, b)    the same with what M has on and above its diagonal
+    cholesky(M)          L with L·Lᵀ = ½·(M + Mᵀ), above its diagonal 0
+    logdet(M)            the logarithm of the determinant, a number: -inf where that is 0, NaN where it is below
+    inverse(M)           V with M·V = 1
+
+What is not defined is NaN in all elements: for a singular matrix (a pivot that is 0, or a number on the diagonal of a triangular
+one), one that is not positive definite, or one with an element that is no finite number. `transpose` is no member: it is a
+comprehension.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from adcli.lang.ir import Atom, Equation, Primitive, Var
+from adcli.lang.ir.affine import Affine, Index
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript
+
+SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
+"""The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
+ABOUT = {
+    "solve": ("A, b", "x with A·x = b"),
+    "solve_lower": ("L, b", "x with L·x = b, L lower triangular"),
+    "solve_upper": ("U, b", "x with U·x = b, U upper triangular"),
+    "cholesky": ("A", "L with L·Lᵀ = A, L lower triangular"),
+    "logdet": ("A", "log of the determinant"),
+    "inverse": ("A", "inverse matrix"),
+    "transpose": ("A", "rows as columns"),
+}
+"""The names that a program may call: arguments and a line for each. Every one needs a matrix first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class MatrixOperation(Primitive):
+    """See the module; `name` is one of the list. `sources` are the matrix and, where there is one, the right-hand side. `shape`
+    is the full shape of the result. A subscript may go through integers, as in a comprehension, which has the same
+    `ranges`, `guards`, `write`, `shape`, `agreements` and `reads`; `onto` and `reduction` say how it writes."""
+
+    signature: str = ">r"
+    ranges: tuple[Range, ...] = ()
+    guards: tuple[Affine, ...] = ()
+    write: tuple[Subscript, ...] = ()
+    shape: tuple[Affine, ...]
+    sources: tuple[Read, ...]
+    transposed: bool = False
+    agreements: tuple[Agreement, ...] = ()
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        return tuple(r.index for r in self.ranges)
+
+    @property
+    def onto(self) -> None:
+        return None
+
+    @property
+    def reduction(self) -> str:
+        return "="
+
+    def reads(self) -> Iterator[tuple[int, Read]]:
+        """The sources, with their positions."""
+        return enumerate(self.sources)
+
+    def kind(self, position: int) -> str:
+        return "r"
+
+
+Boxed = Comprehension | MatrixOperation
+"""What is done at every point of a box of indices."""
+BoxedOp = TypeVar("BoxedOp", Comprehension, MatrixOperation)
+
+
+def matrix_extent(e: Equation) -> Affine:
+    """The number of rows, and of columns, of the matrix."""
+    assert isinstance(e.op, MatrixOperation)
+    matrix = e.args[e.op.sources[0].arg]
+    assert isinstance(matrix, Var), "a matrix is a tensor"
+    return matrix.shape[-1]
+
+
+def trailing(e: Equation) -> tuple[Affine, ...]:
+    """The extents of what one point gives: () for a number."""
+    assert isinstance(e.op, MatrixOperation)
+    return e.op.shape[len(e.op.write):]
+
+
+def arguments_of(op: MatrixOperation) -> Iterator[int]:
+    """The positions of the arguments that an operation uses, with repetition."""
+    stack: list[Subscript] = [*op.sources, *op.write]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            yield s.arg
+            stack.extend(s.subscripts)
+
+
+def compacted(op: MatrixOperation, args: tuple[Atom, ...]) -> tuple[MatrixOperation, tuple[Atom, ...]]:
+    """The same without arguments that it does not use."""
+    needed = sorted(set(arguments_of(op)))
+    if len(needed) == len(args):
+        return op, args
+    return renumbered(op, {old: new for new, old in enumerate(needed)}), tuple([args[i] for i in needed])
+
+
+def renumbered(op: MatrixOperation, place: Mapping[int, int]) -> MatrixOperation:
+    """The operation with its arguments in other places."""
+    def moved(s: Subscript) -> Subscript:
+        return Read(place[s.arg], tuple(map(moved, s.subscripts))) if isinstance(s, Read) else s
+    sources = tuple([Read(place[s.arg], tuple(map(moved, s.subscripts))) for s in op.sources])
+    return replace(op, sources=sources, write=tuple(map(moved, op.write)))
