@@ -14,11 +14,13 @@ from adcli.lang.ir.activity import needed_values
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.comprehension_rules import pushed
 from adcli.lang.passes.guards import Term, contributions, result
+from adcli.lang.passes.matrix_rules import pushed_matrix
 from adcli.lang.passes.recurrence_rules import pushed_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
@@ -121,6 +123,8 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     hint = name % out.name if out.name else None, out.temp
     if isinstance(op, Comprehension):
         term = pushed(b, equation, tangents, push_forward)
+    elif isinstance(op, MatrixOperation):
+        term = pushed_matrix(b, equation, tangents)
     else:
         term = contributions(b, equation, active, [tangents[args[i]] for i in active], hint)
     if term is not None:

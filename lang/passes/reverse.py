@@ -14,6 +14,7 @@ from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
@@ -21,6 +22,7 @@ from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.duplicate import duplicated
 from adcli.lang.passes.forward import EmittedSweep, seeded, strip_seeds
 from adcli.lang.passes.guards import Term, contribution, result, total
+from adcli.lang.passes.matrix_rules import pulled_matrix
 from adcli.lang.passes.recurrence_rules import pulled_recurrence
 from adcli.lang.passes.seed_masks import masks, positions, union
 
@@ -123,6 +125,8 @@ def through(b: Builder, e: Equation, position: int, seed: Term, hint: Hint) -> T
     """The adjoint of one argument from that of the result."""
     if isinstance(e.op, Comprehension):
         return pulled(b, e, position, seed, pull_back)
+    if isinstance(e.op, MatrixOperation):
+        return pulled_matrix(b, e, position, seed)
     return contribution(b, e, position, seed, hint)
 
 

@@ -1,0 +1,279 @@
+"""The two modes for operations on matrices: derivatives of them are operations on matrices, and comprehensions.
+
+After M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation (2008), and for
+Cholesky's factor I. Murray, Differentiation of the Cholesky decomposition (2016). With d for tangents, ' for adjoints and · for
+products of matrices, Φ what is on and below the diagonal with half of the diagonal:
+
+    x = solve(M, b)        dx = solve(M, db - dM·x)               b' = solve(Mᵀ, x'),  M' = -b'·xᵀ
+    triangular             the same, with what is read of dM and M'
+    L = cholesky(M)        dL = L·Φ(L⁻¹·½(dM + dMᵀ)·L⁻ᵀ)           M' = L⁻ᵀ·½(Φ(Lᵀ·L') + Φ(Lᵀ·L')ᵀ)·L⁻¹, made symmetric
+    v = logdet(M)          dv = Σ V(j,i)·dM(i,j)                  M' = v'·Vᵀ, with V = inverse(M)
+    V = inverse(M)         dV = -V·dM·V                           M' = -Vᵀ·V'·Vᵀ
+
+All of it is done at every point of the box: what is computed in between has the leading subscripts of the result, and what a
+contribution adds to is read with the leading subscripts of its source. An adjoint exists at a point, in all elements, where any
+element of the seed does (guards.py).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from adcli.lang.ir import Atom, Equation, Lit, Param, Var
+from adcli.lang.ir.affine import Affine, Index, affine
+from adcli.lang.ir.build import Builder, Expr
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, all_fixed, body_of
+from adcli.lang.ir.elementwise import emit, shape_of
+from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, matrix_extent, trailing
+from adcli.lang.ir.primitives import select
+from adcli.lang.passes.guards import Guard, Term, total
+
+Subscripts = tuple[Subscript, ...]
+Factor = tuple[Atom, Subscripts]
+"""A tensor, and the subscripts it is read with; what is gathered through is an argument of the operation."""
+
+
+def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Term | None:
+    """The tangent of the result; tangents that exist under one guard are pushed together."""
+    op = _operation(e)
+    groups: dict[Guard, dict[int, Term]] = {}
+    for k, s in op.reads():
+        if e.args[s.arg] in tangents:
+            term = tangents[e.args[s.arg]]
+            groups.setdefault(term.guard, {})[k] = term
+    terms = []
+    for guard, seeds in groups.items():
+        value = _tangent(_Points(b, e), {k: t.value.atom for k, t in seeds.items()})
+        there = [(t.exists, op.sources[k].subscripts) for k, t in seeds.items()]
+        exists = None if any(x is None for x, _ in there) and _covers(op) else _spread(b, e, there, op.write, op.shape)
+        terms.append(Term(b.expr(value), guard, exists))
+    return total(b, terms)
+
+
+def pulled_matrix(b: Builder, e: Equation, position: int, seed: Term) -> Term | None:
+    """The adjoint of one argument from that of the result."""
+    op = _operation(e)
+    return total(b, [pulled_matrix_at(b, e, k, seed) for k, s in op.reads() if s.arg == position])
+
+
+def pulled_matrix_at(b: Builder, e: Equation, k: int, seed: Term) -> Term:
+    """The adjoint of what source `k` reads."""
+    source = _operation(e).sources[k]
+    value = _adjoint(_Points(b, e), k, seed.value.atom)
+    exists = None
+    if seed.exists is not None or not _covers_read(e, source):
+        exists = _spread(b, e, [(seed.exists, _operation(e).write)], source.subscripts, shape_of(e.args[source.arg]))
+    return Term(b.expr(value), seed.guard, exists)
+
+
+# ---------------------------------------------------------------- the rules
+
+def _tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
+    e, op, x = at.e, at.op, at.e.outs[0]
+    i, j, k = at.i, at.j, at.k
+    if op.name in SOLVES:
+        right, columns = at.right(), at.columns()
+        parts: list[Atom] = []
+        if 0 in seeds:
+            r, c = (j, i) if op.transposed else (i, j)
+            read = [(seeds[0], (*at.lead(0), r, c)), (x, (*op.write, j, *columns))]
+            parts.append(at.made((i, *columns), read, lambda d, x: d * x, over=(j,), guards=at.triangle(i, j), shape=op.shape))
+        if 1 in seeds:
+            seen = (seeds[1], (*at.lead(1), i, *columns))
+            if not parts:
+                parts = [seeds[1] if at.alike(1) else at.made((i, *columns), [seen], lambda d: d, shape=op.shape)]
+            else:
+                parts = [at.made((i, *columns), [seen, (parts[0], (*op.write, i, *columns))], lambda d, s: d - s, shape=op.shape)]
+        else:
+            parts = [at.made((i, *columns), [(parts[0], (*op.write, i, *columns))], lambda s: -s, shape=op.shape)]
+        return at.applied(op.name, op.transposed, e.args[op.sources[0].arg], at.lead(0), parts[0], right)
+    (d,) = seeds.values()
+    lead = at.lead(0)
+    if op.name == "logdet":
+        v = at.inverse()
+        return at.made((), [(v, (*op.write, j, i)), (d, (*lead, i, j))], lambda v, d: v * d, over=(i, j), shape=op.shape)
+    if op.name == "inverse":
+        t = at.made((i, j), [(d, (*lead, i, k)), (x, (*op.write, k, j))], lambda d, v: d * v, over=(k,))
+        return at.made((i, j), [(x, (*op.write, i, k)), (t, (*op.write, k, j))], lambda v, t: -(v * t), over=(k,))
+    assert op.name == "cholesky"
+    symmetric = at.made((i, j), [(d, (*lead, i, j)), (d, (*lead, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+    half = at.applied("solve_lower", False, x, op.write, symmetric)
+    turned = at.made((i, j), [(half, (*op.write, j, i))], lambda x: x)
+    both = at.applied("solve_lower", False, x, op.write, turned)
+    phi = at.made((i, j), [(both, (*op.write, i, j)), i - j], lambda x, n: select(n > 0, x, 0.5 * x), guards=(i - j,))
+    read = [(x, (*op.write, i, k)), (phi, (*op.write, k, j))]
+    return at.made((i, j), read, lambda x, y: x * y, over=(k,), guards=(i - k, k - j))
+
+
+def _adjoint(at: _Points, source: int, seed: Atom) -> Atom:
+    e, op, x = at.e, at.op, at.e.outs[0]
+    i, j, k = at.i, at.j, at.k
+    if op.name in SOLVES:
+        columns = at.columns()
+        matrix = e.args[op.sources[0].arg]
+        adjoint = at.applied(SOLVES[op.name], not op.transposed, matrix, at.lead(0), seed, at.right())
+        if source == 1:
+            if at.alike(1):
+                return adjoint
+            return at.added(source, (i, *columns), [(adjoint, (*op.write, i, *columns))], lambda x: x)
+        r, c = (j, i) if op.transposed else (i, j)
+        read: list[Factor | Affine] = [(adjoint, (*op.write, i, *columns)), (x, (*op.write, j, *columns))]
+        return at.added(source, (r, c), read, lambda a, x: -(a * x), over=columns, guards=at.triangle(i, j))
+    if op.name == "logdet":
+        return at.added(source, (i, j), [(seed, op.write), (at.inverse(), (*op.write, j, i))], lambda s, v: s * v)
+    if op.name == "inverse":
+        t = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda v, s: v * s, over=(k,))
+        return at.added(source, (i, j), [(t, (*op.write, i, k)), (x, (*op.write, j, k))], lambda t, v: -(t * v), over=(k,))
+    assert op.name == "cholesky"
+    lower = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda x, s: x * s, over=(k,),
+                    guards=(k - i, i - j))
+    both = at.made((i, j), [(lower, (*op.write, i, j)), (lower, (*op.write, j, i)), i - j],
+                   lambda x, y, n: 0.5 * select(n >= 0, x, y))
+    half = at.applied("solve_upper", True, x, op.write, both)
+    turned = at.made((i, j), [(half, (*op.write, j, i))], lambda x: x)
+    whole = at.applied("solve_upper", True, x, op.write, turned)
+    return at.added(source, (i, j), [(whole, (*op.write, i, j)), (whole, (*op.write, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+
+
+# ---------------------------------------------------------------- what rules are written with
+
+class _Points:
+    """Comprehensions and operations at every point of an operation's box; `i`, `j`, `k` are rows and columns of its matrix."""
+
+    def __init__(self, b: Builder, e: Equation) -> None:
+        self.b, self.e, self.op = b, e, _operation(e)
+        n = matrix_extent(e)
+        made = [Index(x) for x in "ijk"]
+        self.i, self.j, self.k = map(affine, made)
+        self.extents: dict[Index, Affine] = dict.fromkeys(made, n)
+        self.column = Index("m")
+        rest = trailing(e)
+        if self.op.name in SOLVES and len(rest) == 2:
+            self.extents[self.column] = rest[1]
+
+    def lead(self, source: int) -> Subscripts:
+        return self.op.sources[source].subscripts
+
+    def columns(self) -> tuple[Affine, ...]:
+        """The index of the columns on the right, where there are some."""
+        return (affine(self.column),) if self.column in self.extents else ()
+
+    def right(self) -> Subscripts:
+        return self.op.write
+
+    def triangle(self, i: Affine, j: Affine) -> tuple[Affine, ...]:
+        """What is not negative where a triangular solve reads element i, j of its matrix."""
+        return {"solve_lower": (i - j,), "solve_upper": (j - i,)}.get(self.op.name, ())
+
+    def alike(self, source: int) -> bool:
+        """Whether source and result have one shape and are read and written with one and the same leading subscripts, which reach
+        all of it."""
+        s = self.op.sources[source]
+        return s.subscripts == self.op.write and shape_of(self.e.args[s.arg]) == self.op.shape and _covers(self.op)
+
+    def inverse(self) -> Atom:
+        n = matrix_extent(self.e)
+        op = replace(self.op, name="inverse", shape=(*self.op.shape, n, n), agreements=())
+        return self.emitted(op, self.e.args)
+
+    def applied(self, name: str, transposed: bool, matrix: Atom, lead: Subscripts, right: Atom,
+                right_lead: Subscripts | None = None) -> Atom:
+        """A solve at every point; its result has the leading subscripts of the operation, and its right-hand side too."""
+        args = (*self.e.args, matrix, right)
+        sources = (Read(len(args) - 2, lead), Read(len(args) - 1, self.op.write if right_lead is None else right_lead))
+        op = MatrixOperation(name=name, ranges=self.op.ranges, guards=self.op.guards, write=self.op.write, shape=shape_of(right),
+                             sources=sources, transposed=transposed)
+        return self.emitted(op, args)
+
+    def emitted(self, op: MatrixOperation, args: tuple[Atom, ...]) -> Atom:
+        op, args = compacted(op, args)
+        return self.b.emit(op, *args, shape=op.shape)
+
+    def made(self, own: Sequence[Affine], read: Sequence[Factor | Affine], body: Callable[..., Expr], over: Sequence[Affine] = (),
+             guards: tuple[Affine, ...] = (), shape: tuple[Affine, ...] | None = None) -> Atom:
+        """A comprehension that writes at the leading subscripts of the result, and sums over the indices in `over`."""
+        lead = self.op.shape[:len(self.op.write)]
+        shape = shape if shape is not None else (*lead, *[self.extents[x.index] for x in own if x.index is not None])
+        return self.comprehension((*self.op.write, *own), shape, own, over, read, body, guards)
+
+    def added(self, source: int, own: Sequence[Affine], read: Sequence[Factor | Affine], body: Callable[..., Expr],
+              over: Sequence[Affine] = (), guards: tuple[Affine, ...] = ()) -> Atom:
+        """A comprehension that adds up where a source reads."""
+        s = self.op.sources[source]
+        return self.comprehension((*s.subscripts, *own), shape_of(self.e.args[s.arg]), own, over, read, body, guards)
+
+    def comprehension(self, write: Subscripts, shape: tuple[Affine, ...], own: Sequence[Affine], over: Sequence[Affine],
+                      read: Sequence[Factor | Affine], body: Callable[..., Expr], guards: tuple[Affine, ...]) -> Atom:
+        inner, args, sources = Builder(), list(self.e.args), list[BodySource]()
+        params = [Param(Var(f"x{n}"), f"x{n}") for n in range(len(read))]
+        for each in read:
+            if isinstance(each, Affine):
+                sources.append(each)
+            else:
+                args.append(each[0])
+                sources.append(Read(len(args) - 1, each[1]))
+        value = body(*[inner.expr(p.var) for p in params])
+        indices = [x.index for x in (*own, *over) if x.index is not None]
+        ranges = (*self.op.ranges, *[Range(i, affine(0), self.extents[i]) for i in indices])
+        reduction = "=" if all_fixed(ranges, write) else "+"
+        op = Comprehension(ranges=ranges, guards=(*self.op.guards, *guards), write=write, shape=shape, reduction=reduction,
+                           sources=tuple(sources), body=body_of(value.atom, params, inner.equations))
+        return emit(self.b, op, tuple(args)).atom
+
+
+def _operation(e: Equation) -> MatrixOperation:
+    assert isinstance(e.op, MatrixOperation)
+    return e.op
+
+
+# ---------------------------------------------------------------- what exists
+
+def _covers(op: MatrixOperation) -> bool:
+    """Whether the points of the box write every element of the result."""
+    return _reaches(op, op.write, op.shape)
+
+
+def _covers_read(e: Equation, s: Read) -> bool:
+    """Whether the points of the box read every element of a source."""
+    return _reaches(_operation(e), s.subscripts, shape_of(e.args[s.arg]))
+
+
+def _reaches(op: MatrixOperation, subscripts: Subscripts, shape: tuple[Affine, ...]) -> bool:
+    ranges = {r.index: (r.low.number, r.high) for r in op.ranges}
+    found = [s.index if isinstance(s, Affine) else None for s in subscripts]
+    whole = all(i is not None and ranges.get(i) == (0, n) for i, n in zip(found, shape, strict=False))
+    return whole and len(set(found)) == len(found) and not op.guards
+
+
+def _spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscripts]], write: Subscripts,
+            shape: tuple[Affine, ...]) -> Atom:
+    """Not 0 in all elements behind the leading subscripts `write` where any of these tensors has an element that exists behind
+    its own subscripts at that point; None among them exists everywhere."""
+    op = _operation(e)
+    lead = op.shape[:len(op.write)]
+    counts: list[Atom] = []
+    for tensor, subscripts in there:
+        if tensor is None:
+            counts.append(Lit(1.0))
+            continue
+        rest = shape_of(tensor)[len(subscripts):]
+        inner = [Index("ij"[d]) for d in range(len(rest))]
+        ranges = (*op.ranges, *[Range(i, affine(0), n) for i, n in zip(inner, rest, strict=True)])
+        x = Var("x")
+        body = body_of(x, [Param(x, "x")])
+        read = Read(len(e.args), (*subscripts, *map(affine, inner)))
+        count = Comprehension(ranges=ranges, guards=op.guards, write=op.write, shape=lead, reduction="+", sources=(read,),
+                              body=body)
+        counts.append(emit(b, count, (*e.args, tensor)).atom)
+    own = [Index("ij"[d]) for d in range(len(shape) - len(write))]
+    ranges = (*op.ranges, *[Range(i, affine(0), n) for i, n in zip(own, shape[len(write):], strict=True)])
+    inner_b, params = Builder(), [Param(Var(f"x{n}"), f"x{n}") for n in range(len(counts))]
+    value: Expr = inner_b.expr(params[0].var)
+    for p in params[1:]:
+        value = value + inner_b.expr(p.var)
+    where = (*write, *map(affine, own))
+    sources = tuple([Read(len(e.args) + n, () if isinstance(c, Lit) else op.write) for n, c in enumerate(counts)])
+    spread = Comprehension(ranges=ranges, guards=op.guards, write=where, shape=shape,
+                           reduction="=" if all_fixed(ranges, where) else "+", sources=sources,
+                           body=body_of(value.atom, params, inner_b.equations))
+    return emit(b, spread, (*e.args, *counts)).atom
