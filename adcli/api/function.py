@@ -443,7 +443,7 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
     env: dict[Atom, Atom] = {}
     equations = []
     for e, (group, hints) in zip(program.equations, marks, strict=True):
-        outs = tuple(Var(hint, temp, o.truth, o.shape) for o, (hint, temp) in zip(e.outs, hints, strict=True))
+        outs = tuple(Var(hint, temp, o.truth, o.shape, False, o.whole) for o, (hint, temp) in zip(e.outs, hints, strict=True))
         equations.append(Equation(outs, e.op, tuple(env.get(a, a) for a in e.args), e.span, group))
         env.update(zip(e.outs, outs, strict=True))
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)

@@ -69,7 +69,8 @@ def copies_numbered(program: Program) -> Program:
 
 def apart(program: Program) -> Program:
     """The program with variables of its own, but for the inputs."""
-    return substitute(program, {o: Var(o.name, o.temp, o.truth, o.shape) for e in program.equations for o in e.outs})
+    outs = [o for e in program.equations for o in e.outs]
+    return substitute(program, {o: Var(o.name, o.temp, o.truth, o.shape, False, o.whole) for o in outs})
 
 
 def shown(program: Program, wrt: Sequence[str], of: Sequence[str]) -> Shown:

@@ -212,8 +212,11 @@ class Loops:
         key = f"{integer} {extent}"
         if key not in self.gathers:
             at = self.gathers[key] = self.local("at")
+            if atom.whole:
+                self.say(f"if (!({integer} >= 0 && {integer} < {self.whole.real(extent, self.real)[0]})) return 1;")
             self.say(f"const size_t {at} = (size_t){integer};")
-            self.check((at, ATOM), extent)
+            if not atom.whole:
+                self.check((at, ATOM), extent)
         return self.gathers[key], ATOM
 
     def check(self, piece: Piece, extent: Affine) -> None:

@@ -150,6 +150,8 @@ class Addresses(FunctionWriter):
         source = self.nest.args[s.arg]
         at, level = self.address(source, s.subscripts, 0)
         level = max(level, self.floor)
+        if isinstance(source, Var) and source.whole:
+            return self.whole_number(s, source, at, level, tensor, d), level
         got = self.place(level, f"load {self.env.integer}, ptr {at}", ("integer", at))
         if self.env.integer != "i64":
             got = self.place(level, f"sext {self.env.integer} {got} to i64", ("wide", got))
@@ -161,6 +163,21 @@ class Addresses(FunctionWriter):
         self.raise_flag(level, inside, got, at, source)
         self.env.gathers.append((self.equation, s, tensor, d))
         return self.place(level, f"select i1 {inside}, i64 {got}, i64 0", key), level
+
+    def whole_number(self, s: Read, source: Var, at: str, level: int, tensor: Atom, d: int) -> str:
+        """A subscript that was computed: a double, which may be NaN or infinite."""
+        got = self.place(level, f"load double, ptr {at}, align 8", ("number", at))
+        key = ("checked", got, tensor, d)
+        if key in self.frames[level].known:
+            return self.frames[level].known[key]
+        extent = self.place(level, f"sitofp i64 {self.number(shape_of(tensor)[d])[0]} to double")
+        natural = self.place(level, f"fcmp oge double {got}, 0.0")
+        below = self.place(level, f"fcmp olt double {got}, {extent}")
+        inside = self.place(level, f"and i1 {natural}, {below}")
+        self.raise_flag(level, inside, self.place(level, f"bitcast double {got} to i64"), at, source)
+        self.env.gathers.append((self.equation, s, tensor, d))
+        chosen = self.place(level, f"select i1 {inside}, double {got}, double 0.0")
+        return self.place(level, f"fptosi double {chosen} to i64", key)
 
     def raise_flag(self, level: int, inside: str, got: str, at: str, source: Atom) -> None:
         """Keep the number of the gather, the integer and its place, of the first one that is outside."""

@@ -29,7 +29,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
-from adcli.lang.ir.sizes import bind, counts, elements, number, prove, require_words, shapes
+from adcli.lang.ir.sizes import bind, counts, elements, no_subscript, number, prove, require_words, shapes
 from adcli.lang.ir.step_order import prove_steps
 
 FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -362,8 +362,10 @@ class TensorKernel:
         where = f"({', '.join(str(int(w)) for w in np.unravel_index(env[flag + 2] // 8, shape))})" if shape else ""
         extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
-        return AdError(f"{named(e, s)}{where} = {env[flag + 1]} is out of range for dimension {d} of '{target}', which has "
-                       f"{elements(extent)}", e.span, f"subscripts go from 0 to {extent - 1}", self.program.source)
+        got = np.int64(env[flag + 1])
+        value, help = no_subscript(float(got.view(np.float64)) if source.whole else int(got), extent)
+        return AdError(f"{named(e, s)}{where} = {value} is out of range for dimension {d} of '{target}', which has "
+                       f"{elements(extent)}", e.span, help, self.program.source)
 
 
 def cheapest(costs: Sequence[float]) -> int:

@@ -17,7 +17,7 @@ from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Rea
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import written_out
 from adcli.lang.ir.matrix import Boxed
-from adcli.lang.ir.sizes import bind, number, prove
+from adcli.lang.ir.sizes import bind, elements, no_subscript, number, prove
 from adcli.lang.ir.step_order import prove_steps
 
 UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -153,9 +153,10 @@ def subscripts_at(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, s
         if isinstance(s, Read):
             where = subscripts_at(e, s.subscripts, e.args[s.arg], np.shape(args[s.arg]), args, known, count)
             at = np.broadcast_to(np.asarray(args[s.arg])[where], count)
-            wrong = np.flatnonzero((at < 0) | (at >= extent))
+            wrong = np.flatnonzero(~((at >= 0) & (at < extent)))
             if len(wrong):
-                raise _gathered_outside(e, s, [int(w[wrong[0]]) for w in where], int(at[wrong[0]]), tensor, d, extent)
+                raise _gathered_outside(e, s, [int(w[wrong[0]]) for w in where], float(at[wrong[0]]), tensor, d, extent)
+            at = at.astype(np.int64)
         else:
             at = np.broadcast_to(numbers(s, known), count)
             assert count == 0 or (at.min() >= 0 and at.max() < extent), "a subscript that was proved is outside"
@@ -163,13 +164,14 @@ def subscripts_at(e: Equation, subscripts: tuple[Subscript, ...], tensor: Any, s
     return tuple(found)
 
 
-def _gathered_outside(e: Equation, s: Read, where: list[int], got: int, tensor: Any, d: int, extent: int) -> AdError:
+def _gathered_outside(e: Equation, s: Read, where: list[int], got: float, tensor: Any, d: int, extent: int) -> AdError:
     integers = e.args[s.arg]
     name = integers.name if isinstance(integers, Var) else None
     element = (name or "the subscript") + (f"({', '.join(map(str, where))})" if where else "")
     target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
-    return AdError(f"{element} = {got} is out of range for dimension {d} of '{target}', which has {extent} elements", e.span,
-                   f"subscripts go from 0 to {extent - 1}" if extent else None)
+    value, help = no_subscript(got, extent)
+    return AdError(f"{element} = {value} is out of range for dimension {d} of '{target}', which has {elements(extent)}", e.span,
+                   help)
 
 
 def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: int, arithmetic: ElementArithmetic,

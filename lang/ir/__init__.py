@@ -43,8 +43,9 @@ def record(kind: type[T]) -> type[T]:
 class Var:
     """A value. `name` is a printing hint (None: the printer finds one); a `temp` is a value no user named.
 
-    A tensor has one extent for each dimension in its `shape`; one of integers is an input that subscripts read, and has no
-    derivative.
+    A tensor has one extent for each dimension in its `shape`. One of integers is an input that subscripts read, and has no
+    derivative; nor has a computed value that is declared to be `whole`, which subscripts may read too: its elements are doubles
+    that are whole numbers, or NaN or infinite, which no subscript can be.
     """
 
     name: str | None = None
@@ -52,6 +53,7 @@ class Var:
     truth: bool = False
     shape: tuple[Affine, ...] = ()
     integer: bool = False
+    whole: bool = False
 
 
 @record

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.errors import AdError, nearest
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence, whole_statements
@@ -40,7 +40,11 @@ def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list
     for name in of or ():
         if name not in known:
             raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
-    return list(dict.fromkeys(of)) if of is not None else known
+    whole = {r.name for r in program.results if isinstance(r.atom, Var) and r.atom.whole}
+    for name in of or ():
+        if name in whole:
+            raise AdError(f"'{name}' holds whole numbers and has no derivative")
+    return list(dict.fromkeys(of)) if of is not None else [name for name in known if name not in whole]
 
 
 def with_outputs(program: Program, names: Sequence[str]) -> Program:
@@ -55,7 +59,7 @@ def active_values(program: Program, wrt: Collection[str], also: Iterable[Atom] =
     active: set[Atom] = {*also, *[p.var for p in program.params if p.name in wanted]}
     for e in program.equations:
         if not e.op.truth and e.op is not STOP and not active.isdisjoint(e.args):
-            active.update(active_histories(e, active) if isinstance(e.op, Recurrence) else e.outs)
+            active.update(active_histories(e, active) if isinstance(e.op, Recurrence) else [x for x in e.outs if not x.whole])
     return active
 
 

@@ -59,7 +59,7 @@ def checked(program: Program) -> Program:
 def check_linear(program: Program) -> Program:
     """The program itself, if every real value is used at most once (explicit-duplication form)."""
     uses: Counter[Atom] = Counter(a for e in program.equations for a in e.args
-                                  if isinstance(a, Var) and not a.truth and not a.integer)
+                                  if isinstance(a, Var) and not a.truth and not a.integer and not a.whole)
     uses.update(r.atom for r in program.results if isinstance(r.atom, Var))
     for i, e in enumerate(program.equations):
         _at(program, i)(all(uses[a] <= 1 for a in e.args), "a value is used more than once")
@@ -164,7 +164,7 @@ def _check_subscripts(e: Equation, op: Boxed, subscripts: Iterable[Subscript], s
         require(0 <= s.arg < len(e.args), "a read of an argument that is not there")
         atom = e.args[s.arg]
         require(len(s.subscripts) == len(shape_of(atom)), "a read of another rank than its argument")
-        require(id(s) not in inner or (isinstance(atom, Var) and atom.integer), "a subscript that is no integer")
+        require(id(s) not in inner or (isinstance(atom, Var) and (atom.integer or atom.whole)), "a subscript that is no integer")
         inner.update(id(x) for x in s.subscripts if isinstance(x, Read))
         stack += s.subscripts
 

@@ -7,7 +7,7 @@ cut corners off the box, whether any point of what is left (rational ones includ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import gcd, prod
+from math import gcd, isfinite, prod
 from typing import Any, NamedTuple, cast
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
@@ -59,6 +59,13 @@ class Extent(NamedTuple):
 
 def elements(n: int) -> str:
     return "1 element" if n == 1 else f"{n} elements"
+
+
+def no_subscript(got: float, extent: int) -> tuple[str, str | None]:
+    """A value that should be a subscript and is none, as a number, and the help that goes with it."""
+    if isfinite(got):
+        return str(int(got)), f"subscripts go from 0 to {extent - 1}" if extent else None
+    return str(got), "there is no such whole number: it comes from a NaN, from infinity, or from a range that is empty"
 
 
 def number(x: Affine, sizes: Mapping[str, int]) -> int:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from adcli.lang.ir import Atom, Equation, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, text, weight
+from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
+from adcli.lang.ir.affine import Affine, Index, affine, text, weight
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
@@ -21,6 +21,7 @@ from adcli.lang.ir.comprehension import (
     Subscript,
     all_fixed,
     covers,
+    identity_body,
     with_index_powers,
 )
 from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
@@ -32,12 +33,15 @@ from adcli.lang.lower.comprehension_body import (
     LONGEST_EXTENT,
     MOST_DIMENSIONS,
     NO_RECURRENCE,
+    Computed,
     Elements,
     Poisoned,
     Tensors,
     counted,
     dimensions,
     extents,
+    is_integer,
+    is_whole,
     require_dimensions,
     rewritten,
     shape_of,
@@ -47,7 +51,7 @@ from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
 REDUCTION_OF = {"=": "=", "+=!": "+", "+=": "+", "*=!": "*", "*=": "*", "min=!": "min", "min=": "min", "max=!": "max",
-              "max=": "max", "lse=!": "lse", "lse=": "lse"}
+              "max=": "max", "lse=!": "lse", "lse=": "lse", "argmin=!": "min", "argmax=!": "max"}
 ELSEWHERE = math.inf
 """How far an element is from one that is never the same."""
 SPLITS = 64
@@ -69,8 +73,10 @@ class TensorStatement:
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
         self.name = statement.target.text
+        self.computed: Computed = {}
         self.before = self.existing()
         self.declared = self.declared_shape()
+        self.whole = self.holds_whole_numbers()
 
     def existing(self) -> Atom | None:
         atom = self.onto() or self.scope.env.get(self.name)
@@ -82,6 +88,15 @@ class TensorStatement:
         if atom is None and self.s.symbol in ("+=", "*=", "min=", "max=", "lse="):
             self.context.note(f"'{self.name}' has no value yet, so {self.s.symbol} acts as {self.s.symbol}!", self.s.target)
         return atom
+
+    def holds_whole_numbers(self) -> bool:
+        """Whether the target is declared to hold whole numbers, or goes on from a value that does."""
+        token, before = self.s.target, self.before
+        typed = [c.name for c in self.s.clauses if c.kind == "shape"]
+        declared = any(is_integer(t) for t in (token, *typed) if t is not None) or self.name in self.tensors.whole
+        if declared and isinstance(before, Var) and not before.whole and not self.s.symbol.endswith("!") and self.s.symbol != "=":
+            raise self.context.fault(f"'{self.name}' holds numbers that need not be whole", token, f"write {self.s.symbol}!")
+        return declared or (isinstance(before, Var) and before.whole) or self.s.symbol.startswith("arg")
 
     def declared_shape(self) -> tuple[Affine, ...] | None:
         for clause in self.s.clauses:
@@ -108,11 +123,69 @@ class TensorStatement:
             arms[at:at + 1] = split
         made = [self.comprehension(p) for p in arms]
         symbol, result = self.s.symbol, self.before
+        if symbol.startswith("arg"):
+            made, symbol = self.places(made), "min=!"
         for op, args, last in [(*m, m is made[-1]) for m in made]:
             result = self.emitted(op, args, symbol, result, last)
             symbol = symbol.removesuffix("!")
         assert result is not None
         return result
+
+    def places(self, made: list[tuple[Comprehension, list[Atom]]]) -> list[tuple[Comprehension, list[Atom]]]:
+        """The comprehensions whose least value is the first place of the extremum of `made`, infinity where there is none."""
+        if not all(e.op.llvm for op, _ in made for e in op.body.equations):   # the same bits twice
+            made = [self.kept(op, args) for op, args in made]
+        symbol, extremum = self.s.symbol.removeprefix("arg"), None
+        for op, args in made:
+            extremum = self.emitted(op, args, symbol, extremum, False, False)
+            symbol = symbol.removesuffix("!")
+        assert extremum is not None
+        found = []
+        for op, args in made:
+            reduced = [i for i in op.indices if not any(isinstance(w, Affine) and i in w.indices() for w in op.write)]
+            if len(reduced) != 1:
+                raise self.context.fault(f"{self.s.symbol} finds the place along one index, and this statement reduces over "
+                                         f"{', '.join(repr(i.name) for i in reduced) or 'none'}", self.s.target,
+                                         "write the others on the left, and reduce again")
+            x, place, z, same = Var("z"), Var("place"), Var("k"), Var("same", truth=True)
+            lines = (Equation((same,), TABLE["eq"], (op.body.results[0].atom, x)),
+                     Equation((z,), TABLE["select"], (same, place, Lit(math.inf))))
+            params = (*op.body.params, Param(x, "z"), Param(place, "place"))
+            body = Program(params, (*op.body.equations, *lines), (Result("z", z),))
+            sources = (*op.sources, Read(len(args), op.write), affine(reduced[0]))
+            found.append(compacted(replace(op, reduction="min", sources=sources, body=body), [*args, extremum]))
+        return found
+
+    def kept(self, op: Comprehension, args: list[Atom]) -> tuple[Comprehension, list[Atom]]:
+        """The comprehension of values that are computed before, one for each point."""
+        here = tuple(affine(r.index) - r.low for r in op.ranges)
+        shape = tuple(r.high - r.low for r in op.ranges)
+        value = self.equation(replace(op, reduction="=", write=here, shape=shape), args, False, False)
+        return replace(op, sources=(Read(0, here),), body=identity_body(), agreements=()), [value]
+
+    def subscript(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:
+        """A subscript that is computed, as a tensor of whole numbers over the indices that it has."""
+        b = Elements(self.scope, self.tensors, self.s)
+        for token in b.unknown_names(node):   # names that are nothing else are indices
+            b.extent_or_index(token)
+        b.replaced(node)
+        clauses = [c for c in self.s.clauses if c.kind == "range" and c.name is not None and c.name.text in b.indices]
+        domain = infer(list(b.indices.values()), b.accesses, [self.given(b, c) for c in clauses], (), self.context.source)
+        b = Elements(self.scope, self.tensors, self.s)
+        b.indices = {r.index.name: r.index for r in domain.ranges}
+        atom = b.value(b.folded(b.replaced(node)))
+        b.require("r", atom, node)
+        if not is_whole(atom, b.params, b.sources, b.equations, b.args):
+            text = self.context.text(node)
+            raise self.context.fault(f"{what} is not a whole number: {text}", node, f"write floor({text}) or round({text})")
+        body = Program(tuple(b.params), tuple(b.equations), (Result("z", atom),))
+        op = Comprehension(ranges=domain.ranges, write=tuple(affine(r.index) - r.low for r in domain.ranges),
+                           shape=tuple(r.high - r.low for r in domain.ranges), reduction="=", sources=tuple(b.sources), body=body,
+                           guards=domain.guards, agreements=domain.agreements)
+        out = Var(None, True, False, op.shape, False, True)
+        op, args = compacted(op, b.args)
+        self.scope.equations.append(Equation((out,), op, tuple(args), (node.start, node.end)))
+        return out, tuple((r.index.name, r.low) for r in domain.ranges)
 
     # One comprehension.
 
@@ -144,7 +217,9 @@ class TensorStatement:
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
-        return Elements(self.scope, self.tensors, self.s)
+        made = Elements(self.scope, self.tensors, self.s)
+        made.whole, made.compute = self.computed, self.subscript
+        return made
 
     def ranges_around(self, b: Elements) -> list[Given]:
         """The ranges of indices that what stands around the statement says."""
@@ -239,6 +314,10 @@ class TensorStatement:
         atom = b.value(b.folded(value))
         b.require("r", atom, self.s.value)
         self.check_written(write, domain)
+        if self.whole and not self.s.symbol.startswith("arg") and not is_whole(atom, b.params, b.sources, b.equations, b.args):
+            text = self.context.text(self.s.value)
+            raise self.context.fault(f"'{self.name}' holds whole numbers, and this need not be one", self.s.value,
+                                     f"write floor({text}), round({text}) or trunc({text})")
         body = with_index_powers(Program(tuple(b.params), tuple(b.equations), (Result("z", atom),)), b.sources)
         agreements = (*self.tensors.pending, *domain.agreements, *self.same_shape(shape))
         self.tensors.pending.clear()
@@ -332,16 +411,17 @@ class TensorStatement:
 
     # What the target was before.
 
-    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool) -> Atom:
-        onto = before
+    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool,
+                whole: bool | None = None) -> Atom:
+        onto, whole = before, self.whole if whole is None else whole
         if symbol.endswith("!") or onto is None or (symbol == "=" and covers(op)):
-            return self.equation(op, args, last)
+            return self.equation(op, args, last, whole)
         if op.reduction not in ("*", "lse"):
-            return self.equation(replace(op, onto=len(args)), [*args, onto], last)
+            return self.equation(replace(op, onto=len(args)), [*args, onto], last, whole)
         if all_fixed(op.ranges, op.write):
-            return self.equation(*updated(op, args, onto), last)
-        fresh = self.equation(op, args, False)
-        return self.equation(*combination(op, onto, fresh), last)
+            return self.equation(*updated(op, args, onto), last, whole)
+        fresh = self.equation(op, args, False, whole)
+        return self.equation(*combination(op, onto, fresh), last, whole)
 
     def onto(self) -> Atom | None:
         """What `where C = D` says that C starts from."""
@@ -353,8 +433,8 @@ class TensorStatement:
             raise self.context.fault(f"'{self.name}' starts from a tensor", clause.nodes[0], f"write where {self.name} = D")
         return self.scope.read(node)
 
-    def equation(self, op: Comprehension, args: list[Atom], last: bool) -> Var:
-        out = Var(self.name, self.tensors.inlined or not last, False, op.shape)
+    def equation(self, op: Comprehension, args: list[Atom], last: bool, whole: bool) -> Var:
+        out = Var(self.name, self.tensors.inlined or not last, False, op.shape, False, whole)
         self.keep_written(op, args, out)
         self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
         return out

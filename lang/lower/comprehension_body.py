@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index, affine, floor, greatest, least, remainder, weight
@@ -15,7 +16,7 @@ from adcli.lang.ir.ranges import Access
 from adcli.lang.lower.assignments import check_name
 from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import TOO_LARGE, AffineReader
-from adcli.lang.syntax.constants import number
+from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, TensorAssign, Token, Typed, bare, postorder
 
 MOST_NESTED_GATHERS = 30
@@ -27,13 +28,23 @@ LONGEST_EXTENT = 300
 """Numbers and names in one extent. Those of functions that call each other could double with each call."""
 
 
+ROUNDING = frozenset(("floor", "ceil", "round", "trunc", "sign"))
+KEEP_WHOLE = frozenset(("add", "sub", "mul", "neg", "abs", "min", "max", "fmin", "fmax", "clamp", "fmod", "fdim", "relu",
+                        "square", "copysign", "select", "fma"))
+"""Operations that give whole numbers, and those that do where their operands are whole."""
+Computed = dict[tuple[int, int], tuple[Var, tuple[tuple[str, Affine], ...]]]
+"""The subscripts of a statement that are computed, by where they stand: the tensor, and for each index the value that has the
+first element."""
+
+
 class Poisoned(Exception):
     """A value is used whose own statement has a fault; that is no further fault."""
 
 
 @dataclass(slots=True)
 class Tensors:
-    """What a scope knows of tensors besides its values: sizes by name, shapes declared for results, functions of tensors.
+    """What a scope knows of tensors besides its values: sizes by name, shapes declared for results and which of them hold whole
+    numbers, functions of tensors.
 
     `pending` are agreements of extents that the next comprehension takes along; `inlined`: its names are those of a function that
     is called. `histories` are the tensors that loops of the block assign, with all elements that statements of it write one by
@@ -43,6 +54,7 @@ class Tensors:
 
     sizes: dict[str, Affine] = field(default_factory=dict)
     declared: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
     pending: list[Agreement] = field(default_factory=list)
     histories: dict[str, WrittenElements] = field(default_factory=dict)
     written: dict[Atom, Gappy] = field(default_factory=dict)
@@ -86,6 +98,8 @@ class Elements(EquationScope):
         self.inputs: dict[object, Var] = {}
         self.accesses: list[Access] = []
         self.depth = 0
+        self.whole: Computed = {}
+        self.compute: Callable[[Node, str], tuple[Var, tuple[tuple[str, Affine], ...]]] = self.no_computed
         self.affine = AffineReader(self.context, self.extent_or_index)
         self.bounds = AffineReader(self.context, self.extent_or_index, bound=True)
 
@@ -214,23 +228,64 @@ class Elements(EquationScope):
         tensor = self.tensor(node)
         if type(node) is Token and node.type == "NAME" and self.is_no_size(node):
             atom = self.scope.env.get(node.text)
-            if isinstance(atom, Var) and atom.integer and not atom.shape:
+            if isinstance(atom, Var) and (atom.integer or atom.whole) and not atom.shape:
                 self.scope.read(node)
                 return ("gather", atom), Read(self.argument(atom), ())
         if tensor is None:
-            for inner in postorder(node):
-                if self.tensor(inner) is not None:
-                    raise self.context.fault(f"{what} is not affine: {self.context.text(node)}", node,
-                                             "a subscript read from a tensor must stand alone: LUT(I(b), j)")
+            if self.is_computed(node):
+                return self.computed(node, what)
             expression = self.affine.read(node, what)
             return expression, expression
         assert type(node) is Call
-        if not tensor.integer:
+        if not tensor.integer and not tensor.whole:
+            text = self.context.text(node)
             raise self.context.fault(f"{what} is read from '{node.name}', which is not a tensor of integers", node,
-                                     f"declare it as one: int32 {node.name}({', '.join('N' for _ in tensor.shape)})")
+                                     f"declare it as one: int32 {node.name}({', '.join('N' for _ in tensor.shape)})"
+                                     if self.is_input(tensor) else f"write floor({text}), round({text}) or another whole number")
         key, subscripts = self.subscripts(node.name, node.args, tensor.shape, node)
         self.scope.read(Token("NAME", node.name, node.start, node.start + len(node.name)))
         return ("gather", tensor, key), Read(self.argument(tensor), subscripts)
+
+    def no_computed(self, node: Node, what: str) -> tuple[Var, tuple[tuple[str, Affine], ...]]:
+        raise self.context.fault(f"{what} is computed here: {self.context.text(node)}", node,
+                                 "give it a statement of its own before: int32 k(i) = ..., and write k(i) here")
+
+    def is_computed(self, root: Node) -> bool:
+        """Whether a subscript has a value in it: an element of a tensor, a whole number, or a number that is rounded."""
+        def has_value(node: Node) -> bool:
+            atom = self.scope.env.get(node.text) if type(node) is Token and node.text not in self.lets else None
+            return atom is not None and not shape_of(atom) and counted(self.scope.env, getattr(node, "text", "")) is None
+        for node in postorder(root):
+            if type(node) is Token:
+                atom = self.scope.env.get(node.text) if node.text not in self.lets else None
+                found = isinstance(atom, Var) and atom.whole and not atom.shape
+            else:
+                rounds = type(node) is Call and node.name in (*ROUNDING, *INTEGERS)
+                found = self.tensor(node) is not None or (rounds and any(map(has_value, postorder(node))))
+            if found:
+                return True
+        return False
+
+    def unknown_names(self, node: Node) -> list[Token]:
+        """The names in a subscript that have no value, and are no size."""
+        return [t for t in postorder(node) if type(t) is Token and t.type == "NAME" and t.text not in NAMED_CONSTANTS
+                and t.text not in self.scope.env and t.text not in self.tensors.sizes and t.text not in self.lets]
+
+    def is_input(self, atom: Atom) -> bool:
+        return not any(atom in e.outs for e in self.scope.equations)
+
+    def computed(self, node: Node, what: str) -> tuple[object, Subscript]:
+        """A subscript that is a value, in a tensor of its own that has whole numbers: it is read where the expression stands."""
+        key = node.start, node.end
+        if key not in self.whole:
+            self.whole[key] = self.compute(node, what)
+        atom, lows = self.whole[key]
+        count = len(self.sources)
+        self.replaced(node)   # what it reads bounds the indices here
+        del self.sources[count:], self.params[count:]
+        self.inputs = {k: v for k, v in self.inputs.items() if any(v is p.var for p in self.params)}
+        subscripts = tuple(affine(self.indices[name]) - low for name, low in lows)
+        return ("gather", atom), Read(self.argument(atom), subscripts)
 
     # Expressions of indices and sizes.
 
@@ -325,6 +380,27 @@ class Elements(EquationScope):
         fault = super().unknown(node)
         fault.help = fault.help or f"declare a tensor: input {node.name}({', '.join('MNPQRS'[:len(node.args)])})"
         return fault
+
+
+def is_whole(atom: Atom, params: Sequence[Param], sources: Sequence[BodySource], equations: Sequence[Equation],
+             args: Sequence[Atom]) -> bool:
+    """Whether the value of a body is a whole number, or NaN or infinite, by how it is made."""
+    def whole(a: Atom) -> bool:
+        return a in found or (isinstance(a, Lit) and (a.integer is not None or not isfinite(a.value)))
+    found: set[Atom] = set()
+    for p, s in zip(params, sources, strict=True):
+        read = args[s.arg] if isinstance(s, Read) else None
+        if read is None or (whole(read) if isinstance(read, Lit) else read.integer or read.whole):
+            found.add(p.var)
+    for e in equations:
+        values = e.args[1:] if e.op.name == "select" else e.args
+        if e.op.name in ROUNDING or (e.op.name in KEEP_WHOLE and all(map(whole, values))):
+            found.update(e.outs)
+    return whole(atom)
+
+
+def is_integer(token: Token) -> bool:
+    return type(token) is Typed and token.element is not None and token.element.text in INTEGERS
 
 
 def shape_of(atom: Atom) -> tuple[Affine, ...]:

@@ -295,7 +295,7 @@ class Loop:
         statements = self.scope.equations
         histories = [self.scope.histories[n] for n in self.names]
         used = dict.fromkeys(a for s in statements for a in s.args if a not in histories)
-        inner: dict[Atom, Atom] = {a: Var(a.name, a.temp, False, a.shape, a.integer) for a in used if isinstance(a, Var)}
+        inner: dict[Atom, Atom] = {a: Var(a.name, a.temp, False, a.shape, a.integer, a.whole) for a in used if isinstance(a, Var)}
         s, inlined = self.s, self.outer.tensors.inlined
         op = Recurrence(signature=signature_of(len(self.names)), step=self.step, low=self.low, high=self.high, down=s.down,
                         histories=tuple(v for v in histories if isinstance(v, Var)),

@@ -16,13 +16,21 @@ from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, dimensions, extents, rewritten, shape_of
+from adcli.lang.lower.comprehension_body import (
+    Poisoned,
+    Tensors,
+    counted,
+    dimensions,
+    extents,
+    is_integer,
+    rewritten,
+    shape_of,
+)
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
 from adcli.lang.syntax.tree import (
-    INTEGERS,
     Assign,
     Call,
     Def,
@@ -173,7 +181,7 @@ class TensorScope(EquationScope):
     def element(self, node: Call, tensor: Var, name: str | None = None) -> Var:
         """One element of a tensor."""
         statement = TensorAssign(Token("NAME", "", node.start, node.end), None, "=", node, None, [], node.start, node.end)
-        b = Elements(self, self.tensors, statement)
+        b = TensorStatement(self, self.tensors, statement).elements()
         _, subscripts = b.subscripts(node.name, node.args, tensor.shape, node)
         if b.indices:
             name = next(iter(b.indices))
@@ -217,8 +225,8 @@ class TensorScope(EquationScope):
         self.check_count(node, 1, 1)
         self.check_results(node, 2, len(names))
         atom = self.read(inner)
-        integer = isinstance(atom, Var) and atom.integer
-        outs = tuple(Var(n, n is None, False, shape_of(atom), integer) for n in names)
+        assert isinstance(atom, Var)
+        outs = tuple(Var(n, n is None, False, atom.shape, atom.integer, atom.whole) for n in names)
         self.equations.append(Equation(outs, TABLE["dup"], (atom,), (node.start, node.end)))
         return list(zip(statement.targets, outs, strict=True))
 
@@ -244,7 +252,7 @@ class TensorScope(EquationScope):
         inner = bare(rewritten(node, lambda n: None, self.called))
         if type(inner) is Token and inner.type == "NAME" and shape_of(self.env.get(inner.text, POISON)):
             return self.read(inner)
-        if type(inner) is Token and isinstance(atom := self.env.get(inner.text), Var) and atom.integer:
+        if type(inner) is Token and isinstance(atom := self.env.get(inner.text), Var) and (atom.integer or atom.whole):
             return self.read(inner)
         return self.value(self.scalar(inner))
 
@@ -316,7 +324,7 @@ class TensorFunction(TensorScope):
         if wanted != given:
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' has {dimensions(wanted)}, "
                                      f"and this argument has {dimensions(given)}", at)
-        integer = isinstance(atom, Var) and atom.integer
+        integer = isinstance(atom, Var) and (atom.integer or atom.whole)
         if integer != is_integer(token):
             what = "is a tensor of integers" if is_integer(token) else "is not a tensor of integers"
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at)
@@ -374,6 +382,8 @@ class TensorFunction(TensorScope):
 
     def declare_results(self) -> None:
         for token in self.definition.results:
+            if is_integer(token):
+                self.tensors.whole.add(token.text)
             if type(token) is Typed and token.extents is not None:
                 self.tensors.declared[token.text] = extents(self.context, self.tensors, token, self.env)
 
@@ -385,7 +395,7 @@ class TensorFunction(TensorScope):
             name = self.named.get(token.text)
             if name is not None and isinstance(atom, Var) and atom in made and atoms.index(atom) == i:
                 e = self.equations[made[atom]]
-                out = Var(name, False, atom.truth, atom.shape)
+                out = Var(name, False, atom.truth, atom.shape, False, atom.whole)
                 if len(e.outs) == 1:
                     renamed(self.equations, made[atom], atom, out)
                     atoms = [out if a is atom else a for a in atoms]
@@ -418,7 +428,7 @@ class TensorDefinition(TensorFunction):
             function = TensorDefinition(self.context, definition, [], {}, self.allowance)
             function.lower_call(node, args)
             known = self.context.checked[key] = function.results()
-        return [Var(n, True, a.truth, a.shape, a.integer) if isinstance(a, Var) else a
+        return [Var(n, True, a.truth, a.shape, a.integer, a.whole) if isinstance(a, Var) else a
                 for a, n in zip(known, names, strict=True)]
 
 
@@ -462,10 +472,6 @@ def renamed(equations: list[Equation], start: int, old: Var, new: Var) -> None:
     """Give a value another name, from the equation that makes it on."""
     for i in range(start, len(equations)):
         equations[i] = equations[i].substituted({old: new})
-
-
-def is_integer(token: Token) -> bool:
-    return type(token) is Typed and token.element is not None and token.element.text in INTEGERS
 
 
 def declared(context: Context, tensors: Tensors, token: Token, env: Mapping[str, Atom]) -> Var:

@@ -3,7 +3,7 @@
 A value used n times is copied by n − 1 `dup` equations: the first directly behind its definition, each further one right
 before the use it serves. Reverse mode then needs no accumulation: the one sum of an adjoint is the rule of `dup`, and it
 adds contributions as they become known, so few of them are alive at a time. A result counts as a use.
-Tensors are copied as scalars are; truth values and tensors of integers have no adjoint and are not.
+Tensors are copied as scalars are; truth values and whole numbers have no adjoint and are not.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Copies:
 
     def open(self, value: Var, span: Span | None) -> None:
         """A value has been defined: copy it if more than one use will come."""
-        if self.left[value] > 1 and not value.truth and not value.integer:
+        if self.left[value] > 1 and not value.truth and not value.integer and not value.whole:
             self.ready[value] = list(self.split(value, value, span))
 
     def split(self, origin: Var, value: Var, span: Span | None) -> tuple[Var, Var]:

@@ -117,7 +117,8 @@ class Folder:
     def keep(self, e: Equation) -> Atom:
         """Enter an equation, unless an equal one stands already; returns the value."""
         out, op = e.outs[0], e.op
-        earlier = self.seen.setdefault(self.value_key(op, e.args), out)
+        key = self.value_key(op, e.args)
+        earlier = self.seen.setdefault((*key, "whole") if out.whole else key, out)
         if earlier is not out:
             self.env[out] = earlier
             return earlier

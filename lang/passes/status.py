@@ -134,7 +134,7 @@ class _Copy:
     def __init__(self, primal: Program, onto: Program, b: Builder) -> None:
         self.primal, self.b = primal, b
         self.env: dict[Atom, Atom] = {p.var: q.var for p, q in zip(primal.params, onto.params[:len(primal.params)], strict=True)}
-        self.env.update((o, Var(o.name, True, o.truth, o.shape)) for e in primal.equations for o in e.outs)
+        self.env.update((o, Var(o.name, True, o.truth, o.shape, False, o.whole)) for e in primal.equations for o in e.outs)
         self.results = {r.name: r.atom for r in onto.results if r.of is None}
         self.needed: set[Atom] = set()
 

@@ -173,7 +173,7 @@ class System:
                 op, args = replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args[:op.onto]
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:
-                    constants[a] = Var(a.name, a.temp, a.truth, a.shape, a.integer)
+                    constants[a] = Var(a.name, a.temp, a.truth, a.shape, a.integer, a.whole)
             named = tuple([inside.get(a) or constants.get(a) or a for a in args])
             statements.append(Equation((inside[p.var],), op, named, s.span))
         loop = Recurrence(signature=signature_of(len(group)), step=self.steps.index, low=self.steps.low, high=self.steps.high,

@@ -146,6 +146,13 @@ class Actions:
     def compute_let(self, p: Parts) -> TensorAssign:
         return computed(p[0], None, p[1], p[2], p[4])
 
+    def compute_typed(self, p: Parts) -> TensorAssign:
+        target, subscripts = p[1]
+        return computed(Typed(target, p[0], None, target.end), subscripts, p[2], p[3], p[4])
+
+    def compute_typed_scalar(self, p: Parts) -> TensorAssign:
+        return computed(Typed(p[1], p[0], None, p[1].end), None, p[2], p[3], p[4])
+
     def range_clause(self, p: Parts) -> Clause:
         low, high = two(p[2], ":")
         if high is None:
@@ -293,7 +300,8 @@ def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain:
                       if tensor else f"write {target.text} = {target.text} {symbol.text[:-1]} ...")
     value, same = two(chain, "<=>")
     end = clauses[-1].end if clauses else (same or value).end
-    return TensorAssign(target, subscripts, symbol.text, value, same, clauses, target.start, end)
+    start = target.element.start if type(target) is Typed and target.element else target.start
+    return TensorAssign(target, subscripts, symbol.text, value, same, clauses, start, end)
 
 
 def not_in_loop(inner: Statement) -> AdError:

@@ -57,7 +57,7 @@ def extents(shape: Sequence[Affine]) -> str:
 
 def typed(var: Var, name: str) -> str:
     """A declaration as functions of tensors have it."""
-    return f"{'int32' if var.integer else 'float'}{extents(var.shape)} {name}"
+    return f"{'int32' if var.integer or var.whole else 'float'}{extents(var.shape)} {name}"
 
 
 def name_alone(x: Affine) -> bool:
@@ -148,6 +148,8 @@ class TensorWriter(ScalarWriter):
 
     def element(self, op: Comprehension, e: Equation) -> Piece | None:
         """An element of a tensor or a size as a value, which need no comprehension in the text."""
+        if e.outs[0].whole:
+            return None
         if op.ranges or op.write or op.guards or op.reduction != "=" or op.onto is not None or len(op.sources) != 1:
             return None
         source, result = op.sources[0], op.body.results[0].atom
@@ -206,7 +208,7 @@ class BoxText:
         if op.write or self.parenthesised():
             target += f"({', '.join(self.subscript(s) for s in op.write)})"
         where = f"where {', '.join(clauses)}" if clauses else ""
-        line = f"{target} {symbol} {body}"
+        line = f"{'int32 ' if self.e.outs[0].whole else ''}{target} {symbol} {body}"
         between = " " if where and len(line) + len(where) < LONGEST_LINE else f"\n{INDENT}" if where else ""
         return line + between + where
 

@@ -161,7 +161,7 @@ class TreeWriter:
 
     def compute(self, s: TensorAssign) -> list[str]:
         subscripts = self.listed(s.subscripts) if s.subscripts is not None else ""
-        pieces = [f"{s.target.text}{subscripts} {s.symbol} ", *self.expression(s.value)]
+        pieces = [f"{self.typed(s.target)}{subscripts} {s.symbol} ", *self.expression(s.value)]
         if s.same is not None:
             pieces += [" <=> ", *self.expression(s.same)]
         for position, clause in enumerate(s.clauses):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from adcli.lang.syntax.tree import Token
 
 KEYWORDS = {"input": "INPUT", "param": "PARAM", "output": "OUTPUT", "def": "DEF", "in": "IN",
-            "where": "WHERE", "exists": "EXISTS", "for": "FOR", "and": "OP", "or": "OP", "not": "NOT"}
+            "where": "WHERE", "exists": "EXISTS", "for": "FOR", "int32": "TYPE", "and": "OP", "or": "OP", "not": "NOT"}
 HEADER_WORDS = {"down": "DOWN", "until": "UNTIL", "checkpoint": "CHECKPOINT"}
 """Words of the language between the range of a `for` and its `{`; names everywhere else."""
 LOGICAL = frozenset(("and", "or", "not"))
@@ -21,11 +21,11 @@ LOGICAL = frozenset(("and", "or", "not"))
 OPERAND_END = frozenset(("NAME", "NUMBER", "RPAR"))
 
 TERMINALS = {
-    "NAME": r"(?!(?:min|max|lse)=[^=])[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
+    "NAME": r"(?!(?:min|max|lse)=[^=]|argm(?:in|ax)=!)[A-Za-z_{starts}][A-Za-z0-9_{rest}]*",
     "NUMBER": r"0[xX](?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*\.?(?:[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)?"
               r"|\.[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)(?:[pP][-+]?[0-9]+)?"
               r"|(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?",
-    "REDUCE": r"(?:[-+*/]|min|max|lse)=!",
+    "REDUCE": r"(?:[-+*/]|(?:arg)?m(?:in|ax)|lse)=!",
     "AUGMENT": r"(?:\*\*|[-+*/^]|min|max|lse)=(?!=)",
     "ARROW": r"->|→",
     "OP": r"\*\*|<=>|<=|>=|==|!=|&&|\|\||[*/^<>%]",
@@ -89,7 +89,7 @@ def scan(text: str, newlines: bool = False, start: int = 0, one: bool = False) -
         start, end = match.span(kind)
         word = text[start:end]
         if kind == "NAME":
-            if word in KEYWORDS and is_word(word, before, tokens, text, end):
+            if word in KEYWORDS and before != "TYPE" and is_word(word, before, tokens, text, end):
                 kind = keyword(word, kind)
                 header |= kind == "FOR"
             elif header and word in HEADER_WORDS and not depth and before in HEADER_PART_END:
@@ -142,6 +142,8 @@ def is_word(word: str, before: str, tokens: list[Token], text: str, end: int) ->
     if word == "exists":
         return before in ("WHERE", "COMMA") and ANOTHER.match(text, end) is not None
     if word == "for":   # where a statement starts, before the name of the step; elsewhere a value may have this name
+        return before in ("SEP", "LBRACE") and ANOTHER.match(text, end) is not None
+    if word == "int32":   # before what a statement assigns; elsewhere the name of a type or of a function
         return before in ("SEP", "LBRACE") and ANOTHER.match(text, end) is not None
     return not is_call(word, before, text, end)
 

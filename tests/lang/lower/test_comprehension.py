@@ -346,13 +346,9 @@ f.ad:2:8: error: a truth value used as a number
 help: write A(i) > 2 ? 1 : 0
 ---
 input A(M), int32 I(B)
-O(b) = A(I(b) + 1)
+O(b) = A(I(b) + 1) * 2
 P(b) = A(A(b))
 =>
-f.ad:2:10: error: dimension 0 of 'A' is not affine: I(b) + 1
-    O(b) = A(I(b) + 1)
-             ^^^^^^^^
-help: a subscript read from a tensor must stand alone: LUT(I(b), j)
 f.ad:3:10: error: dimension 0 of 'A' is read from 'A', which is not a tensor of integers
     P(b) = A(A(b))
              ^^^^
