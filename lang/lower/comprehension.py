@@ -47,6 +47,7 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
 )
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.offered_loop import offered_loop, own_reads
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.syntax.tree import Call, Clause, Node, Op, TensorAssign, Token, Typed, bare, postorder
 
@@ -72,7 +73,7 @@ class TensorStatement:
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign) -> None:
         self.scope, self.tensors, self.s, self.context = scope, tensors, statement, scope.context
-        self.name = statement.target.text
+        self.name, self.passed_over = statement.target.text, set[str]()
         self.computed: Computed = {}
         self.before = self.existing()
         self.declared = self.declared_shape()
@@ -110,6 +111,7 @@ class TensorStatement:
         """Emit the statement; the value that the target has then."""
         if self.s.same is not None:
             self.context.note("'<=>' is ignored: the comprehension is computed as written", self.s.target)
+        self.check_new()
         arms = [Arm(self.s.value, [], [])]
         at = 0
         while at < len(arms):
@@ -219,6 +221,7 @@ class TensorStatement:
     def elements(self) -> Elements:
         made = Elements(self.scope, self.tensors, self.s)
         made.whole, made.compute = self.computed, self.subscript
+        made.passed_over = self.passed_over
         return made
 
     def ranges_around(self, b: Elements) -> list[Given]:
@@ -237,12 +240,34 @@ class TensorStatement:
             for d, steps in enumerate(lags):
                 if steps:
                     side = "behind" if steps < 0 else "ahead of"
-                    raise AdError(f"'{self.name}' is read {plural(int(abs(steps)), 'step')} {side} the element that is written: "
-                                  "the element from before this statement, not one that it makes", a.span(d),
-                                  f"{NO_RECURRENCE}; for the elements from before, write to another name than '{self.name}'",
-                                  self.context.source)
+                    said = (f"'{self.name}' is read {plural(int(abs(steps)), 'step')} {side} the element that is written: "
+                            "the element from before this statement, not one that it makes")
+                    raise self.meant_as_loop(said, a.span(d), f"; for the elements from before, write to another name than "
+                                             f"'{self.name}'")
             if any(steps is None for steps in lags):
                 self.remark(f"this reads the elements that '{self.name}' had before this statement", a.span(0))
+
+    def check_new(self) -> None:
+        """A tensor that nothing made before has no elements to be read."""
+        own = own_reads(self.s) if self.before is None and not self.scope.is_function(self.name) else []
+        if own:
+            said = f"'{self.name}' has no elements before this statement, which cannot read those that it makes"
+            raise self.meant_as_loop(said, (own[0].start, own[0].end))
+
+    def meant_as_loop(self, said: str, span: Span | None, otherwise: str = "") -> AdError:
+        """What is said of a statement that reads what it makes: the loop that it may be meant as."""
+        self.passed_over = {self.name}
+        try:
+            b, _, write, _, given = self.gathered(Arm(self.s.value, [], []))
+            ends = {r.index.name: (text(r.low), text(r.high)) for r in self.domain(b, write, given).ranges}
+        except (AdError, Poisoned):
+            ends = {}
+        offer = offered_loop(self.context, self.s, ends, self.before is not None)
+        fault = AdError(said, span, NO_RECURRENCE + otherwise, self.context.source)
+        if offer is not None:
+            fault.fix = Fix(self.s.start, self.s.end, offer.text)
+            fault.help = f"write {offer.text}" + (", with the start that you mean" if offer.invented else "") + otherwise
+        return fault
 
     def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
         """Every element that is read has been written."""

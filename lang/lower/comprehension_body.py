@@ -1,7 +1,7 @@
 """The body of a comprehension: an expression whose reads of tensors become the inputs of a scalar program."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -21,7 +21,7 @@ from adcli.lang.syntax.tree import ELEMENTS, INTEGERS, Call, Node, Op, Parens, T
 
 MOST_NESTED_GATHERS = 30
 """Most tensors of integers that one subscript goes through."""
-NO_RECURRENCE = "a recurrence is written step by step, with a name for each: h1 = ... h0 ...; h2 = ... h1 ..."
+NO_RECURRENCE = "a recurrence is a loop: h(0) = ...; for t in 0:T { h(t + 1) = ... h(t) ... }"
 MOST_DIMENSIONS = 32
 """Of a tensor, and indices of a comprehension: every NumPy has so many."""
 LONGEST_EXTENT = 300
@@ -97,6 +97,7 @@ class Elements(EquationScope):
         self.params: list[Param] = []
         self.inputs: dict[object, Var] = {}
         self.accesses: list[Access] = []
+        self.passed_over: Collection[str] = ()   # tensors whose reads say nothing about ranges
         self.depth = 0
         self.whole: Computed = {}
         self.compute: Callable[[Node, str], tuple[Var, tuple[tuple[str, Affine], ...]]] = self.no_computed
@@ -178,6 +179,10 @@ class Elements(EquationScope):
         return rewritten(root, self.change)
 
     def change(self, node: Node) -> Node | None:
+        if type(node) is Call and node.name in self.passed_over:
+            for d, n in enumerate(node.args):
+                self.subscript(n, f"dimension {d} of '{node.name}'")
+            return Token("NUMBER", "0", node.start, node.end)
         if type(node) is Token and shape_of(self.scope.env.get(node.text, POISON)) and node.text not in self.lets:
             self.outer(node)
         tensor = self.tensor(node)

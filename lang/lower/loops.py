@@ -312,28 +312,15 @@ class Loop:
         return dict(zip(self.names, outs, strict=True))
 
 
-class LoopElements(Elements):
-    """The body of a statement in a loop. Reads of histories whose shape is not known yet say nothing about ranges."""
-
-    def __init__(self, statement: LoopStatement) -> None:
-        super().__init__(statement.scope, statement.tensors, statement.s)
-        self.loop = statement.loop
-        self.indices[self.loop.step.name] = self.loop.step
-
-    def change(self, node: Node) -> Node | None:
-        if type(node) is Call and node.name in self.loop.unknown:
-            for d, n in enumerate(node.args):
-                self.subscript(n, f"dimension {d} of '{node.name}'")
-            return Token("NUMBER", "0", node.start, node.end)
-        return super().change(node)
-
-
 class LoopStatement(TensorStatement):
     """One statement of a loop."""
 
     def __init__(self, loop: Loop, target: StepTarget) -> None:
         self.loop, self.target = loop, target
         super().__init__(loop.scope, loop.outer.tensors, target.statement)
+
+    def check_new(self) -> None:
+        pass
 
     def existing(self) -> Atom | None:
         if self.s.symbol not in ("=", "+=") and not self.s.symbol.endswith("!"):
@@ -353,7 +340,10 @@ class LoopStatement(TensorStatement):
         return shape_of(known) if known is not None and self.name not in self.loop.unknown else super().declared_shape()
 
     def elements(self) -> Elements:
-        return LoopElements(self)
+        b = super().elements()
+        b.indices[self.loop.step.name] = self.loop.step
+        b.passed_over = self.loop.unknown   # histories whose shape is not known yet
+        return b
 
     def ranges_around(self, b: Elements) -> list[Given]:
         s = self.loop.s
