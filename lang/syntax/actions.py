@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.errors import AdError, Fix
 from adcli.lang.ir.notation import NOT, OR, POWER, TERNARY
 from adcli.lang.syntax.chain import BINARY, OPEN, OUTER, PREFIX, Chain, finished, open_chain, operand, two
 from adcli.lang.syntax.tree import (
@@ -116,7 +116,7 @@ class Actions:
         low, high = two(p[3], ":")
         if high is None:
             raise AdError(f"the step '{step.text}' needs a range", (low.start, low.end),
-                          f"write {step.text} in 0:N (0 to N - 1)")
+                          f"write {step.text} in 0:N (0 to N - 1)", fix=Fix(low.start, low.start, "0:"))
         for place, (word, _) in enumerate(p[4]):
             if word.text in [w.text for w, _ in p[4][:place]]:
                 raise AdError(f"'{word.text}' is written twice", (word.start, word.end), "remove one of them")

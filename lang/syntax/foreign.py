@@ -80,6 +80,8 @@ RANGE = "a range of an input is [smallest, largest]"
 MATRICES = "a product of matrices is C(i, k) +=! A(i, j) * B(j, k)"
 PARENTHESES = "elements and arguments stand in parentheses: {0}({1})"
 FUNCTION = "a function is def f(x) = ..."
+LOOP = "a loop is for t in 0:T { ... }"
+NEXT = r"(?:(?P=n0) \+\+|\+\+ (?P=n0)|(?P=n0) \+= 1|(?P=n0) = (?P=n0) \+ 1)"
 
 TABLE = [Spelling(*row) for row in (
     # Statements.
@@ -104,6 +106,15 @@ TABLE = [Spelling(*row) for row in (
     (rf"{START}if \(? <e> \)? \{{ <n> = <e> ;? \}} else \{{ (?P=n1) = <e> ;? \}}{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (rf"{START}if <e> : <n> = <e> else : (?P=n1) = <e>{END}", "{1} = {0:or} ? {2:or} : {3}", "if"),
     (r":=", "="),
+    # Loops.
+    (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) (?:<|!=) <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2} ", LOOP),
+    (rf"{START}for \( {TYPE}*<n> = <e> ; (?P=n0) <= <e> ; {NEXT} \) (?=\{{)", "for {0} in {1}:{2:sum} + 1 ", LOOP),
+    (rf"{START}for \( {TYPE}*<n> (?:in|=) <l> \) (?=\{{)", "for {0} in {1} ", LOOP),
+    (rf"{START}for <n> (?:=|∈) <l> (?=\{{)", "for {0} in {1} ", LOOP,
+     "write for {0} in {1} {{ ... }}, whose last step is before the end"),
+    (rf"{START}for <n>\s+(?!in\b|=)<l> (?=\{{)", "for {0} in {1} ", LOOP),
+    (rf"{START}(for <n> in) <e> (?:to|until|\.\.<|\.\.\.?) <e> (?=\{{)", "{0} {2}:{3} ", LOOP),
+    (rf"{START}(for <n> in .*) (?:do|:) (?=\{{)", "{0} ", LOOP),
     # Choices and truth values.
     (rf"\bif <e> then <e> else <e>{CLOSE}", "{0:or} ? {1:or} : {2}", "if"),
     (rf"<e> if <e> else <e>{CLOSE}", "{1:or} ? {0:or} : {2}", "if"),

@@ -42,8 +42,8 @@ def laid_out(tokens: list[Token]) -> list[Token] | None:
 
 
 def unit_end(tokens: list[Token], at: int) -> int:
-    """The index behind the separator of the statement at `at`; a function ends with the line of its `}`."""
-    braces, function = 0, tokens[at].type == "DEF"
+    """The index behind the separator of the statement at `at`; a function or a loop ends with the line of its `}`."""
+    braces, function = 0, tokens[at].type in ("DEF", "FOR")
     for index in range(at, len(tokens)):
         kind = tokens[index].type
         if kind == "SEP":
@@ -111,7 +111,7 @@ def starts_target(tokens: list[Token], index: int) -> bool:
 def is_tensor(unit: list[Token]) -> bool:
     """Whether a statement or a function has tensor notation."""
     kinds = [t.type for t in unit]
-    if "REDUCE" in kinds or "WHERE" in kinds:
+    if kinds[0] == "FOR" or "REDUCE" in kinds or "WHERE" in kinds:
         return True
     for i, token in enumerate(unit[:-1]):
         if token.type == "NAME" and token.text in (*ELEMENTS, *INTEGERS) and kinds[i + 1] in ("LPAR", "NAME", *INTERFACE_KINDS):

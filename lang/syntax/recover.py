@@ -7,7 +7,7 @@ name that only the fault made disappear.
 """
 from __future__ import annotations
 
-from itertools import chain, count
+from itertools import chain, count, pairwise
 
 from adcli.lang.ir.errors import MOST_FAULTS, AdError, Source
 from adcli.lang.syntax.characters import wrong_character
@@ -26,8 +26,8 @@ ALONE = "an expression by itself does nothing"
 CARRY = "an expression in parentheses may span several lines"
 
 FOREIGN = {
-    "if": "for a choice write c ? a : b", "else": "for a choice write c ? a : b", "for": "there are no loops",
-    "while": "there are no loops", "let": "write a = ...", "var": "write a = ...",
+    "if": "for a choice write c ? a : b", "else": "for a choice write c ? a : b", "for": "a loop is for t in 0:T { ... }",
+    "while": "a loop that ends early is for t in 0:100 until c { ... }", "let": "write a = ...", "var": "write a = ...",
     "const": "write a = ...", "return": "a name assigned and never read is an output",
     "print": "every output is printed",
     "function": "write def f(x) = ...", "lambda": "write def f(x) = ...", "import": "all functions are already there",
@@ -152,7 +152,7 @@ def never_opened(token: Token, source: Source) -> AdError:
 
 def starts_statement(tokens: list[Token], index: int) -> bool:
     """Whether a line here can only be a new statement, not the continuation of an expression."""
-    if tokens[index].type in DECLARATIONS:
+    if tokens[index].type in (*DECLARATIONS, "FOR"):
         return True
     if [t.type for t in tokens[index:index + 2]] == ["NAME", "LPAR"]:
         return starts_target(tokens, index)
@@ -166,6 +166,8 @@ def starts_statement(tokens: list[Token], index: int) -> bool:
 
 def given(unit: list[Token]) -> set[str]:
     """The names that a statement that cannot be read would have defined."""
+    if unit[0].type == "FOR":
+        return {t.text for before, t in pairwise(unit) if t.type == "NAME" and before.type in ("LBRACE", "SEP")}
     if [t.type for t in unit[:2]] == ["NAME", "LPAR"]:
         return {unit[0].text}   # an element of a tensor: the others are indices
     equals = next((i for i, t in enumerate(unit) if t.type in ("EQUAL", "AUGMENT", "REDUCE")), 1)
@@ -186,7 +188,7 @@ def read_unit(unit: list[Token], source: Source, alone: bool = False) -> tuple[l
         return [], foreign(unit, source, alone) or [fault]
     except Unexpected as stop:
         index = stop.index
-    if unit[0].type == "DEF" and any(t.type == "LBRACE" for t in unit):
+    if unit[0].type in ("DEF", "FOR") and any(t.type == "LBRACE" for t in unit):
         return [], read_block(unit, source, alone)
     return [], foreign(unit, source, alone) or [diagnose(unit, index, source)]
 
@@ -196,20 +198,24 @@ def separator(unit: list[Token]) -> Token:
 
 
 def read_block(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
-    """The faults of a function with a block: of its head, else of each of its statements."""
+    """The faults of a function with a block, or of a loop: of its head, else of each of its statements."""
     brace = next(i for i, t in enumerate(unit) if t.type == "LBRACE")
     close = next((i for i in range(len(unit) - 1, brace, -1) if unit[i].type == "RBRACE"), len(unit))
+    one = unit[brace + 1:brace + 2] if unit[0].type == "FOR" else []   # a loop has statements: a name that is assigned a name
+    fill = [*one, Token("EQUAL", "=", 0, 0), *one, Token("SEP", "", 0, 0)] if one and one[0].type == "NAME" else []
+    head = [*unit[:brace + 1], *fill, *unit[close:]]
     try:
-        read_tokens([*unit[:brace + 1], *unit[close:], separator(unit)], source)
+        read_tokens([*head, separator(unit)], source)
     except Unexpected as stop:
-        head = [*unit[:brace + 1], *unit[close:]]
         return foreign(unit, source, alone) or [diagnose(head, stop.index, source)]
     except AdError as fault:
         return [fault]
     faults: list[AdError] = []
     statement: list[Token] = []
+    depth = 0
     for token in unit[brace + 1:close]:
-        if token.type != "SEP":
+        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+        if token.type != "SEP" or depth:
             statement.append(token)
         elif statement:
             faults += read_unit(statement, source)[1]
@@ -242,6 +248,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     foreign = next((t for t in (unit[0], before, token) if t and t.type == "NAME" and t.text in FOREIGN), None)
     if foreign and (foreign is not unit[0] or index <= 1):
         return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
+    if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
+        return fault(*fault_of_header)
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
@@ -273,6 +281,20 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "LBRACK" and before.type == "NAME":
         return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
+
+
+def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
+    """What is wrong with the header of a loop, in words, with what to write and the place."""
+    brace = next((i for i, t in enumerate(unit) if t.type == "LBRACE"), None)
+    step = unit[1].text if len(unit) > 1 and unit[1].type == "NAME" else "t"
+    if brace is None:
+        return "a loop has its statements in braces", f"write for {step} in 0:T {{ ... }}", unit[0]
+    if index < brace and unit[index].type == "NAME" and unit[index - 1].type in OPERAND_END:
+        words = "behind the range of a loop there may be down, until with a condition, and checkpoint"
+        return f"unexpected '{unit[index].text}'", words, unit[index]
+    if index > brace and unit[index - 1].type == "RBRACE":
+        return f"unexpected '{unit[index].text}'", "start a new line behind the }", unit[index]
+    return None
 
 
 def name_wanted(unit: list[Token], index: int) -> bool:

@@ -551,7 +551,7 @@ def test_a_recurrence_on_a_tensor_that_has_no_value_yet_is_an_error():
                        "input x(T)\nh(t) = h(t-1) + x(t) where t in 1:T"):
         with pytest.raises(AdError, match="'h' has no elements before this statement") as raised:
             parse(recurrence)
-        assert raised.value.line == 2 and "step by step" in (raised.value.help or "")
+        assert raised.value.line == 2 and "write h(0) = 0; for t in " in (raised.value.help or "")
 
 
 @pytest.mark.parametrize(("statement", "noted"), [
