@@ -125,11 +125,20 @@ def _holds(known: Sequence[Affine], written: Iterable[Box]) -> Holds:
 
 
 def _missing(read: Box, written: Sequence[Box], holds: Holds, order: Sequence[int]) -> tuple[Affine, ...] | None:
-    lacking: tuple[Affine, ...] | None = tuple(low for low, _ in read)
+    """The walk starts where the read does, or where a box does that is not behind: at 0 for T:T + 1 in 0:1 and 1:T + 1."""
     if not order:
-        return None if written else lacking
+        return None if written else tuple(low for low, _ in read)
+    d = order[0]
+    starts = dict.fromkeys([read[d][0], *(b[d][0] for b in written if holds(read[d][0] - b[d][0]))])
+    first, *others = starts
+    lacking = _walked(first, read, written, holds, order)
+    return None if lacking is None or any(_walked(at, read, written, holds, order) is None for at in others) else lacking
+
+
+def _walked(at: Affine, read: Box, written: Sequence[Box], holds: Holds, order: Sequence[int]) -> tuple[Affine, ...] | None:
+    lacking: tuple[Affine, ...] = tuple(low for low, _ in read)
     d, *rest = order
-    at, high = read[d]
+    high = read[d][1]
     for _ in range(len(written) + 1):
         if holds(at - high):
             return None
@@ -145,7 +154,6 @@ def _missing(read: Box, written: Sequence[Box], holds: Holds, order: Sequence[in
         if reached == at:
             break
         at = reached
-    assert lacking is not None
     return (*lacking[:d], at, *lacking[d + 1:])
 
 

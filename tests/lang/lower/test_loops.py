@@ -70,6 +70,15 @@ for t in 1:T {
 }
 y = f(T - 1, S - 1)
 output y
+""", """input x(N), int32 T
+u(0, i) = x(i)
+for t in 0:T {
+    u(t + 1, i) = u(t, i - 1) + u(t, i + 1)
+    u(t + 1, 0) = u(t, 0)
+    u(t + 1, N - 1) = u(t, N - 1)
+}
+y(i) = u(T, i)
+output y
 """]
 """Programs as they are printed."""
 
