@@ -7,17 +7,22 @@ those that depend on one another in a circle, upwards for tangents, the other wa
     adjoints   d_dh starts from the adjoint that h has behind the loop; each read of h adds to it. What is left in elements that
                no statement has assigned is the adjoint of what h started from.
 Beside each stands a history that says which of its elements exist (guards.py), by the same rules; what none looks at is dropped.
+None stands beside those of which all elements that are read are certain to exist: that is supposed of all, and where the
+derivatives made under the supposition do not bear it out of one, they are made again without it.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.activity import active_histories
+from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension, Range, constant_body, written_ranges
 from adcli.lang.ir.elementwise import compact, elementwise, filled, shape_of
+from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
@@ -31,16 +36,21 @@ Named = Callable[[Var], Hint]
 def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], push_forward: PushForward,
                       named: Named) -> dict[Atom, Term]:
     """The tangents of a recurrence's results."""
-    op = e.op
+    op, active = e.op, active_histories(e, tangents.keys())
     assert isinstance(op, Recurrence)
-    made, active = _Derivatives(b, e, op.down, named), active_histories(e, tangents.keys())
     known = {a: settled(b, tangents[a]) for a in e.args if a in tangents}
-    for out, start in zip(e.outs, e.args, strict=False):
-        if out in active:
+    begun = {out: start for out, start in zip(e.outs, e.args, strict=False) if out in active}
+
+    def make(certain: Collection[Atom]) -> _Derivatives:
+        made = _Derivatives(b, e, op.down, named, certain)
+        for out, start in begun.items():
             made.history(out, known.get(start), zeros=not isinstance(start, Lit))
-    for s in made.statements:
-        if s.outs[0] in active:
-            made.tangent(s, {**known, **made.terms}, push_forward)
+        for s in made.statements:
+            if s.outs[0] in active:
+                made.tangent(s, {**known, **made.terms}, push_forward)
+        return made
+    supposed = {out for out, start in begun.items() if isinstance(start, Lit) or (start in known and known[start].exists is None)}
+    made = _borne_out(b, make, supposed, lambda made, out: all(x.certain for x in made.found.get(out, ())))
     return {out: term for out, term in made.finish().items() if out in active}
 
 
@@ -49,19 +59,25 @@ def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], po
     """The adjoints of a recurrence's arguments at these positions from those of its results."""
     op = e.op
     assert isinstance(op, Recurrence)
-    made, count = _Derivatives(b, e, not op.down, named), len(e.outs)
+    statements, count = whole_statements(e), len(e.outs)
     active, before = active_histories(e, {e.args[i] for i in positions}), -1
     reached = {*active.intersection(adjoints)}
     while len(reached) > before:
         before = len(reached)
-        reached.update(a for s in made.statements if s.outs[0] in reached for a in s.args if a in active)
-    for out in e.outs:
-        if out in reached:
-            made.history(out, settled(b, adjoints[out]) if out in adjoints else None)
+        reached.update(a for s in statements if s.outs[0] in reached for a in s.args if a in active)
+    seeds = {out: settled(b, adjoints[out]) if out in adjoints else None for out in e.outs if out in reached}
     constants = {e.args[i]: i for i in positions if i >= count}
-    for s in reversed(made.statements):
-        if s.outs[0] in reached:
-            made.adjoint(s, {*reached, *constants}, pull_back)
+
+    def make(certain: Collection[Atom]) -> _Derivatives:
+        made = _Derivatives(b, e, not op.down, named, certain)
+        for out, seed in seeds.items():
+            made.history(out, seed)
+        for s in reversed(statements):
+            if s.outs[0] in reached:
+                made.adjoint(s, {*reached, *constants}, pull_back)
+        return made
+    given = {out: _elements_given(b, seed) for out, seed in seeds.items()}
+    made = _borne_out(b, make, reached, lambda made, out: made.all_reached(out, given[out]))
     starts = {i: made.start(e.outs[i]) for i in positions if i < count and e.outs[i] in reached}
     found = made.finish()
     return {**{i: found[v] for i, v in starts.items()}, **{i: found[a] for a, i in constants.items() if a in found}}
@@ -79,13 +95,63 @@ def settled(b: Builder, term: Term) -> Term:
     return Term(value, (), elementwise(b, lambda x, g: select(g != 0, x, 0), there, flag(b, term.guard)).atom)
 
 
-class _Derivatives:
-    """The derivatives of a recurrence's histories under construction, as the parts of a system."""
+class _Found(NamedTuple):
+    """What one statement gives of a derivative: whether all of it is `certain` to exist, and the box of the elements that it is
+    sure to write, if it is known."""
 
-    def __init__(self, b: Builder, e: Equation, down: bool, named: Named) -> None:
+    certain: bool
+    box: Box | None
+
+
+def _borne_out(b: Builder, make: Callable[[Collection[Atom]], _Derivatives], supposed: Collection[Atom],
+               holds: Callable[[_Derivatives, Atom], bool]) -> _Derivatives:
+    """The derivatives under the supposition that those of `supposed` exist, as far as it holds under itself."""
+    start = len(b.equations)
+    while True:
+        made = make(supposed)
+        left = {out for out in supposed if holds(made, out)}
+        if len(left) == len(supposed):
+            return made
+        supposed = left
+        del b.equations[start:]
+
+
+def _elements_given(b: Builder, seed: Term | None) -> Box | None:
+    """The box of the elements of a seed that exist; None where that does not show or there are none. Of what exists everywhere it
+    is all of it."""
+    if seed is None:
+        return None
+    if seed.exists is None:
+        return tuple([(affine(0), n) for n in shape_of(seed.value.atom)])
+    made = next((e for e in reversed(b.equations) if e.outs[0] is seed.exists), None)
+    return None if made is None or not _is_certain(made) else sure_box(made.op)   # type: ignore[arg-type]
+
+
+def _is_certain(e: Equation) -> bool:
+    """Whether an equation that says what exists says so of all that it writes."""
+    value = e.op.body.results[0].atom if isinstance(e.op, Comprehension) else None
+    return isinstance(value, Lit) and value.value > 0
+
+
+def sure_box(op: Comprehension) -> Box | None:
+    """The box of the elements that a comprehension writes, all of them; None where it may leave out some. Its box has points."""
+    alone = [s.indices() for s in op.write if isinstance(s, Affine)]
+    indices = [i for found in alone for i in found]
+    dense = all(isinstance(s, Affine) and all(s.coefficient(i) == 1 for i in s.indices()) for s in op.write)
+    if op.guards or not dense or len({*indices}) < len(indices) or any(len(found) > 1 for found in alone):
+        return None
+    return box_of(op.write, op.ranges, ())
+
+
+class _Derivatives:
+    """The derivatives of a recurrence's histories under construction, as the parts of a system; those of `certain` histories are
+    supposed to exist wherever they are read."""
+
+    def __init__(self, b: Builder, e: Equation, down: bool, named: Named, certain: Collection[Atom]) -> None:
         op = e.op
         assert isinstance(op, Recurrence)
-        self.b, self.named = b, named
+        self.b, self.named, self.certain = b, named, certain
+        self.found: dict[Atom, list[_Found]] = {}
         self.statements = whole_statements(e)
         self.system = System(Range(op.step, op.low, op.high), down)
         self.places = {s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Comprehension)}
@@ -95,13 +161,14 @@ class _Derivatives:
         """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
         assert isinstance(out, Var)
         (name, temp), exists = self.named(out), UNWRITTEN
-        if before is not None:
-            exists = filled(self.b, out.shape, 1.0) if before.exists is None else before.exists
         value, there = Var(name, temp, shape=out.shape), Var(None, True, shape=out.shape)
         at = self.places.get(out, 0) if place is None else place
         self.system.history(value, UNWRITTEN if before is None else before.value.atom, at, zeros)
-        self.system.history(there, exists, at, zeros)
-        self.terms[out] = Term(self.b.expr(value), (), there)
+        self.terms[out] = Term(self.b.expr(value), (), None if out in self.certain else there)
+        if out not in self.certain:
+            if before is not None:
+                exists = filled(self.b, out.shape, 1.0) if before.exists is None else before.exists
+            self.system.history(there, exists, at, zeros)
 
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> None:
         """The statement that gives the tangent of what `s` writes."""
@@ -136,19 +203,22 @@ class _Derivatives:
     def enter(self, target: Atom, lines: Builder, term: Term, over: Equation, adds: bool) -> None:
         """The statement that makes `term`, and the one that says where it exists, for the derivative of `target`; the lines it
         needs stand beside. `over` has the box and the write."""
-        enter, (value, there) = self.system.add if adds else self.system.assign, self._both(target)
+        enter = self.system.add if adds else self.system.assign
         made = {x.outs[0]: x for x in lines.equations}
         for x in lines.equations:
             if x.outs[0] is not term.value.atom and x.outs[0] is not term.exists:
                 self.system.line(x)
         main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
-        for out, line in ((value, main), (there, exists)):
+        assert isinstance(exists.op, Comprehension)
+        self.found.setdefault(target, []).append(_Found(_is_certain(exists), sure_box(exists.op)))
+        for out, line in zip(self._both(target), (main, exists), strict=False):
             assert isinstance(line.op, Comprehension)
             enter(out, line.op, line.args, over.span)
 
     def clear(self, target: Atom, s: Equation) -> None:
         """The statements that make the derivative of what another one assigns zero."""
         zero = everywhere(s, 0.0)
+        self.found.setdefault(target, []).append(_Found(False, None))
         for part in self._both(target):
             assert isinstance(zero.op, Comprehension)
             self.system.assign(part, zero.op, zero.args, s.span)
@@ -162,10 +232,22 @@ class _Derivatives:
                 self.clear(key, s)
         return key
 
-    def _both(self, out: Atom) -> tuple[Var, Var]:
+    def all_reached(self, out: Atom, given: Box | None) -> bool:
+        """Whether the adjoint of every element that statements write exists: each is in a box that is `given`, or that certain
+        reads add to."""
+        boxes = [x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]
+        boxes += [] if given is None else [given]
+        for s in self.statements:
+            if s.outs[0] is out and isinstance(s.op, Comprehension):
+                written, points = box_of(s.op.write, s.op.ranges, ()), [r.high - r.low - 1 for r in s.op.ranges]
+                if written is None or missing(written, boxes, points, self.places[out]) is not None:
+                    return False
+        return True
+
+    def _both(self, out: Atom) -> tuple[Var, ...]:
+        """The derivative of a history, and what says where it exists, where something does."""
         term = self.terms[out]
-        assert isinstance(term.exists, Var)
-        return term.value.var, term.exists
+        return (term.value.var, term.exists) if isinstance(term.exists, Var) else (term.value.var,)
 
     def finish(self) -> dict[Atom, Term]:
         """Append everything, and say what the derivatives are."""

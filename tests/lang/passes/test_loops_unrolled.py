@@ -58,11 +58,11 @@ def same(one: float, other: float) -> bool:
 @pytest.mark.parametrize("name", BODIES)
 def test_a_loop_is_its_steps_written_out(name: str) -> None:
     whole, steps = loop(name), written_out(name)
-    for make, seeds in ((tangent_program, ("a", "b")), (adjoint_program, ("y",))):
+    for make, wrt, seeds in ((tangent_program, "ab", "ab"), (tangent_program, "b", "b"), (adjoint_program, "ab", "y")):
         both = []
         for program in (whole, steps):
-            derived = make(program, ["a", "b"])
-            both.append((derived, simplify(with_status(evaluation_program(derived), program, ["a", "b"]))))
+            derived = make(program, [*wrt])
+            both.append((derived, simplify(with_status(evaluation_program(derived), program, [*wrt]))))
         for (a, b), given in product(drawn("unrolled", name).sample(POINTS, 7), product(SEEDS, repeat=len(seeds))):
             got, want = [list(evaluate(final, {"a": a, "b": b, "T": STEPS, **{
                 p.name: x for p, x in zip([p for p in derived.params if p.seed], given, strict=True)}}).values())
