@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
-from adcli.codegen.nests.nests import Nest
+from adcli.codegen.nests.nests import PIECE, Nest
 from adcli.codegen.rows.instructions import Instructions, vector
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index, slope, without
-from adcli.lang.ir.comprehension import Read, Subscript
+from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 
 
@@ -53,6 +53,8 @@ class Addresses(FunctionWriter):
         """The mask of the lanes before the end of the vectorised index, in the loop over what is left of it."""
         self.mask: str | None = None
         """The mask of the lanes where guards hold, of those of `tail`, where guards differ from lane to lane."""
+        self.piece: tuple[str, str] | None = None
+        """The first value and the one after the last, where the range of an index is done in pieces."""
         self.copies = 0
         """How many elements stand together in the copies of what is read along the vectorised index; 0 where there are none."""
 
@@ -205,14 +207,27 @@ class Addresses(FunctionWriter):
         for index in reversed(self.nest.inner):
             r = self.nest.range(index)
             low, (text, here) = self.number(r.low)[0], self.bound[index]
+            if self.piece is not None and index is self.nest.pieces:
+                low = self.piece[0]
             steps.append((self.times(self.place(here, f"sub i64 {text}, {low}", ("-", text, low)), here, stride), here))
-            stride = self.product([self.number(r.high - r.low)[0], stride])
+            stride = self.product([self.length(r), stride])
         for offset, here in reversed(steps):
             at, level = self.place(here, f"getelementptr double, ptr {at}, i64 {offset}", ("+", at, offset)), here
         return at, level
 
     def scratch(self, s: Read) -> str:
         """Memory on the stack for the copies of a read."""
-        lengths = [self.number(r.high - r.low)[0] for r in self.op.ranges if r.index in self.nest.inner]
+        lengths = [self.length(r) for r in self.op.ranges if r.index in self.nest.inner]
         size = self.product([*lengths, str(self.lanes * self.nest.blocks)])
         return self.place(0, f"alloca double, i64 {size}, align {8 * self.lanes}", ("scratch", s))
+
+    def length(self, r: Range) -> str:
+        """How many values of a reduced index are copied at a time."""
+        whole = self.number(r.high - r.low)[0]
+        if r.index is not self.nest.pieces:
+            return whole
+        others = self.product([self.number(x.high - x.low)[0] for x in self.op.ranges
+                               if x.index in self.nest.inner and x.index is not r.index])
+        some = self.extreme((others, 0), ("1", 0), True)[0]
+        few = self.extreme((self.place(0, f"sdiv i64 {PIECE}, {some}", ("piece", some)), 0), ("1", 0), True)
+        return self.extreme(few, (whole, 0), False)[0]

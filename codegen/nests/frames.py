@@ -23,7 +23,7 @@ class Frame:
     before: str
     exit: str
     index: str = ""
-    step: int = 0
+    step: int | str = 0
     last: str = ""
     carried: list[tuple[str, str, str]] = field(default_factory=list)
     phis: list[str] = field(default_factory=list)
@@ -84,7 +84,8 @@ class FunctionWriter:
 
     # ------------------------------------------------------------ loops and conditions
 
-    def open_loop(self, index: Index | None, low: str, high: str, step: int, carried: Sequence[tuple[str, str]]) -> list[str]:
+    def open_loop(self, index: Index | None, low: str, high: str, step: int | str,
+                  carried: Sequence[tuple[str, str]]) -> list[str]:
         """Begin a loop while index < high; `carried` are types and first values of what goes from turn to turn. Their names."""
         self.count += 1
         n = self.count

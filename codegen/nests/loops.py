@@ -35,6 +35,8 @@ class NestWriter(Addresses):
         super().__init__(env, equation, nest)
         self.undecided = [g for g in nest.op.guards if indices(g)]
         self.out = equation.outs[0]
+        self.begins = ""
+        """Whether a piece is the first."""
         value = self.op.body.results[0].atom
         last = self.op.body.equations[-1] if self.op.body.equations else None
         product = last is not None and last.op is TABLE["mul"] and last.outs == (value,)
@@ -56,6 +58,8 @@ class NestWriter(Addresses):
 
     def limits(self, index: Index) -> tuple[str, str]:
         """The first value of an index and the one after the last, within what guards allow it where other indices are known."""
+        if self.piece is not None and index is self.nest.pieces:
+            return self.piece
         r = self.nest.range(index)
         low, high = self.number(r.low), self.number(r.high)
         for g in [g for g in self.undecided if linear(g) and slope(g, index).number]:
@@ -97,11 +101,27 @@ class NestWriter(Addresses):
     def tile_loops(self) -> None:
         """The tile index: first in whole tiles, then one by one."""
         if self.nest.packed:
-            self.vector_loops(lambda blocks: self.packed_tiles(blocks))
+            self.in_pieces(lambda: self.vector_loops(lambda blocks: self.packed_tiles(blocks)))
         elif self.nest.tile is None:
             self.vector_loops(lambda blocks: self.elements(1, blocks))
         else:
             self.rows(lambda rows: self.vector_loops(lambda blocks: self.elements(rows, blocks)))
+
+    def in_pieces(self, inside: Callable[[], None]) -> None:
+        """All elements for each piece of a reduced index: the first piece begins the sums, the others go on with them."""
+        index = self.nest.pieces
+        if index is None:
+            inside()
+            return
+        low, high = self.limits(index)
+        length = self.length(self.nest.range(index))
+        self.open_loop(None, low, high, self.extreme((length, 0), ("1", 0), True)[0], ())
+        level, begin = len(self.frames) - 1, self.frames[-1].index
+        end = self.extreme((self.place(level, f"add i64 {begin}, {length}"), level), (high, 0), False)[0]
+        self.piece, self.begins = (begin, end), self.place(level, f"icmp eq i64 {begin}, {low}")
+        inside()
+        self.piece = None
+        self.close_loop([])
 
     def rows(self, inside: Callable[[int], None]) -> None:
         index, rows = self.nest.tile, self.nest.rows
@@ -189,10 +209,11 @@ class NestWriter(Addresses):
         if self.nest.last is not None:
             self.side_by_side(self.nest.last, blocks, neutral)
             return
+        sums = [neutral if self.piece is None else self.gone_on(t, u, neutral) for t in range(rows) for u in range(blocks)]
         if not self.nest.inner and not self.nest.reduces:
-            values = self.point(rows, blocks, [neutral] * rows * blocks)
+            values = self.point(rows, blocks, sums)
         else:
-            values = self.inner_loops(self.nest.inner, rows, blocks, [neutral] * rows * blocks)
+            values = self.inner_loops(self.nest.inner, rows, blocks, sums)
         for t in range(rows):
             mine = values[t * blocks:(t + 1) * blocks]
             if self.nest.reduces:
@@ -200,6 +221,12 @@ class NestWriter(Addresses):
             else:
                 for u, x in enumerate(mine):
                     self.store(t, u, x)
+
+    def gone_on(self, t: int, u: int, neutral: str) -> str:
+        """What a sum has come to before a piece."""
+        at = self.step_over(self.address(self.out, self.op.write, t)[0], u)
+        stored = self.loaded(at, self.lanes)
+        return self.put(f"select i1 {self.begins}, {self.real} {neutral}, {self.real} {stored}")
 
     def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
         """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many

@@ -34,6 +34,7 @@ from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, covers
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
+from adcli.lang.passes.distribute import distributed
 
 FLAG = 6
 """Cells of the flag: which gather, the integer, its place; and three that nobody reads."""
@@ -75,7 +76,7 @@ class TensorModule:
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
          header: Iterable[str] = ()) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
-    given = in_machine_terms(joined(program))
+    given = in_machine_terms(joined(distributed(program)))
     program = in_place(with_rings(given))
     module = assembled(program, divided(program, lanes), lanes, library, name, header=header)
     module.program = given

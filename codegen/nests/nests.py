@@ -35,6 +35,8 @@ ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
 SCRATCH = 1 << 20
 """Bytes of copies that are made; they lie on the stack."""
+PIECE = 512
+"""Points of a sum that are done for all elements before others are."""
 NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
 LEAST_EXPONENT = -4
@@ -94,6 +96,12 @@ class Nest:
     last: Index | None = None
 
     @property
+    def pieces(self) -> Index | None:
+        """The reduced index whose range is done in pieces, in turn for all elements, so that what is copied and what is read of
+        other tensors for a piece stays near: as many values as make `PIECE` points. The sums go on where they are stored."""
+        return self.inner[0] if self.packed and self.op.onto is None and not self.op.guards else None
+
+    @property
     def shared(self) -> Index | None:
         """The index of the outermost loop, if threads can share its values: no two of them write one element."""
         first = next(iter(self.order()), None)
@@ -141,8 +149,11 @@ class Nest:
 
     def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
         """Bytes of the copies."""
-        lengths = [max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner]
-        return 8 * lanes * self.blocks * len(self.packed) * prod(lengths)
+        lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner}
+        if (i := self.pieces) is not None:
+            others = prod(n for j, n in lengths.items() if j is not i)
+            lengths[i] = min(lengths[i], max(1, PIECE // max(1, others)))
+        return 8 * lanes * self.blocks * len(self.packed) * prod(lengths.values())
 
 
 # ---------------------------------------------------------------- accesses

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from adcli.codegen.machine import memory, veclib
 from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.nests import addresses, nests
 from adcli.codegen.nests import runtime as tensors
 from adcli.codegen.nests.runtime import TensorKernel, compile_tensors
 from adcli.lang.derive.derivatives import gradient, hvp
@@ -81,6 +82,7 @@ def test_a_read_too_far_ends_the_process() -> None:
     script = f"""
 import sys; sys.path[:0] = [{str(HELPERS)!r}, {str(ROOT)!r}]
 import guarded_arrays, numpy as np
+from adcli.codegen.nests import addresses, nests
 from adcli.codegen.nests import runtime as tensors
 from tensor_notation import Tensors
 tensors.prove = lambda program, sizes: None
@@ -705,3 +707,18 @@ def test_one_multiplication_for_each_consecutive_exponent() -> None:
         powers = [p for step in module.steps if step.nests for p in step.nests[0].powers]
         assert powers and all(p.along is not None for p in powers)
         assert "pow(" not in module.text and "_pow" not in module.text
+
+
+@pytest.mark.parametrize("rows, columns", [(11, 1100), (3, 512), (1, 513)])
+def test_a_long_sum_in_pieces_has_the_bits_of_the_whole(rows: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of a sum go on where it is stored: with pieces of any length the additions are the same, in the same order."""
+    t = Tensors(A="K L M", B="K L N")
+    program = t.make("C", "i j", "+", "i:M j:N k:K l:L", ["A k l i", "B k l j"], lambda x, y: x * y).program("C")
+    r = np.random.default_rng(rows)
+    at = {"A": r.standard_normal((columns, rows, 19)), "B": r.standard_normal((columns, rows, 37))}
+    found = compile_tensors(program)(at)["C"]
+    np.testing.assert_allclose(found, np.einsum("kli,klj->ij", at["A"], at["B"]), rtol=1e-12, atol=1e-10)
+    for piece in (1, 100, 10**9):
+        for module in (nests, addresses):
+            monkeypatch.setattr(module, "PIECE", piece)
+        assert_same_bits(compile_tensors(program)(at)["C"], found, piece)
