@@ -93,5 +93,5 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
 
     def compute(point: dict[str, Any]) -> tuple[list[Any], int]:
         found = kernel(point, jobs=jobs)
-        return [x if (x := found[name]).ndim else float(x) for name in names], int(found[word])
+        return [x if (x := found[name]).ndim else x.item() for name in names], int(found[word])
     return compute

@@ -33,7 +33,7 @@ CHARACTERS = 100
 def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
     """One result: on one line where it fits, else a line or more for each row."""
     if np.ndim(x) == 0:
-        yield f"{name} = {number(float(x))}"
+        yield f"{name} = {element(x, number)}"
         return
     head = f"{name} = "
     cut = cut and x.size > MANY_ELEMENTS
@@ -46,10 +46,15 @@ def result_lines(name: str, x: Any, number: Number, cut: bool) -> Iterator[str]:
         yield (" " * len(head) if i else head) + line
 
 
+def element(x: Any, number: Number) -> str:
+    """A number; whole numbers have no fraction, whatever the format."""
+    return str(int(x)) if isinstance(x, int | np.integer) else number(float(x))
+
+
 def nested_lines(x: Array, number: Number, cut: bool) -> Iterator[str]:
     """The lines of nested lists, those within a bracket one place to the right of it."""
     if x.ndim == 1:
-        yield from wrapped(["…" if k is None else number(x[k].item()) for k in shown(len(x), cut)])
+        yield from wrapped(["…" if k is None else element(x[k], number) for k in shown(len(x), cut)])
         return
     rows = [["…"] if k is None else nested_lines(x[k], number, cut) for k in shown(len(x), cut)]
     before = "["
@@ -100,7 +105,8 @@ def is_cut(rows: Sequence[Any]) -> bool:
 def json_tensor(x: Any, number: Number) -> object:
     """A tensor as nested lists, with strings for what JSON has no number for."""
     if np.ndim(x) == 0:
-        return json_number(float(x), number) if not isinstance(x, np.ndarray) or x.dtype.kind == "f" else int(x)
+        whole = isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind != "f")
+        return int(x) if whole else json_number(float(x), number)
     if x.dtype.kind != "f" or (number is shortest and np.isfinite(x).all()):
         return x.tolist()
     leaves = np.empty(x.size, object)

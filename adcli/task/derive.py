@@ -49,8 +49,8 @@ def derived(request: Request, program: Program | None = None) -> DerivedProgram:
     """What a request asks for, of its text or of a program that is there already. AdError if the program is wrong, or what is
     asked of it."""
     verb, program = VERBS[request.verb], program or parse_source(request.source)
-    outputs, partials = requested(program, request.of)
-    primal = chosen(program, outputs)
+    outputs, partials = requested(program, request.of, verb.differentiates)
+    primal = with_outputs(program, outputs)
     wrt = inputs_to_differentiate(primal, request.wrt, partials) if verb.differentiates else []
     if verb.matrix == "jacobian" and swept(primal, request.mode):
         return DerivedProgram(primal, None, wrt)

@@ -47,6 +47,8 @@ WORTH_THREADS = 1e-3
 """Seconds of a step beyond which threads pay."""
 THREAD_PARTS, TILE_MULTIPLE = 4, 32
 """Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
+MOST_WHOLE = 2.0 ** 53
+"""Up to which doubles are all whole numbers."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], np.ndarray]
 CallMemory = tuple[Any, object]
@@ -111,6 +113,7 @@ class TensorKernel:
                 names[r.atom] = r.name
         self.made = [(names[v], v) for v in module.values if v in names]
         self.own = module.values[len(bound) + len(self.made):]
+        self.whole = [r.name for r in self.program.results if isinstance(r.atom, Var) and r.atom.whole]
         self.given = slice(0, len(bound) + len(self.made))
 
     def __call__(self, arrays: Mapping[str, Any], out: Mapping[str, np.ndarray] | None = None,
@@ -154,7 +157,18 @@ class TensorKernel:
         found = {name: a for (name, _), a in zip(self.made, results, strict=True)}
         if self.copies or out is not None:
             self.finish(found, given, out)
+        for name in self.whole if out is None else ():
+            found[name] = self.whole_numbers(name, found[name])
         return found
+
+    def whole_numbers(self, name: str, given: np.ndarray) -> np.ndarray:
+        """A result of whole numbers as integers. AdError where one is NaN or beyond the integers that doubles tell apart."""
+        wrong = np.argwhere(~(np.abs(given) <= MOST_WHOLE))
+        if len(wrong):
+            where = f"({', '.join(map(str, wrong[0]))})" if given.ndim else ""
+            help = "it comes from a NaN, from a number that is too large, or from a range that is empty"
+            raise AdError(f"{name}{where} = {given[tuple(wrong[0])]} is no whole number", None, help, self.program.source)
+        return given.astype(np.int64)
 
     # ------------------------------------------------------------ plans
 
@@ -277,7 +291,7 @@ class TensorKernel:
         """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.copies or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
+        if plan is None or self.copies or self.whole or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
                 or [s.share for s in plan.stretches] != [None]:
             return None
         if plan.quick is None:

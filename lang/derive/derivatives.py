@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from adcli.lang.derive.cost import operations
 from adcli.lang.derive.sweep_plans import Entries, SweepPlan, carried_out, plans
 from adcli.lang.ir import MODES, Atom, Lit, Program, Result
-from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_to_differentiate, with_outputs
+from adcli.lang.ir.activity import PartialKey, inputs_to_differentiate, outputs_named, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.allowance import LIMIT, MOST_DERIVATIVES, partial_derivatives, quantity, said, too_much
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError, nearest, plural
@@ -283,8 +283,9 @@ def partial_name(output: str, wrt: Sequence[str]) -> str:
 
 # ---------------------------------------------------------------- chosen partial derivatives
 
-def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], list[PartialKey]]:
-    """Outputs in `of`, and the partial derivatives written v:x,x,y, each with its inputs as they are written."""
+def requested(program: Program, of: Sequence[str] | None, differentiated: bool = True) -> tuple[list[str], list[PartialKey]]:
+    """Outputs in `of`, which are to be `differentiated`, and the partial derivatives written v:x,x,y, each with its inputs as
+    they are written."""
     chosen: list[PartialKey] = []
     for text in of or ():
         output, colon, along = text.partition(":")
@@ -296,7 +297,7 @@ def requested(program: Program, of: Sequence[str] | None) -> tuple[list[str], li
                 raise AdError(f"'{text}' lacks the name of an input", help=f"write {output}:x for the derivative along x")
             chosen.append((output.strip(), inputs))
     outputs = None if of is None else [text.partition(":")[0].strip() for text in of]
-    return outputs_to_differentiate(program, outputs), chosen
+    return (outputs_to_differentiate if differentiated else outputs_named)(program, outputs), chosen
 
 
 def chosen_partials(d: UnderWay, outputs: list[str], chosen: Sequence[PartialKey]) -> Program:

@@ -35,16 +35,20 @@ def inputs_to_differentiate(program: Program, wrt: Sequence[str] | None, chosen:
 
 
 def outputs_to_differentiate(program: Program, of: Sequence[str] | None) -> list[str]:
+    """The names in `of`, checked, in order; by default every output that can have a derivative: whole numbers have none."""
+    names, whole = outputs_named(program, of), {r.name for r in program.results if isinstance(r.atom, Var) and r.atom.whole}
+    if of is not None and (refused := next((name for name in names if name in whole), None)) is not None:
+        raise AdError(f"'{refused}' holds whole numbers and has no derivative")
+    return [name for name in names if name not in whole]
+
+
+def outputs_named(program: Program, of: Sequence[str] | None) -> list[str]:
     """The names in `of`, checked, in order; by default every output."""
     known = [r.name for r in program.results]
     for name in of or ():
         if name not in known:
             raise AdError(f"no output '{name}'", help=nearest(name, known) or f"the outputs are {', '.join(known)}")
-    whole = {r.name for r in program.results if isinstance(r.atom, Var) and r.atom.whole}
-    for name in of or ():
-        if name in whole:
-            raise AdError(f"'{name}' holds whole numbers and has no derivative")
-    return list(dict.fromkeys(of)) if of is not None else [name for name in known if name not in whole]
+    return list(dict.fromkeys(of)) if of is not None else known
 
 
 def with_outputs(program: Program, names: Sequence[str]) -> Program:

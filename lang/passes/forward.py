@@ -106,7 +106,7 @@ def push_forward(b: Builder, equation: Equation, tangents: Tangents, name: str, 
     `reached` are the positions of the only arguments that can have a tangent, where that is known."""
     op, args = equation.op, equation.args
     active = tuple([i for i in (range(len(args)) if reached is None else reached) if args[i] in tangents])
-    if not active or op.truth:
+    if not active or op.truth or equation.outs[0].whole:
         return
     b.span = equation.span
     if op is DUP:

@@ -10,6 +10,7 @@ beside it where some body chooses between elements, or where elements are overwr
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +36,7 @@ from adcli.lang.ir import (
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed, body_of
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.names import Names
@@ -370,6 +371,42 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 
+def gathers(subscripts: Iterable[Subscript]) -> Iterator[Read]:
+    """The subscripts that are read from tensors, those inside of them too."""
+    for s in subscripts:
+        if isinstance(s, Read):
+            yield s
+            yield from gathers(s.subscripts)
+
+
+# ---------------------------------------------------------------- extrema
+
+def is_place(e: Equation) -> bool:
+    """Whether an equation finds the place of an extremum: the least index at which a value is equal to another one."""
+    assert isinstance(e.op, Comprehension)
+    body = e.op.body
+    made = {x.outs[0]: x for x in body.equations}
+    last = made.get(body.results[0].atom)   # type: ignore[call-overload]
+    chosen = made.get(last.args[0]) if last is not None and last.op is SELECT else None   # type: ignore[call-overload]
+    never = last.args[-1] if last is not None else None
+    return (e.outs[0].whole and e.op.reduction == "min" and chosen is not None and chosen.op is EQ and isinstance(never, Lit)
+            and never.value == math.inf)
+
+
+def ties(b: Builder, e: Equation) -> tuple[Atom | None, int]:
+    """How many values are equal to the extremum that they went into, and the level where they are several; none are counted
+    for whole numbers, which have no derivative, but where the place of an extremum jumps."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    if not is_place(e):
+        return (None, KINK) if e.outs[0].whole else (count_ties(b, e)[1], KINK)
+    body = BodyBuilder(e, op.body.equations)
+    last = next(x for x in op.body.equations if x.outs[0] is op.body.results[0].atom)
+    program = body.program(select(body.b.expr(last.args[0]), 1, 0).atom)
+    counted = replace(op, reduction="+", sources=tuple(body.sources), body=program, onto=None)
+    return emit(b, counted, tuple(body.args)).atom, JUMP
+
+
 # ---------------------------------------------------------------- the inside of a comprehension
 
 class Inside:
@@ -381,7 +418,7 @@ class Inside:
         self.body = BodyBuilder(e, e.op.body.equations)
         start: Guard = () if use.live is None else (((self.body.read(use.live, self.op.write) != 0).var, True),)
         self.uses: dict[Atom, Liveness] = {e.op.body.results[0].atom: Liveness(start, None, use.still)}
-        still = unmoved(e)
+        still = {*e.op.body.equations} if is_place(e) else unmoved(e)
         self.equations = [r for r in reached(self.body.b, e.op.body.equations, self.uses) if r.equation not in still]
 
     def note(self, levels: Levels, active: Collection[Atom]) -> None:
@@ -404,12 +441,14 @@ class Inside:
         return active_values(self.op.body, own)
 
     def note_ties(self, levels: Levels) -> None:
-        count, live = count_ties(self.b, self.e)[1], self.use.live
+        (count, level), live = ties(self.b, self.e), self.use.live
+        if count is None:
+            return
         if not self.op.shape:
-            levels.note(KINK, self.b.expr(count) > 1, self.use.guard)
+            levels.note(level, self.b.expr(count) > 1, self.use.guard)
             return
         seen = count if live is None else elementwise(self.b, lambda n, x: select(x != 0, n, 0), count, live).atom
-        levels.note(KINK, over_elements(self.b, seen, lambda n: n) > 1, self.use.guard)
+        levels.note(level, over_elements(self.b, seen, lambda n: n) > 1, self.use.guard)
 
     def greatest(self, value: Atom) -> Expr | None:
         """The greatest of a value in the body over the domain; None where it is 0 everywhere."""
@@ -434,6 +473,12 @@ class Inside:
             atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
             if use is not None and isinstance(atom, Var) and not atom.integer:
                 yield atom, self.read(s, atom, use.guard, use.still)
+            for inner in gathers(s.subscripts) if use is not None else ():
+                if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
+                    yield found, self.read(inner, found, use.guard, use.still)
+        for inner in gathers(self.op.write):
+            if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
+                yield found, Liveness(self.use.guard, None, self.use.still)
 
     def read(self, s: Read, atom: Var, guard: Guard, still: bool) -> Liveness:
         """When elements reach a result through one read, which counts under a guard in the body."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, KINK, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import DOMAIN, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
@@ -19,9 +19,9 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_bod
 from adcli.lang.ir.elementwise import elementwise, every_element, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.primitives import select
-from adcli.lang.passes.comprehension_rules import BodyBuilder, count_ties
+from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import truth
-from adcli.lang.passes.status import SELECT, Inside, Levels, Liveness, Reached, conditions, is_nan, reached
+from adcli.lang.passes.status import SELECT, Inside, Levels, Liveness, Reached, conditions, is_nan, reached, ties
 
 INF = float("inf")
 
@@ -166,14 +166,16 @@ def _ties(b: Builder, each: Reached, found: _Found) -> None:
     """Two elements or more that are the extremum."""
     e, inside = each.equation, each.inside
     assert inside is not None
-    count = count_ties(b, e)[1]
+    count, kind = ties(b, e)
+    if count is None:
+        return
     ranges, here = every_element(shape_of(count))
     elements = Comprehension(ranges=ranges, write=(), shape=(), reduction="max", sources=(Read(0, here),), body=identity_body())
     over = Inside(b, Equation((Var(),), elements, (count,)), Liveness(each.use.guard))
     value = over.body.b.expr(over.op.body.params[0].var)
     if each.use.live is not None:
         value = select(over.body.read(each.use.live, here) != 0, value, 0)
-    met = select(value > 1, KINK, 0)
+    met = select(value > 1, kind, 0)
     level = over.greatest(met.atom)
     assert level is not None
     gated = level if not each.use.guard else select(b.expr(truth(b, each.use.guard)), level, 0)

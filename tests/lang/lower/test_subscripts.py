@@ -9,16 +9,11 @@ import pytest
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.evaluate import evaluate
 from adcli.lang.ir.affine import Index, affine, product, remainder, substituted, text, value
-from adcli.lang.ir.check import check
-from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
-from adcli.lang.passes.pipeline import adjoints, tangents
-from adcli.lang.passes.simplify import simplify
-from adcli.lang.syntax.printer import print_program
-from native_tensors import everywhere
 from session_seed import drawn, half
-from tensor_laws import NUMPY, close, direction, inner, plain_differences, seeds
+from source_laws import check_source
+from tensor_laws import NUMPY, direction
 
 LAPLACIAN = """input u(N, M)
 L(i, j) = u((i + 1) % N, j)**2 + u((i - 1) % N, j) + u(i, (j + 1) % M) * u(i, (j - 1) % M) - 4*u(i, j)"""
@@ -52,28 +47,7 @@ PROGRAMS: list[tuple[str, dict[str, tuple[int, ...]], Any]] = [
 def test_subscripts_mean_what_numpy_does_and_keep_every_law(source: str, shapes: dict[str, tuple[int, ...]],
                                                             reference: Any) -> None:
     r = drawn("subscripts", source)
-    at = {n: direction(r, shape) for n, shape in shapes.items()}
-    program = check(parse(source))
-    got = evaluate(program, at, NUMPY)
-    ((name, z),) = got.items()
-    close(z, reference(**at), 1e-13, name)
-    v, w = {n: direction(r, s) for n, s in shapes.items()}, direction(r, z.shape)
-    ahead, back = check(simplify(tangents(program))), check(simplify(adjoints(program)))
-    dz = evaluate(ahead, {**at, **{f"d{n}": x for n, x in v.items()}}, NUMPY)[f"d{name}"]
-    close(dz, (reference(**{n: at[n] + 1e-6 * v[n] for n in at}) - reference(**{n: at[n] - 1e-6 * v[n] for n in at})) / 2e-6,
-          1e-7, "the tangent")
-    gradients = evaluate(back, {**at, f"d_d{name}": w}, NUMPY)
-    one, other = inner({name: w}, {name: dz}), inner(v, {n: gradients[f"d_d{n}"] for n in v})
-    assert abs(one - other) <= 1e-11 * (1 + abs(one))
-    for p in (program, ahead, back):
-        assert equal(parse(print_program(p)), p), print_program(p)
-    everywhere(back, {**at, f"d_d{name}": w}, gradients)
-    second = check(simplify(tangents(back)))
-    inputs = {**at, f"d_d{name}": w}
-    along = {n: direction(r, np.shape(x)) for n, x in inputs.items()}
-    moved = evaluate(second, {**inputs, **dict(zip(seeds(second, back), along.values(), strict=True))}, NUMPY)
-    for n, x in plain_differences(back, inputs, along).items():
-        close(moved[next(k for k in (f"d{n}", f"d_{n}") if k in moved)], x, 1e-6, f"the second derivative of {n}")
+    check_source(source, {n: direction(r, shape) for n, shape in shapes.items()}, reference, r)
 
 
 @pytest.mark.parametrize(("source", "at", "said"), [
