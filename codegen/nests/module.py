@@ -24,6 +24,7 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
 from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.loops import NestWriter
+from adcli.codegen.nests.matrices import called
 from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, step_loop, unfilled, used_outside
 from adcli.codegen.nests.registers import RegisterLoop
@@ -32,12 +33,14 @@ from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, covers
+from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
 from adcli.lang.passes.distribute import distributed
 
 FLAG = 6
-"""Cells of the flag: which gather, the integer, its place; and three that nobody reads."""
+"""Cells of the flag: which gather, the integer, its place; and three that nobody reads. Behind them stands the address of what
+steps call that compute operations on matrices."""
 EVERYTHING = 1 << 62
 """More than any index."""
 
@@ -46,12 +49,13 @@ EVERYTHING = 1 << 62
 class ModuleStep:
     """Part of a program that runs as a whole: a comprehension with its `nests`, a recurrence with its `loop` and the steps that
     `each` step of it has, or scalar equations. With `fills` elements may be left that no nest writes; `stays` says that these
-    keep what they have."""
+    keep what they have. A step that `calls` is an operation on matrices."""
 
     equations: Sequence[Equation]
     nests: Sequence[Nest] = ()
     fills: bool = False
     stays: bool = False
+    calls: bool = False
     loop: StepLoop | None = None
     each: Sequence[ModuleStep] = ()
 
@@ -99,7 +103,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast)
     body: list[str] = []
     for k, step in enumerate(choosers):
-        body += function(env, step, f"{name}.{k}", choices + k)
+        body += function(env, step, f"{name}.{k}", choices + k, k)
     for k, step in enumerate(steps):
         if step.loop is not None and in_registers(step.loop):
             (e,) = step.equations
@@ -116,7 +120,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals)
-    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, flag + FLAG)
+    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, flag + FLAG + 1)
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -136,11 +140,13 @@ def divided(program: Program, lanes: int) -> list[ModuleStep]:
     program = needed(program)
     plain = unfilled(program)
     for e in program.equations:
-        if isinstance(e.op, (Comprehension, Recurrence)):
+        if isinstance(e.op, (Comprehension, Recurrence, MatrixOperation)):
             steps += [ModuleStep(run)] if run else []
             run = []
             if isinstance(e.op, Recurrence):
                 steps.append(looped(step_loop(e, used_outside(program, e), f"step {len(steps)}"), e, lanes))
+            elif isinstance(e.op, MatrixOperation):
+                steps.append(ModuleStep((e,), stays=covered_points(e.op), calls=True))
             else:
                 steps.append(nested(e, e.op, lanes, e.outs[0] in plain))
         else:
@@ -161,6 +167,9 @@ def looped(loop: StepLoop, e: Equation, lanes: int) -> ModuleStep:
     """A recurrence as a step."""
     each: list[ModuleStep] = []
     for inner in () if in_registers(loop) else loop.equations:
+        if isinstance(inner.op, MatrixOperation):
+            each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
+            continue
         assert isinstance(inner.op, Comprehension)
         each.append(nested(inner, inner.op, lanes, inner.outs[0] in loop.histories))
     return ModuleStep((e,), loop=loop, each=each)
@@ -187,10 +196,12 @@ def covered(nest: Nest) -> bool:
 
 # ---------------------------------------------------------------- functions
 
-def function(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:
+def function(env: Environment, step: ModuleStep, name: str, choice: int, number: int) -> list[str]:
     """The function of a step that is no loop."""
     if step.loop is not None:
         return []
+    if step.calls:
+        return [head(name, env), *called(env.flag + FLAG, number), "}", ""]
     return comprehension(env, step, name, choice) if step.nests else scalars(env, step, name)
 
 

@@ -20,7 +20,8 @@ from adcli.codegen.machine.arrays import byte
 from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, processors
 from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
-from adcli.codegen.nests.module import EVERYTHING, ModuleStep, TensorModule, emit
+from adcli.codegen.nests.matrices import MatrixCaller, cost
+from adcli.codegen.nests.module import EVERYTHING, FLAG, ModuleStep, TensorModule, emit
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
@@ -115,6 +116,8 @@ class TensorKernel:
         self.own = module.values[len(bound) + len(self.made):]
         self.whole = [r.name for r in self.program.results if isinstance(r.atom, Var) and r.atom.whole]
         self.given = slice(0, len(bound) + len(self.made))
+        matrices = {k: (s.equations[0], s.stays) for k, s in enumerate(module.choosers) if s.calls}
+        self.caller = MatrixCaller(matrices, module.env, module.cells) if matrices else None
 
     def __call__(self, arrays: Mapping[str, Any], out: Mapping[str, np.ndarray] | None = None,
                  jobs: int | None = None) -> dict[str, np.ndarray]:
@@ -151,7 +154,7 @@ class TensorKernel:
             else:
                 self.share(env, stretch, processors() if jobs is None else jobs)
         if env[self.module.env.flag]:
-            raise self.outside(plan, env)
+            raise self.outside(plan, env) if env[self.module.env.flag] > 0 or self.caller is None else self.caller.fault(env)
         if plan.memory * len(self.plans) <= SPARE_BYTES and self.allocate is None:
             plan.spare.append(frame)
         found = {name: a for (name, _), a in zip(self.made, results, strict=True)}
@@ -198,6 +201,8 @@ class TensorKernel:
         cells = (ctypes.c_int64 * module.cells)()
         for name, at in module.env.sizes.items():
             cells[at] = sizes.get(name, 0)
+        if self.caller is not None:
+            cells[module.env.flag + FLAG] = self.caller.address
         stretches: list[Stretch] = []
         instructions = 0.0
         for k, step in enumerate(module.steps):
@@ -222,6 +227,8 @@ class TensorKernel:
         """What each nest of a step takes. AdError where its whole numbers are too large."""
         for nest in step.nests:
             require_words(self.program, step.equations[0], nest.op, sizes, found)
+        if step.calls:
+            return [cost(step.equations[0], sizes)]
         return [n.cost(sizes, self.module.entry.lanes) for n in step.nests]
 
     def plan_loop(self, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]], cells: Any) -> float:
@@ -291,7 +298,8 @@ class TensorKernel:
         """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.copies or self.whole or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
+        if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
+                or plan.memory * len(self.plans) > SPARE_BYTES \
                 or [s.share for s in plan.stretches] != [None]:
             return None
         if plan.quick is None:

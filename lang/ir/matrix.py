@@ -84,6 +84,25 @@ Boxed = Comprehension | MatrixOperation
 BoxedOp = TypeVar("BoxedOp", Comprehension, MatrixOperation)
 
 
+def reaches(op: Boxed, subscripts: tuple[Subscript, ...], shape: tuple[Affine, ...]) -> bool:
+    """Whether leading subscripts reach every leading element of a shape, if no range is empty: each is 0 where there is one
+    element, or an index of its own that runs through the whole extent."""
+    by, seen = {r.index: r for r in op.ranges}, set()
+    for s, extent in zip(subscripts, shape, strict=False):
+        if isinstance(s, Affine) and s.number == 0 and extent.number == 1:
+            continue
+        r = by.get(s.index) if isinstance(s, Affine) and s.index is not None else None
+        if r is None or r.index in seen or r.low.number != 0 or r.high != extent:
+            return False
+        seen.add(r.index)
+    return not op.guards
+
+
+def covered_points(op: MatrixOperation) -> bool:
+    """Whether the points of the box write every element of the result."""
+    return reaches(op, op.write, op.shape)
+
+
 def matrix_extent(e: Equation) -> Affine:
     """The number of rows, and of columns, of the matrix."""
     assert isinstance(e.op, MatrixOperation)

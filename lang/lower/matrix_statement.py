@@ -14,7 +14,7 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, all_fixed, identity_body
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.matrix import ABOUT, SOLVES, MatrixOperation, compacted
+from adcli.lang.ir.matrix import ABOUT, SOLVES, MatrixOperation, compacted, reaches
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
@@ -135,7 +135,7 @@ class MatrixStatement(TensorStatement):
         op = MatrixOperation(name=self.call.name, ranges=ranges, guards=guards, write=write, shape=shape, sources=sources,
                              transposed=operands[0].transposed, agreements=agreements)
         op, args = compacted(op, tuple(b.args))
-        part = isinstance(self.before, Var) and not covered(ranges, guards, write, shape)
+        part = isinstance(self.before, Var) and not reaches(op, write, shape)
         out = Var(self.target_name(), part or self.is_temp(), False, shape)
         self.scope.equations.append(Equation((out,), op, args, span))
         return self.beside(out, op, args) if part else out
@@ -351,7 +351,7 @@ class MatrixStatement(TensorStatement):
         here = (*write, affine(i), affine(j))
         op = Comprehension(ranges=(*ranges, *own), guards=guards, write=here, shape=shape, reduction="=", sources=(source,),
                            body=identity_body(), agreements=agreements)
-        if isinstance(self.before, Var) and not covered(ranges, guards, write, shape):
+        if isinstance(self.before, Var) and not reaches(op, write, shape):
             op, args = replace(op, onto=len(args)), [*args, self.before]
         out = Var(self.target_name(), self.is_temp(), False, shape)
         self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
@@ -369,17 +369,3 @@ class MatrixStatement(TensorStatement):
         out = Var(self.target_name(), self.is_temp(), False, fresh.shape)
         self.scope.equations.append(Equation((out,), op, args, (self.s.start, self.s.end)))
         return out
-
-
-def covered(ranges: tuple[Range, ...], guards: tuple[Affine, ...], write: tuple[Subscript, ...],
-            shape: tuple[Affine, ...]) -> bool:
-    """Whether the leading subscripts reach every leading element of the result."""
-    by, seen = {r.index: r for r in ranges}, set()
-    for w, extent in zip(write, shape, strict=False):
-        if isinstance(w, Affine) and w.number == 0 and extent.number == 1:
-            continue
-        r = by.get(w.index) if isinstance(w, Affine) and w.index is not None else None
-        if r is None or r.index in seen or r.low != affine(0) or r.high != extent:
-            return False
-        seen.add(r.index)
-    return not guards

@@ -24,7 +24,7 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, all_fixed, body_of
 from adcli.lang.ir.elementwise import emit, shape_of
-from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, matrix_extent, trailing
+from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
 from adcli.lang.passes.guards import Guard, Term, total
 
@@ -45,7 +45,7 @@ def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Ter
     for guard, seeds in groups.items():
         value = _tangent(_Points(b, e), {k: t.value.atom for k, t in seeds.items()})
         there = [(t.exists, op.sources[k].subscripts) for k, t in seeds.items()]
-        exists = None if any(x is None for x, _ in there) and _covers(op) else _spread(b, e, there, op.write, op.shape)
+        exists = None if any(x is None for x, _ in there) and covered_points(op) else _spread(b, e, there, op.write, op.shape)
         terms.append(Term(b.expr(value), guard, exists))
     return total(b, terms)
 
@@ -58,11 +58,12 @@ def pulled_matrix(b: Builder, e: Equation, position: int, seed: Term) -> Term | 
 
 def pulled_matrix_at(b: Builder, e: Equation, k: int, seed: Term) -> Term:
     """The adjoint of what source `k` reads."""
-    source = _operation(e).sources[k]
+    op = _operation(e)
+    source, exists = op.sources[k], None
+    shape = shape_of(e.args[source.arg])
     value = _adjoint(_Points(b, e), k, seed.value.atom)
-    exists = None
-    if seed.exists is not None or not _covers_read(e, source):
-        exists = _spread(b, e, [(seed.exists, _operation(e).write)], source.subscripts, shape_of(e.args[source.arg]))
+    if seed.exists is not None or not reaches(op, source.subscripts, shape):
+        exists = _spread(b, e, [(seed.exists, op.write)], source.subscripts, shape)
     return Term(b.expr(value), seed.guard, exists)
 
 
@@ -169,7 +170,7 @@ class _Points:
         """Whether source and result have one shape and are read and written with one and the same leading subscripts, which reach
         all of it."""
         s = self.op.sources[source]
-        return s.subscripts == self.op.write and shape_of(self.e.args[s.arg]) == self.op.shape and _covers(self.op)
+        return s.subscripts == self.op.write and shape_of(self.e.args[s.arg]) == self.op.shape and covered_points(self.op)
 
     def inverse(self) -> Atom:
         n = matrix_extent(self.e)
@@ -227,23 +228,6 @@ def _operation(e: Equation) -> MatrixOperation:
 
 
 # ---------------------------------------------------------------- what exists
-
-def _covers(op: MatrixOperation) -> bool:
-    """Whether the points of the box write every element of the result."""
-    return _reaches(op, op.write, op.shape)
-
-
-def _covers_read(e: Equation, s: Read) -> bool:
-    """Whether the points of the box read every element of a source."""
-    return _reaches(_operation(e), s.subscripts, shape_of(e.args[s.arg]))
-
-
-def _reaches(op: MatrixOperation, subscripts: Subscripts, shape: tuple[Affine, ...]) -> bool:
-    ranges = {r.index: (r.low.number, r.high) for r in op.ranges}
-    found = [s.index if isinstance(s, Affine) else None for s in subscripts]
-    whole = all(i is not None and ranges.get(i) == (0, n) for i, n in zip(found, shape, strict=False))
-    return whole and len(set(found)) == len(found) and not op.guards
-
 
 def _spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscripts]], write: Subscripts,
             shape: tuple[Affine, ...]) -> Atom:

@@ -1,0 +1,97 @@
+"""Operations on matrices from compiled code: a step calls back, and NumPy's LAPACK computes them where the tensors lie.
+
+The compiled step calls the function whose address is in a cell of `env`, with `env` and the number of the step. Everything else
+is found from there: the sizes, of which the step of a loop is one, and the addresses of the tensors. What the operation means is
+said in `adcli.lang.evaluate.matrices`, so the numbers are those of the reference.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from adcli.lang.evaluate import FLOAT
+from adcli.lang.evaluate.matrices import in_doubles, written_matrices
+from adcli.lang.ir import Equation, Var
+from adcli.lang.ir.affine import Affine, value
+from adcli.lang.ir.matrix import MatrixOperation, matrix_extent, trailing
+from adcli.lang.ir.sizes import number
+
+if TYPE_CHECKING:
+    from adcli.codegen.nests.addresses import Environment
+
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+FAILED = -1
+"""The flag of a call that raised an error."""
+
+
+class MatrixCaller:
+    """What compiled code calls; `address` goes into the cell for it. One for all calls and all threads."""
+
+    def __init__(self, equations: Mapping[int, tuple[Equation, bool]], env: Environment, cells: int) -> None:
+        self.equations, self.env, self.cells = equations, env, cells
+        self.faults: dict[int, BaseException] = {}
+        self.function = CALLBACK(self.call)   # which lives as long as this object, as code that calls it does
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value
+        self.tensors: dict[tuple[int, int], np.ndarray] = {}
+
+    def call(self, env: int, step: int) -> None:
+        """Compute one step. An error is kept until the call of the compiled code is over."""
+        cells = (ctypes.c_int64 * self.cells).from_address(env)
+        try:
+            self.compute(cells, *self.equations[step])
+        except BaseException as error:   # none may pass through compiled code
+            self.faults[env] = error
+            cells[self.env.flag] = FAILED
+
+    def fault(self, env: Any) -> BaseException:
+        """The error of a call that has failed."""
+        return self.faults.pop(ctypes.addressof(env))
+
+    def compute(self, cells: Any, e: Equation, stays: bool) -> None:
+        op = e.op
+        assert isinstance(op, MatrixOperation)
+        sizes: dict[Any, int] = {name: cells[at] for name, at in self.env.sizes.items()}
+        args = [self.tensor(cells, a, sizes) for a in e.args if isinstance(a, Var)]
+        out = self.tensor(cells, e.outs[0], sizes)
+        if not op.ranges and not op.guards and all(isinstance(s, Affine) for r in (*op.sources, op) for s in subscripts(r)):
+            operands = [args[s.arg][tuple([value(x, sizes) for x in s.subscripts if isinstance(x, Affine)])] for s in op.sources]
+            at = tuple([value(x, sizes) for x in op.write if isinstance(x, Affine)])
+            if at and not stays:
+                out[...] = 0.0
+            out[at] = in_doubles(op, *[x[None] for x in operands])[0]
+            return
+        if not stays:
+            out[...] = 0.0
+        written_matrices(e, op, out, args, sizes, FLOAT)
+
+    def tensor(self, cells: Any, v: Var, sizes: Mapping[Any, int]) -> np.ndarray:
+        """A tensor where it lies."""
+        shape = tuple([value(x, sizes) for x in v.shape])
+        kind = np.int64 if v.integer else np.float64
+        place = cells[self.env.tensors[v]]
+        if not prod(shape):
+            return np.empty(shape, kind)
+        return np.ndarray(shape, kind, (ctypes.c_char * (8 * prod(shape))).from_address(place))
+
+
+def subscripts(x: Any) -> Sequence[object]:
+    return x.write if isinstance(x, MatrixOperation) else x.subscripts
+
+
+def cost(e: Equation, sizes: Mapping[str, int]) -> float:
+    """About how many instructions an operation takes: those of its products, of four numbers each."""
+    op = e.op
+    assert isinstance(op, MatrixOperation)
+    n = number(matrix_extent(e), sizes)
+    columns = [number(x, sizes) for x in trailing(e)[1:]]
+    points = prod([max(number(r.high, sizes) - number(r.low, sizes), 0) for r in op.ranges])
+    return float(points) * (n * n * (n / 3 + prod(columns)) / 4 + 1000)
+
+
+def called(cell: int, step: int) -> list[str]:
+    """The lines of a step that calls back."""
+    return [f"  %at = getelementptr i64, ptr %env, i64 {cell}", "  %function = load ptr, ptr %at",
+            f"  call void %function(ptr %env, i64 {step})", "  ret void"]
