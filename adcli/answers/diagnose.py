@@ -15,6 +15,7 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import DOMAIN, INDETERMINATE, LEVELS, Atom, Equation, Program, Var
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import Note, Source
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.notation import ATOM, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.output.layout import Row
@@ -205,6 +206,8 @@ def worst(task: Task, program: Program, wrt: Collection[str] | None, at: Mapping
 def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any]:
     """A place in words, and where it is."""
     e = place.equation
+    if place.kind == "matrix":
+        return told_matrix(place, found), e.span
     where = [float(found[name]) for name in place.indices]
     values = [float(found[name]) for name in place.values]
     index = "".join(f", {r.index.name} = {int(i)}" for r, i in zip(place.ranges, where, strict=True) if math.isfinite(i))
@@ -222,6 +225,33 @@ def told(place: Place, found: Numbers, grade: int, prime: str) -> tuple[str, Any
         return f"'{name}'{index}", e.span
     made = f" is {shown(known[line.outs[0]])}" if grade == DOMAIN and not line.op.truth else ""
     return f"{described(line, prime)} at {operands(line, known)}{index}{made}", line.span or e.span
+
+
+def told_matrix(place: Place, found: Numbers) -> str:
+    """Where an operation on matrices is not defined, in words: its pivot, counted from 1, or the element that is to blame."""
+    import numpy as np
+
+    from adcli.input.arrays import element
+    from adcli.lang.evaluate.matrices import failed_pivot
+    e = place.equation
+    op = e.op
+    assert isinstance(op, MatrixOperation)
+    matrix, stack = e.args[op.sources[0].arg], np.asarray(found[place.values[0]])
+    name = (matrix.name if isinstance(matrix, Var) else None) or "the matrix"
+    for at in np.ndindex(stack.shape[:-2]):
+        lows = [int(found[low]) for low in place.indices]
+        where = "".join(f", {r.index.name} = {low + i}" for r, low, i in zip(place.ranges, lows, at, strict=True))
+        wrong = np.flatnonzero(~np.isfinite(stack[at]))
+        if len(wrong):
+            first = element(name, int(wrong[0]), stack[at].shape)
+            return f"{op.name} at {first} = {shown(float(stack[at].flat[wrong[0]]))}{where} is nan"
+        pivot = failed_pivot(op, stack[at])
+        if pivot is not None:
+            made = "-inf" if op.name == "logdet" else "nan"
+            return f"{op.name} at pivot {pivot.place + 1} of {name} = {shown(pivot.value)}{where} is {made}"
+        if op.name == "logdet" and np.linalg.slogdet(stack[at])[0] < 0:
+            return f"logdet at a negative determinant of {name}{where} is nan"
+    return f"'{e.outs[0].name or op.name}'"
 
 
 def inner(e: Equation, values: list[float]) -> tuple[Equation | None, Mapping[Any, Any]]:

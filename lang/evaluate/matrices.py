@@ -50,6 +50,13 @@ def written_matrices(e: Equation, op: MatrixOperation, out: np.ndarray, args: li
 
 # ---------------------------------------------------------------- doubles
 
+class Pivot(NamedTuple):
+    """Where an elimination ended: the place of the pivot, counted from 0, and its value."""
+
+    place: int
+    value: Any
+
+
 def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
     """The operation on stacks of matrices and right-hand sides, `matrix[k]` and `right[k]` for point k."""
     m = np.swapaxes(matrix, -1, -2) if op.transposed else matrix
@@ -114,14 +121,26 @@ UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "cholesky": lambda m: each(np.linalg.cholesky, m), "inverse": lambda m: each(np.linalg.inv, m), "logdet": logarithm}
 
 
+def failed_pivot(op: MatrixOperation, m: np.ndarray) -> Pivot | None:
+    """The pivot for which an operation on a matrix of doubles is not defined; None where it is. A number on the diagonal of a
+    triangular matrix is one."""
+    if op.name in TRIANGULAR:
+        zeros = np.flatnonzero(np.diagonal(m) == 0)
+        return Pivot(int(zeros[0]), 0.0) if len(zeros) else None
+    symmetric, a = op.name == "cholesky", np.array(m)
+    if symmetric:
+        a = 0.5 * a + 0.5 * a.T
+    for k in range(len(a)):
+        if not symmetric:
+            best = k + int(np.argmax(np.abs(a[k:, k])))
+            a[[k, best]] = a[[best, k]]
+        if not (a[k, k] > 0 if symmetric else a[k, k] != 0):
+            return Pivot(k, float(a[k, k]))
+        a[k + 1:, k + 1:] -= np.outer(a[k + 1:, k] / a[k, k], a[k, k + 1:])
+    return None
+
+
 # ---------------------------------------------------------------- any arithmetic
-
-class Pivot(NamedTuple):
-    """Where an elimination ended: the place of the pivot, counted from 0, and its value."""
-
-    place: int
-    value: Any
-
 
 def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: ElementArithmetic) -> np.ndarray:
     """The operation on one matrix, of elements of an arithmetic."""

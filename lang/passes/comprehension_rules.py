@@ -308,7 +308,7 @@ def _weighted(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) 
         return Term(t.value * exp(body.b.expr(value) - body.read(e.outs[0], op.write)), t.guard)
     if op.reduction == "*":
         others = _product_of_others(b, e)
-        return t if others is None else Term(t.value * body.read(others, _corner(op.ranges)[0]), t.guard)
+        return t if others is None else Term(t.value * body.read(others, corner(op.ranges)[0]), t.guard)
     return _extremal(b, body, e, t, value)
 
 
@@ -342,7 +342,7 @@ def _number_of_point(body: BodyBuilder) -> Expr:
 def _extremal(b: Builder, body: BodyBuilder, e: Equation, t: Term, value: Atom) -> Term | None:
     """1/n for each of n ties, where the value of the body is compared with the extremum it went into."""
     op, (z, n, kept) = body.op, count_ties(b, e)
-    u = body.b.expr(value) if kept is None else body.read(kept, _corner(op.ranges)[0])
+    u = body.b.expr(value) if kept is None else body.read(kept, corner(op.ranges)[0])
     return _share(body.b, op.reduction, t, u, body.read(z, op.write), body.read(n, op.write))
 
 
@@ -383,7 +383,7 @@ def count_ties(b: Builder, e: Equation) -> Ties:
     reads, inner = tuple(e.args), op
     if not all(x.op.llvm for x in op.body.equations):
         kept = _kept(b, e)
-        inner = replace(op, sources=(Read(len(reads), _corner(op.ranges)[0]),), body=identity_body())
+        inner = replace(op, sources=(Read(len(reads), corner(op.ranges)[0]),), body=identity_body())
         reads = (*reads, kept)
         z = emit(b, inner, reads).var
     ties = BodyBuilder(Equation(e.outs, inner, reads), inner.body.equations)
@@ -420,7 +420,7 @@ def _kept(b: Builder, e: Equation) -> Atom:
     """The value of the body at every point of the box."""
     op = e.op
     assert isinstance(op, Comprehension)
-    here, shape = _corner(op.ranges)
+    here, shape = corner(op.ranges)
     return emit(b, replace(op, reduction="=", write=here, shape=shape, onto=None), e.args).atom
 
 
@@ -447,7 +447,7 @@ def _product_of_others(b: Builder, e: Equation) -> Atom | None:
             guards += () if mine == its else (mine - its, its - mine)
         else:
             apart.append((mine, its))
-    here, shape = _corner(op.ranges)
+    here, shape = corner(op.ranges)
     body, all_sources = _factor(op.body, sources, unequal, apart)
     product = replace(op, ranges=pairs, guards=guards, write=here, shape=shape, sources=all_sources, body=body)
     return emit(b, product, e.args).atom
@@ -487,7 +487,7 @@ def _elsewhere(subscripts: Iterable[Subscript], by: Mapping[Index | str, Affine]
                  within(substituted(s, by), ends or {}) for s in subscripts)
 
 
-def _corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
+def corner(ranges: Iterable[Range]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
     """Subscripts and extents of a tensor with one element for every point of a box."""
     here = tuple(affine(r.index) - r.low for r in ranges)
     return here, tuple(_extent(r) for r in ranges)

@@ -7,7 +7,7 @@ products of matrices, Φ what is on and below the diagonal with half of the diag
     x = solve(M, b)        dx = solve(M, db - dM·x)               b' = solve(Mᵀ, x'),  M' = -b'·xᵀ
     triangular             the same, with what is read of dM and M'
     L = cholesky(M)        dL = L·Φ(L⁻¹·½(dM + dMᵀ)·L⁻ᵀ)           M' = L⁻ᵀ·½(Φ(Lᵀ·L') + Φ(Lᵀ·L')ᵀ)·L⁻¹, made symmetric
-    v = logdet(M)          dv = Σ V(j,i)·dM(i,j)                  M' = v'·Vᵀ, with V = inverse(M)
+    v = logdet(M)          dv = Σ V(j,i)·dM(i,j)                  M' = v'·Vᵀ, with V = inverse(M); NaN where v is
     V = inverse(M)         dV = -V·dM·V                           M' = -Vᵀ·V'·Vᵀ
 
 All of it is done at every point of the box: what is computed in between has the leading subscripts of the result, and what a
@@ -16,6 +16,7 @@ element of the seed does (guards.py).
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, 
 from adcli.lang.ir.elementwise import emit, shape_of
 from adcli.lang.ir.matrix import SOLVES, MatrixOperation, compacted, covered_points, matrix_extent, reaches, trailing
 from adcli.lang.ir.primitives import select
+from adcli.lang.passes.comprehension_rules import corner
 from adcli.lang.passes.guards import Guard, Term, total
 
 Subscripts = tuple[Subscript, ...]
@@ -45,7 +47,7 @@ def pushed_matrix(b: Builder, e: Equation, tangents: Mapping[Atom, Term]) -> Ter
     for guard, seeds in groups.items():
         value = _tangent(_Points(b, e), {k: t.value.atom for k, t in seeds.items()})
         there = [(t.exists, op.sources[k].subscripts) for k, t in seeds.items()]
-        exists = None if any(x is None for x, _ in there) and covered_points(op) else _spread(b, e, there, op.write, op.shape)
+        exists = None if any(x is None for x, _ in there) and covered_points(op) else spread(b, e, there, op.write, op.shape)
         terms.append(Term(b.expr(value), guard, exists))
     return total(b, terms)
 
@@ -63,7 +65,7 @@ def pulled_matrix_at(b: Builder, e: Equation, k: int, seed: Term) -> Term:
     shape = shape_of(e.args[source.arg])
     value = _adjoint(_Points(b, e), k, seed.value.atom)
     if seed.exists is not None or not reaches(op, source.subscripts, shape):
-        exists = _spread(b, e, [(seed.exists, op.write)], source.subscripts, shape)
+        exists = spread(b, e, [(seed.exists, op.write)], source.subscripts, shape)
     return Term(b.expr(value), seed.guard, exists)
 
 
@@ -92,7 +94,8 @@ def _tangent(at: _Points, seeds: Mapping[int, Atom]) -> Atom:
     lead = at.lead(0)
     if op.name == "logdet":
         v = at.inverse()
-        return at.made((), [(v, (*op.write, j, i)), (d, (*lead, i, j))], lambda v, d: v * d, over=(i, j), shape=op.shape)
+        read = [(x, op.write), (v, (*op.write, j, i)), (d, (*lead, i, j))]
+        return at.made((), read, lambda x, v, d: where_defined(x, v) * d, over=(i, j), shape=op.shape)
     if op.name == "inverse":
         t = at.made((i, j), [(d, (*lead, i, k)), (x, (*op.write, k, j))], lambda d, v: d * v, over=(k,))
         return at.made((i, j), [(x, (*op.write, i, k)), (t, (*op.write, k, j))], lambda v, t: -(v * t), over=(k,))
@@ -118,10 +121,11 @@ def _adjoint(at: _Points, source: int, seed: Atom) -> Atom:
                 return adjoint
             return at.added(source, (i, *columns), [(adjoint, (*op.write, i, *columns))], lambda x: x)
         r, c = (j, i) if op.transposed else (i, j)
-        read: list[Factor | Affine] = [(adjoint, (*op.write, i, *columns)), (x, (*op.write, j, *columns))]
+        read = [(adjoint, (*op.write, i, *columns)), (x, (*op.write, j, *columns))]
         return at.added(source, (r, c), read, lambda a, x: -(a * x), over=columns, guards=at.triangle(i, j))
     if op.name == "logdet":
-        return at.added(source, (i, j), [(seed, op.write), (at.inverse(), (*op.write, j, i))], lambda s, v: s * v)
+        read = [(x, op.write), (seed, op.write), (at.inverse(), (*op.write, j, i))]
+        return at.added(source, (i, j), read, lambda x, s, v: s * where_defined(x, v))
     if op.name == "inverse":
         t = at.made((i, j), [(x, (*op.write, k, i)), (seed, (*op.write, k, j))], lambda v, s: v * s, over=(k,))
         return at.added(source, (i, j), [(t, (*op.write, i, k)), (x, (*op.write, j, k))], lambda t, v: -(t * v), over=(k,))
@@ -134,6 +138,11 @@ def _adjoint(at: _Points, source: int, seed: Atom) -> Atom:
     turned = at.made((i, j), [(half, (*op.write, j, i))], lambda x: x)
     whole = at.applied("solve_upper", True, x, op.write, turned)
     return at.added(source, (i, j), [(whole, (*op.write, i, j)), (whole, (*op.write, j, i))], lambda x, y: 0.5 * x + 0.5 * y)
+
+
+def where_defined(x: Expr, v: Expr) -> Expr:
+    """A partial derivative of the logarithm x of a determinant: NaN where that is, below 0."""
+    return select(x >= -math.inf, v, math.nan)
 
 
 # ---------------------------------------------------------------- what rules are written with
@@ -227,9 +236,24 @@ def _operation(e: Equation) -> MatrixOperation:
     return e.op
 
 
+def matrices(b: Builder, e: Equation) -> Atom:
+    """The matrices that an operation works on: one for each point of the box, with zeros where guards leave points out."""
+    op = _operation(e)
+    i, j = Index("i"), Index("j")
+    n = matrix_extent(e)
+    here, extents = corner(op.ranges)
+    s = op.sources[0]
+    own = (affine(j), affine(i)) if op.transposed else (affine(i), affine(j))
+    ranges = (*op.ranges, Range(i, affine(0), n), Range(j, affine(0), n))
+    x = Var("x")
+    copy = Comprehension(ranges=ranges, guards=op.guards, write=(*here, affine(i), affine(j)), shape=(*extents, n, n),
+                         reduction="=", sources=(Read(s.arg, (*s.subscripts, *own)),), body=body_of(x, [Param(x, "x")]))
+    return emit(b, copy, e.args).atom
+
+
 # ---------------------------------------------------------------- what exists
 
-def _spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscripts]], write: Subscripts,
+def spread(b: Builder, e: Equation, there: Sequence[tuple[Atom | None, Subscripts]], write: Subscripts,
             shape: tuple[Affine, ...]) -> Atom:
     """Not 0 in all elements behind the leading subscripts `write` where any of these tensors has an element that exists behind
     its own subscripts at that point; None among them exists everywhere."""

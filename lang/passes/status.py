@@ -24,6 +24,7 @@ from adcli.lang.ir import (
     JUMP,
     KINK,
     POLE,
+    SINGULAR,
     Atom,
     Equation,
     Lit,
@@ -39,12 +40,14 @@ from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed, body_of
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.ir.rule_programs import Rule, Statics, statics, status_rule
 from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ties
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
+from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.simplify import Folder
 from adcli.lang.passes.systems import UNWRITTEN, System
 
@@ -249,7 +252,14 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
 
 
 def _operands(b: Builder, e: Equation, use: Liveness) -> Iterator[tuple[Var, Liveness]]:
-    """The operands of a row of the table, each with when it reaches a result through it."""
+    """The operands of a row of the table, or of an operation on matrices, each with when it reaches a result through it."""
+    if isinstance(e.op, MatrixOperation):
+        for s in e.op.sources:
+            a = e.args[s.arg]
+            assert isinstance(a, Var)
+            live = None if use.live is None else spread(b, e, [(use.live, e.op.write)], s.subscripts, a.shape)
+            yield a, Liveness(use.guard, live, use.still)
+        return
     for i, a in enumerate(e.args):
         if isinstance(a, Var):
             more: Guard = ((b.expr(e.args[0]).var, i == 1),) if e.op is SELECT and i else ()
@@ -292,6 +302,8 @@ def conditions(levels: Levels, equations: Iterable[Reached], active: Collection[
     for e, use, inside in equations:
         if inside is not None:
             inside.note(levels, active)
+        if isinstance(e.op, MatrixOperation) and e.op.name == "logdet":
+            levels.note(SINGULAR, is_singular(levels.b, e, use), use.guard, True)
         for status in possible(e.op, statics(e), len(e.args)) if e.op.static else e.op.status:
             if use.still and status.level < POLE:
                 continue
@@ -333,6 +345,15 @@ def hidden(e: Equation) -> Sequence[Atom]:
     """The operands of what can hide NaN that it can hide: where constants say what an operation is, those that it does not depend
     on, as x of x**0."""
     return e.args if not e.op.static else [a for a, written in zip(e.args, written_maps(e), strict=True) if written is None]
+
+
+def is_singular(b: Builder, e: Equation, use: Liveness) -> Expr:
+    """Whether a determinant whose logarithm reaches a result is 0."""
+    value = e.outs[0]
+    if not shape_of(value):
+        return b.expr(value) == -math.inf
+    looked = value if use.live is None else elementwise(b, lambda x, live: select(live != 0, x, 0), value, use.live).atom
+    return over_elements(b, looked, lambda x: select(x == -math.inf, 1, 0)) > 0
 
 
 def is_nan(b: Builder, value: Atom) -> Expr:

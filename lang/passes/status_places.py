@@ -11,24 +11,38 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import DOMAIN, Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import DOMAIN, SINGULAR, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import affine
 from adcli.lang.ir.build import Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, identity_body
-from adcli.lang.ir.elementwise import elementwise, every_element, shape_of
+from adcli.lang.ir.elementwise import elementwise, emit, every_element, shape_of
 from adcli.lang.ir.gc import paused
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import select
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import truth
-from adcli.lang.passes.status import SELECT, Inside, Levels, Liveness, Reached, conditions, is_nan, reached, ties
+from adcli.lang.passes.matrix_rules import matrices
+from adcli.lang.passes.status import (
+    SELECT,
+    Inside,
+    Levels,
+    Liveness,
+    Reached,
+    conditions,
+    is_nan,
+    is_singular,
+    reached,
+    ties,
+)
 
 INF = float("inf")
 
 
 class Place(NamedTuple):
     """An operation: its equation, and the names of the results that say its level, the indices of the point, and the values
-    there: of its operands, of the sources of a body, or the number of ties. `kind` is row, body, ties or reduction."""
+    there: of its operands, of the sources of a body, or the number of ties. `kind` is row, body, ties, reduction or matrix: for
+    an operation on matrices these are the least indices, and the matrices of all points."""
 
     kind: str
     equation: Equation
@@ -47,7 +61,9 @@ def places(program: Program, wrt: Collection[str] | None) -> tuple[Program, list
     b.equations.extend(program.equations)
     uses: dict[Atom, Liveness] = {r.atom: Liveness() for r in program.results}
     for each in list(reached(b, program.equations, uses)):
-        if each.inside is None:
+        if isinstance(each.equation.op, MatrixOperation):
+            _matrix(b, each, each.equation.op, found)
+        elif each.inside is None:
             _row(b, each, found, active)
         else:
             _comprehension(b, each, each.inside, found, active)
@@ -98,6 +114,22 @@ def _makes_nan(b: Builder, e: Equation) -> Expr | None:
         if isinstance(a, Var) and not a.truth:
             made = made & (b.expr(a) == b.expr(a))
     return made
+
+
+def _matrix(b: Builder, each: Reached, op: MatrixOperation, found: _Found) -> None:
+    """An operation on matrices that is not defined, with the matrices of all points, and the first values of the indices."""
+    e = each.equation
+    undefined = is_nan(b, _looked_at(b, e.outs[0], each.use.live))
+    for s in op.sources:
+        undefined = undefined & ~is_nan(b, e.args[s.arg])
+    if each.use.guard:
+        undefined = undefined & b.expr(truth(b, each.use.guard))
+    level = select(undefined, DOMAIN, 0)
+    if op.name == "logdet":
+        level = select(~undefined & is_singular(b, e, each.use), SINGULAR, level)
+    one = Comprehension(ranges=(), write=(), shape=(), reduction="=", sources=(), body=identity_body())
+    lows = [replace(one, sources=(r.low,)) for r in op.ranges]
+    found.place("matrix", e, level.atom, op.ranges, tuple([emit(b, low, ()).atom for low in lows]), (matrices(b, e),))
 
 
 def _comprehension(b: Builder, each: Reached, inside: Inside, found: _Found, active: set[Atom] | None) -> None:
