@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from adcli.codegen.documents.notation import Unicode
 from adcli.codegen.documents.sections import derivatives
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, call, number
 from adcli.lang.ir.primitives import TABLE
@@ -173,7 +173,7 @@ class _Formulas:
             self.names = self.tensors.names
 
     def line(self, e: Equation) -> str:
-        if self.tensors is not None and isinstance(e.op, Comprehension):
+        if self.tensors is not None and isinstance(e.op, Boxed):
             return " ".join(" ".join(self.tensors.equation(e)).split())
         parts = [self.piece(a) for a in e.args]
         name = e.op.spelled or e.op.name

@@ -15,15 +15,20 @@ from adcli.lang.ir.all_sizes import SizeConditions, size_conditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import arguments, compact
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence
 
 
 def plain(program: Program) -> Program:
-    """The program in terms of what a machine has, without what nothing needs. AdError for a loop over steps."""
+    """The program in terms of what a machine has, without what nothing needs. AdError for a loop over steps, and for an
+    operation on matrices."""
     for e in program.equations:
         if isinstance(e.op, Recurrence):
             raise AdError("functions for other programs have no loops over steps", e.span,
                           "call the program by its compiled code, as --rows and Python do", program.source)
+        if isinstance(e.op, MatrixOperation):
+            raise AdError(f"functions for other programs have no '{e.op.name}': it needs a library of linear algebra", e.span,
+                          "call the program by its compiled code, as adcli eval and Python do", program.source)
     program = in_machine_terms(program)
     return needed(replace(program, equations=tuple(map(without_start, program.equations))))
 

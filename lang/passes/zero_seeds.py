@@ -20,10 +20,12 @@ from adcli.lang.ir.activity import active_histories
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, body_of
 from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
+from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.simplify import prune
 from adcli.lang.passes.systems import System
 
@@ -62,6 +64,8 @@ class _Gate:
                 self.comprehension(e, e.op)
             elif isinstance(e.op, Recurrence):
                 self.recurrence(e, e.op)
+            elif isinstance(e.op, MatrixOperation):
+                self.matrix(e, e.op)
             elif e.op is DUP:
                 self.copy(e)
             else:
@@ -174,6 +178,14 @@ class _Gate:
             return gated
         assert isinstance(gated.op, Comprehension)
         return Equation(s.outs, replace(gated.op, onto=len(gated.args)), (*gated.args, s.outs[0]), s.span)
+
+    def matrix(self, e: Equation, op: MatrixOperation) -> None:
+        """An operation on matrices: a solve is linear in its right-hand side, so there is a point of it where that has one."""
+        self.b.equations.append(e)
+        matrix, *right = op.sources
+        if right and e.args[matrix.arg] not in self.flags and e.args[right[0].arg] in self.flags:
+            there = self.flags[e.args[right[0].arg]]
+            self.flags[e.outs[0]] = spread(self.b, e, [(there, right[0].subscripts)], op.write, op.shape)
 
     def element(self, body: BodyBuilder, source: Read, k: int) -> Var:
         """In the body: whether what source `k` reads exists."""

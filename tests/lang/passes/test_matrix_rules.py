@@ -115,3 +115,11 @@ def test_what_no_point_reads_is_zero_by_construction():
     program = simplify(vjp(duplicate(parse(text)), ["S", "c"]))
     found = evaluate(program, {"S": np.stack([np.eye(2)] * 2), "c": [[1.0, 4.0], [0.0, 0.0]], "d_dx": [1.0, 1.0]})
     assert found["d_dc"].tolist() == [[0.5, 0.25], [0.0, 0.0]] and not found["d_dS"][1].any()
+
+
+def test_a_zero_seed_at_a_member_of_a_batch_drops_what_it_would_have_caused():
+    from adcli.lang.passes.zero_seeds import drop_zero_seeds
+    text = "input S(T, N, N), c(T, N)\ny(t, i) = sqrt(c(t, i))\nx = solve(S, y)"
+    program = drop_zero_seeds(simplify(vjp(duplicate(parse(text)), ["c"])))
+    at = {"S": np.stack([np.eye(2)] * 2), "c": [[1.0, 4.0], [0.0, 0.0]], "d_dx": [[1.0, 1.0], [0.0, 0.0]]}
+    assert evaluate(check(program), at)["d_dc"].tolist() == [[0.5, 0.25], [0.0, 0.0]]
