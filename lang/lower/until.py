@@ -2,9 +2,10 @@
 
 `for t in 0:N until c { x(t + 1) = e }` is the loop
 
-    for t in 0:N { x(t + 1) = done(t) == 1 ? x(t) : e; done(t + 1) = done(t) == 1 ? 1 : c ? 1 : 0 }
+    for t in 0:N { x(t + 1) = done(t) > 0.5 ? x(t) : e; done(t + 1) = done(t) > 0.5 ? 1 : c ? 1 : 0 }
 
-where `done` is 1 behind the step at which c held first, so later steps copy. What a step does not carry has no element to copy in
+where `done` is 1 behind the step at which c held first, so later steps copy. (It is compared with what it never is: there would be a
+jump.) What a step does not carry has no element to copy in
 the first one, which gets a statement of its own; a reduction is computed first and then chosen.
 """
 from __future__ import annotations
@@ -70,9 +71,8 @@ class Ending:
     def ended(self, step: Token) -> Op:
         """Whether the loop had ended before a step."""
         span = step.start, step.end
-        one = Token("NUMBER", "1", *span)
-        at: Node = Op("add", [step, one], *span) if self.loop.down else step
-        return Op("eq", [Call(self.done, [at], *span), one], *span)
+        at: Node = Op("add", [step, Token("NUMBER", "1", *span)], *span) if self.loop.down else step
+        return Op("gt", [Call(self.done, [at], *span), Token("NUMBER", "0.5", *span)], *span)
 
     def named(self, token: Token, name: str) -> Token:
         return Token("NAME", name, token.start, token.end)
