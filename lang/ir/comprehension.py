@@ -143,18 +143,6 @@ def with_index_powers(body: Program, sources: Iterable[BodySource]) -> Program:
     return replace(body, equations=tuple(equations))
 
 
-def written_ranges(op: Comprehension) -> tuple[Range, ...]:
-    """The ranges of the elements that a comprehension writes: those of the indices in its write, and in its guards."""
-    used, stack = {a for g in op.guards for a in atoms(g)}, list(op.write)
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            stack += s.subscripts
-        else:
-            used |= atoms(s)
-    return tuple([r for r in op.ranges if r.index in used])
-
-
 def identity_body() -> Program:
     """The body of a copy: the value of its one source."""
     x = Var("x")

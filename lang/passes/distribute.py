@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from adcli.lang.ir import Equation, Program
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.comprehension import Comprehension, Range
+from adcli.lang.ir.comprehension import Range
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.passes.systems import System
 
@@ -31,7 +32,7 @@ def distributed(program: Program) -> Program:
 
 def _distribute(b: Builder, e: Equation, op: Recurrence) -> None:
     system, statements = System(Range(op.step, op.low, op.high), op.down), whole_statements(e)
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Comprehension)}
+    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out, start in zip(e.outs, e.args, strict=False):
         system.history(out, start, places[out], zeros=False)
     for s in statements:

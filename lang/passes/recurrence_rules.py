@@ -18,15 +18,17 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.activity import active_histories
-from adcli.lang.ir.affine import Affine, affine
+from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.build import Builder, Hint
-from adcli.lang.ir.comprehension import Comprehension, Range, constant_body, written_ranges
-from adcli.lang.ir.elementwise import compact, elementwise, filled, shape_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, constant_body, identity_body
+from adcli.lang.ir.elementwise import compact, elementwise, every_element, filled, shape_of
 from adcli.lang.ir.histories import Box, box_of, missing
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
+from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.systems import UNWRITTEN, System
 
 Named = Callable[[Var], Hint]
@@ -140,7 +142,13 @@ def sure_box(op: Comprehension) -> Box | None:
     dense = all(isinstance(s, Affine) and all(s.coefficient(i) == 1 for i in s.indices()) for s in op.write)
     if op.guards or not dense or len({*indices}) < len(indices) or any(len(found) > 1 for found in alone):
         return None
-    return box_of(op.write, op.ranges, ())
+    return _leading_box(op, op.write)
+
+
+def _leading_box(op: Boxed, write: tuple[Subscript, ...]) -> Box | None:
+    """The box of the elements behind leading subscripts, over all ranges."""
+    box = box_of(write, op.ranges, ())
+    return None if box is None else (*box, *[(affine(0), n) for n in op.shape[len(write):]])
 
 
 class _Derivatives:
@@ -154,7 +162,7 @@ class _Derivatives:
         self.found: dict[Atom, list[_Found]] = {}
         self.statements = whole_statements(e)
         self.system = System(Range(op.step, op.low, op.high), down)
-        self.places = {s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Comprehension)}
+        self.places = {s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
         self.terms: dict[Atom, Term] = {}
 
     def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
@@ -174,7 +182,8 @@ class _Derivatives:
         """The statement that gives the tangent of what `s` writes."""
         lines, plain = self.lines(s)
         seeds = {a: replace(t, value=lines.expr(t.value.atom)) for a, t in known.items()}
-        term, adds = pushed(lines, plain, seeds, push_forward), plain.op is not s.op
+        matrix, adds = isinstance(s.op, MatrixOperation), plain.op is not s.op
+        term = pushed_matrix(lines, plain, seeds) if matrix else pushed(lines, plain, seeds, push_forward)
         if term is not None:
             self.enter(s.outs[0], lines, term, plain, adds)
         elif not adds:
@@ -182,12 +191,14 @@ class _Derivatives:
 
     def adjoint(self, s: Equation, active: Collection[Atom], pull_back: PullBack) -> None:
         """What the reads of a statement add to the adjoints of what they read."""
-        assert isinstance(s.op, Comprehension)
+        assert isinstance(s.op, Boxed)
         for k, source in s.op.reads():
             target = s.args[source.arg]
             if isinstance(target, Var) and target in active:
                 (lines, plain), seed = self.lines(s), self.terms[s.outs[0]]
-                term = pulled_at(lines, plain, k, source, replace(seed, value=lines.expr(seed.value.atom)), pull_back)
+                seed = replace(seed, value=lines.expr(seed.value.atom))
+                matrix = isinstance(s.op, MatrixOperation)
+                term = pulled_matrix_at(lines, plain, k, seed) if matrix else pulled_at(lines, plain, k, source, seed, pull_back)
                 if term is not None:
                     if target not in self.terms:
                         self.history(target, None)
@@ -209,11 +220,14 @@ class _Derivatives:
             if x.outs[0] is not term.value.atom and x.outs[0] is not term.exists:
                 self.system.line(x)
         main, exists = made[term.value.var], made[term.exists] if isinstance(term.exists, Var) else everywhere(over, 1.0)
+        if adds and isinstance(main.op, MatrixOperation):
+            self.system.line(main)
+            main = copied(main, main.op)
         assert isinstance(exists.op, Comprehension)
         self.found.setdefault(target, []).append(_Found(_is_certain(exists), sure_box(exists.op)))
         for out, line in zip(self._both(target), (main, exists), strict=False):
-            assert isinstance(line.op, Comprehension)
-            enter(out, line.op, line.args, over.span)
+            assert isinstance(line.op, Boxed)
+            enter(out, line.op, line.args, over.span)   # type: ignore[arg-type]
 
     def clear(self, target: Atom, s: Equation) -> None:
         """The statements that make the derivative of what another one assigns zero."""
@@ -228,7 +242,7 @@ class _Derivatives:
         key = Var(out.name, True, shape=out.shape)
         self.history(key, self.terms[out], self.places[out])
         for s in self.statements:
-            if s.outs[0] is out and isinstance(s.op, Comprehension) and s.op.onto is None:
+            if s.outs[0] is out and isinstance(s.op, Boxed) and s.op.onto is None:
                 self.clear(key, s)
         return key
 
@@ -238,8 +252,8 @@ class _Derivatives:
         boxes = [x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]
         boxes += [] if given is None else [given]
         for s in self.statements:
-            if s.outs[0] is out and isinstance(s.op, Comprehension):
-                written, points = box_of(s.op.write, s.op.ranges, ()), [r.high - r.low - 1 for r in s.op.ranges]
+            if s.outs[0] is out and isinstance(s.op, Boxed):
+                written, points = _leading_box(s.op, s.op.write), [r.high - r.low - 1 for r in s.op.ranges]
                 if written is None or missing(written, boxes, points, self.places[out]) is not None:
                     return False
         return True
@@ -259,6 +273,34 @@ class _Derivatives:
 def everywhere(s: Equation, value: float) -> Equation:
     """A statement with one value for all elements that another one writes."""
     op = s.op
-    assert isinstance(op, Comprehension)
-    same = replace(op, ranges=written_ranges(op), reduction="=", sources=(), body=constant_body(value), onto=None)
+    assert isinstance(op, Boxed)
+    ranges, write = behind(op)
+    same = Comprehension(ranges=(*written_ranges(op), *ranges), guards=op.guards, write=write, shape=op.shape, reduction="=",
+                         sources=(), body=constant_body(value))
     return Equation(s.outs, *compact(same, s.args), s.span)
+
+
+def written_ranges(op: Boxed) -> tuple[Range, ...]:
+    """The ranges of the elements that an operation writes: those of the indices in its write, and in its guards."""
+    used, stack = {a for g in op.guards for a in atoms(g)}, list(op.write)
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            stack += s.subscripts
+        else:
+            used |= atoms(s)
+    return tuple([r for r in op.ranges if r.index in used])
+
+
+def copied(s: Equation, op: MatrixOperation) -> Equation:
+    """A statement that copies what an operation on matrices writes."""
+    ranges, write = behind(op)
+    copy = Comprehension(ranges=(*op.ranges, *ranges), guards=op.guards, write=write, shape=op.shape, reduction="=",
+                         sources=(Read(len(s.args), write),), body=identity_body())
+    return Equation(s.outs, *compact(copy, (*s.args, s.outs[0])), s.span)
+
+
+def behind(op: Boxed) -> tuple[tuple[Range, ...], tuple[Subscript, ...]]:
+    """Ranges for the dimensions that the leading subscripts of a write leave out, and the subscripts with those."""
+    ranges, here = every_element(op.shape[len(op.write):])
+    return ranges, (*op.write, *here)

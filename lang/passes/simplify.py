@@ -226,7 +226,7 @@ def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
 def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     """Enter a recurrence with what its statements share; an operation beside it that is one of its statements again is the
     history that this writes."""
-    made, same = shared(e, args, normal, f.value_key)
+    made, same = shared(e, args, lambda op, a: normal(op, a) if isinstance(op, Comprehension) else (op, a), f.value_key)
     f.env.update(same)
     f.equations.append(made)
     whole = whole_statements(made)

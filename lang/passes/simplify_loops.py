@@ -11,13 +11,14 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, bounds
 from adcli.lang.ir.comprehension import Comprehension
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.ranges import never_negative
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.step_order import reads
 
-Normal = Callable[[Comprehension, tuple[Atom, ...]], tuple[Comprehension, tuple[Atom, ...]]]
-"""A comprehension with its arguments in simplified form."""
-Key = Callable[[Comprehension, tuple[Atom, ...]], object]
+Normal = Callable[[Boxed, tuple[Atom, ...]], tuple[Boxed, tuple[Atom, ...]]]
+"""An operation with its arguments in simplified form."""
+Key = Callable[[Boxed, tuple[Atom, ...]], object]
 """What is equal for comprehensions that compute the same of the same arguments."""
 
 
@@ -63,7 +64,7 @@ def shared(e: Equation, args: tuple[Atom, ...], normal: Normal, key: Key) -> tup
     same: dict[Atom, Atom] = {}
     statements = []
     for s in op.statements:
-        assert isinstance(s.op, Comprehension)
+        assert isinstance(s.op, Boxed)
         inner_op, inner_args = normal(s.op, tuple([env.get(a, a) for a in s.args]))
         history = s.outs[0]
         if history in single and inner_op.onto is None and starts_from_nothing(starts[history]) and history is not last:

@@ -40,7 +40,7 @@ from adcli.lang.ir.build import NO_HINT, Builder, Expr
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed, body_of
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
-from adcli.lang.ir.matrix import MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
@@ -211,9 +211,10 @@ def _reached_in_loop(b: Builder, e: Equation, uses: dict[Atom, Liveness]) -> Ite
                 if out in reached_outs and isinstance(a, Var)]
     for s in reversed(statements):
         if s.outs[0] in reached_outs:
-            inside = Inside(b, s, Liveness(common, live.get(s.outs[0]), still))
-            yield Reached(s, inside.use, inside)
-            operands += [(a, more) for a, more in inside.operands() if a not in e.outs]
+            use = Liveness(common, live.get(s.outs[0]), still)
+            inside = Inside(b, s, use) if isinstance(s.op, Comprehension) else None
+            yield Reached(s, use, inside)
+            operands += [(a, more) for a, more in _read_by(b, s, use, inside) if a not in e.outs]
     for a, more in operands:
         uses[a] = joined(b, uses[a], more) if a in uses else more
 
@@ -227,8 +228,14 @@ def _all_by_elements(b: Builder, out: Var, use: Liveness, common: Guard) -> Atom
 
 def _read_always(s: Equation) -> set[Atom]:
     """What a statement reads for every point, whatever it chooses."""
-    inside = Inside(Builder(), s, Liveness())
-    return {a for a, use in inside.operands() if use == Liveness(still=use.still)}
+    return {a for a, use in _read_by(Builder(), s, Liveness()) if use == Liveness(still=use.still)}
+
+
+def _read_by(b: Builder, e: Equation, use: Liveness, inside: Inside | None = None) -> Iterator[tuple[Var, Liveness]]:
+    """The operands of an equation, each with when it reaches a result through it."""
+    if not isinstance(e.op, Comprehension):
+        return _operands(b, e, use)
+    return (inside or Inside(b, e, use)).operands()
 
 
 def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some: Sequence[Var],
@@ -237,12 +244,12 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
     op = e.op
     assert isinstance(op, Recurrence)
     system, live = System(Range(op.step, op.low, op.high), not op.down), {out: Var(None, True, shape=out.shape) for out in some}
-    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Comprehension)}
+    places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out in some:
         system.history(live[out], starts.get(out) or UNWRITTEN, places[out])
     for s in reversed(statements) if some else ():
         lines = Builder()
-        for a, use in Inside(lines, s, Liveness((), live.get(s.outs[0]))).operands():
+        for a, use in _read_by(lines, s, Liveness((), live.get(s.outs[0]))):
             if a in live and use.live is not None:
                 last = next(x for x in lines.equations if x.outs[0] is use.live)
                 assert isinstance(last.op, Comprehension)

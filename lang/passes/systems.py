@@ -16,6 +16,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Comprehension, Range, Subscript, all_fixed
 from adcli.lang.ir.elementwise import filled
 from adcli.lang.ir.errors import Span
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, signature_of, step_place
 from adcli.lang.ir.step_order import reads, step_offset
 
@@ -40,7 +41,7 @@ class Part:
         if self.start is not None:
             yield self.start
         for _, s in self.statements:
-            yield from (a for i, a in enumerate(s.args) if not isinstance(s.op, Comprehension) or i != s.op.onto)
+            yield from (a for i, a in enumerate(s.args) if not isinstance(s.op, Boxed) or i != s.op.onto)
 
 
 class System:
@@ -54,7 +55,7 @@ class System:
     def history(self, var: Var, start: Atom, place: int, zeros: bool = True) -> None:
         self.parts[var] = Part(var, start, place, zeros)
 
-    def assign(self, var: Var, op: Comprehension, args: tuple[Atom, ...], span: Span | None) -> None:
+    def assign(self, var: Var, op: Boxed, args: tuple[Atom, ...], span: Span | None) -> None:
         """A statement that gives elements of a history their value."""
         self.enter(Equation((var,), op, args, span))
 
@@ -130,8 +131,8 @@ class System:
         """A part of a circle; what an equation beside the statements defines is made step by step like the rest."""
         if part.start is None:
             (_, e), step = part.statements[0], self.steps.index
-            assert isinstance(e.op, Comprehension)
-            part.start, (part.place, _) = UNWRITTEN, step_place(e.op, step)
+            assert isinstance(e.op, Boxed)
+            part.start, (part.place, _), part.zeros = UNWRITTEN, step_place(e.op, step), True
         return part
 
     # -- outside of a loop
@@ -139,13 +140,13 @@ class System:
     def _alone(self, b: Builder, part: Part) -> bool:
         """Append the statements of a history that is on no circle as equations onto one another; False where only steps can say
         which elements keep what they start from."""
-        plain = all(s.op.reduction in ("=", "+") for _, s in part.statements if isinstance(s.op, Comprehension))
+        plain = all(s.op.reduction in ("=", "+") for _, s in part.statements if isinstance(s.op, Boxed))
         assert part.start is not None
         fresh = isinstance(part.start, Lit) and part.start.bits == UNWRITTEN.bits
         if not plain and not (fresh and len(part.statements) == 1):
             return False
-        sums = [s for _, s in part.statements[0 if not fresh else 1:] if isinstance(s.op, Comprehension) and s.op.onto is None]
-        if any(s.op.reduction != "=" for s in sums if isinstance(s.op, Comprehension)):
+        later = [s.op for _, s in part.statements[0 if not fresh else 1:]]
+        if any(not isinstance(op, Comprehension) or (op.onto is None and op.reduction != "=") for op in later):
             return False
         before = part.start
         for k, (_, s) in enumerate(part.statements):
@@ -167,9 +168,9 @@ class System:
             starts.append(filled(b, p.var.shape, p.start.value) if zeros and isinstance(p.start, Lit) else p.start)
         constants: dict[Atom, Var] = {}
         for _, s, p in members:
-            assert isinstance(s.op, Comprehension)
-            op, args = apart(s.op, self.steps.index, p.place), s.args
-            if p.var in assigned and op.onto is not None:
+            assert isinstance(s.op, Boxed)
+            op, args = apart(s.op, self.steps.index, p.place) if isinstance(s.op, Comprehension) else s.op, s.args
+            if p.var in assigned and isinstance(op, Comprehension) and op.onto is not None:
                 op, args = replace(op, onto=None, reduction="=" if all_fixed(op.ranges, op.write) else "+"), args[:op.onto]
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:
@@ -187,19 +188,22 @@ class System:
             return False
         (_, s), = part.statements
         op = s.op
-        assert isinstance(op, Comprehension)
+        assert isinstance(op, Boxed)
         if op.guards or not covers_a_step(op, self.steps.index, part.place):
             return False
         written = step_offset(op.write[part.place], self.steps.index)
-        found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Comprehension)
+        found = [subscripts for p in self.parts.values() for _, e in p.statements if isinstance(e.op, Boxed)
                  for atom, subscripts in reads(e, e.op) if atom is part.var]
-        return all(step_offset(subscripts[part.place], self.steps.index) == written for subscripts in found)
+        return all(len(subscripts) > part.place and step_offset(subscripts[part.place], self.steps.index) == written
+                   for subscripts in found)
 
 
 def _onto(b: Builder, s: Equation, before: Atom, out: Var, fresh: bool, zeros: bool) -> Var:
     """Append a statement as an equation of its own, onto what was `before` unless that is `fresh`, which nothing has written."""
     op, args = s.op, s.args
-    assert isinstance(op, Comprehension)
+    if not isinstance(op, Comprehension):
+        b.equations.append(Equation((out,), op, args, s.span, b.group))
+        return out
     if op.onto is not None:
         args = args[:op.onto]
     if fresh:
@@ -213,10 +217,10 @@ def _onto(b: Builder, s: Equation, before: Atom, out: Var, fresh: bool, zeros: b
     return out
 
 
-def covers_a_step(op: Comprehension, step: Index, place: int) -> bool:
+def covers_a_step(op: Boxed, step: Index, place: int) -> bool:
     """Whether a statement writes every element of a history that has the step it writes: the other subscripts are indices of
     their own that run through the whole extent."""
-    others = [(s.index if isinstance(s, Affine) else None, n) for d, (s, n) in enumerate(zip(op.write, op.shape, strict=True))
+    others = [(s.index if isinstance(s, Affine) else None, n) for d, (s, n) in enumerate(zip(op.write, op.shape, strict=False))
               if d != place]
     ranges = {r.index: (r.low.number, r.high) for r in op.ranges}
     whole = all(i is not None and i is not step and ranges[i] == (0, n) for i, n in others)

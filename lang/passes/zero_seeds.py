@@ -20,12 +20,13 @@ from adcli.lang.ir.activity import active_histories
 from adcli.lang.ir.build import Builder, apply
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, body_of
 from adcli.lang.ir.elementwise import compact, elementwise, emit, shape_of
-from adcli.lang.ir.matrix import MatrixOperation
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import BodyBuilder
 from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.matrix_rules import spread
+from adcli.lang.passes.recurrence_rules import everywhere
 from adcli.lang.passes.simplify import prune
 from adcli.lang.passes.systems import System
 
@@ -140,14 +141,15 @@ class _Gate:
         statements, system = whole_statements(e), System(Range(op.step, op.low, op.high), op.down)
         starts = dict(zip(e.outs, e.args, strict=False))
         self.flags.update({a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags})
-        places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Comprehension)}
+        places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
         for out in active_histories(e, self.flags.keys()):
             assert isinstance(out, Var)
             start = self.flags.get(starts[out])
             flags = Var(None, True, shape=out.shape)
             system.history(flags, Lit(0.0) if start is None else _number(self.b, start), places[out])
             self.flags[out] = flags
-        gated = [self.statement(s, s.op, system) for s in statements if isinstance(s.op, Comprehension)]
+        gated = [self.statement(s, s.op, system) if isinstance(s.op, Comprehension) else self.matrices(s, system)
+                 for s in statements]
         if gated == [*statements]:
             self.b.equations.append(e)
         else:
@@ -157,6 +159,13 @@ class _Gate:
                 system.enter(s)
         env = system.emit(self.b)
         self.flags.update({out: env.get(self.flags[out], self.flags[out]) for out in e.outs if out in self.flags})
+
+    def matrices(self, s: Equation, system: System) -> Equation:
+        """An operation on matrices in a recurrence: what it writes exists."""
+        flags, there = self.flags.get(s.outs[0]), everywhere(s, 1.0)
+        if isinstance(flags, Var) and isinstance(there.op, Comprehension):
+            system.assign(flags, there.op, there.args, s.span)
+        return s
 
     def statement(self, s: Equation, op: Comprehension, system: System) -> Equation:
         """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
