@@ -28,6 +28,7 @@ from c_programs import CC, SANITIZERS, WARNINGS, hexadecimal, number
 from places import ROOT
 from random_comprehensions import sample
 from sample_files import TENSORS
+from subscript_cases import SUBSCRIPTS, WHOLE_NUMBERS
 from tensor_cases import PROGRAMS
 from tensor_laws import direction
 from tensor_texts import ACCEPTED, NAMED
@@ -190,7 +191,7 @@ def texts() -> list[str]:
     """The programs with tensors of samples, of the tests and of other people."""
     files = [*TENSORS, *sorted((ROOT / "tests" / "programs").glob("*.ad"))]
     found = [*(path.read_text(encoding="utf-8") for path in files), *PROGRAMS.values(), *NAMED.values(),
-             *(d["text"] for d in ACCEPTED)]
+             *(source for source, *_ in (*SUBSCRIPTS, *WHOLE_NUMBERS)), *(d["text"] for d in ACCEPTED)]
     return [text for text in found if has_tensors(program := parse(text)) and not any(
         isinstance(e.op, Recurrence) for e in program.equations)]
 

@@ -15,46 +15,14 @@ from adcli.lang.passes.status import with_status
 from adcli.lang.syntax.printer import print_program
 from session_seed import drawn, half
 from source_laws import check_source
+from subscript_cases import WHOLE_NUMBERS
 from tensor_laws import NUMPY, direction
 
-
-def spline(x: Any, c: Any) -> Any:
-    k = np.floor(x).astype(int)
-    return c[k] * (1 - (x - k)) + c[k + 1] * (x - k)
-
-
-def bilinear(A: Any, x: Any, y: Any) -> Any:
-    i, j = np.floor(x).astype(int), np.floor(y).astype(int)
-    s, t = x - i, y - j
-    return A[i, j]*(1 - s)*(1 - t) + A[i + 1, j]*s*(1 - t) + A[i, j + 1]*(1 - s)*t + A[i + 1, j + 1]*s*t
-
-
 SELECTED = "input x(N), c(M)\nint32 k(i) = floor(x(i))\ny(i) = c(k(i))"
-X, Y = np.array([0.3, 2.4, 1.7]), np.array([1.2, 0.1, 0.6])
-PROGRAMS: list[tuple[str, dict[str, Any], Any]] = [
-    ("input x(N), c(M)\nint32 k(i) = floor(x(i))\ny(i) = c(k(i)) * (1 - (x(i) - k(i))) + c(k(i) + 1) * (x(i) - k(i))",
-     {"x": X, "c": (5,)}, spline),
-    ("input x(N), c(M)\ny(i) = c(floor(x(i))) * (1 - fmod(x(i), 1)) + c(floor(x(i)) + 1) * fmod(x(i), 1)",
-     {"x": X, "c": (5,)}, spline),
-    ("input A(M, N), x(B), y(B)\nint32 i(b) = floor(x(b))\nint32 j(b) = floor(y(b))\ns(b) = x(b) - i(b)\nt(b) = y(b) - j(b)\n"
-     "z(b) = A(i(b), j(b))*(1 - s(b))*(1 - t(b)) + A(i(b) + 1, j(b))*s(b)*(1 - t(b)) + A(i(b), j(b) + 1)*(1 - s(b))*t(b) "
-     "+ A(i(b) + 1, j(b) + 1)*s(b)*t(b)", {"A": (5, 4), "x": X, "y": Y}, bilinear),
-    ("input x(N), int32 J(B)\ny(b, r) = x(J(b) + r)**2 where r in 0:3", {"x": (6,), "J": np.array([3, 0, 2])},
-     lambda x, J: x[J[:, None] + np.arange(3)]**2),
-    ("input x(N), w(N)\nint32 k(i) = floor(4*abs(x(i)))\nh(k(i)) +=! w(i)**2 where float(6) h", {"x": X / 4, "w": (3,)},
-     lambda x, w: np.bincount(np.floor(4*abs(x)).astype(int), w**2, minlength=6)),
-    ("input z(B, C), w(C)\nk(b) argmax=! z(b, c)\nv(b) = w(k(b)) * exp(z(b, k(b)))\noutput v",
-     {"z": np.array([[1.0, 3, 2, 0], [4, 1, 2, 3.5]]), "w": (4,)},
-     lambda z, w: w[z.argmax(1)] * np.exp(z.max(1))),
-    ("input x(N), y\nk argmin=! sin(x(i) - y) where i in 1:N\nv = x(k)**2*y\noutput k, v",
-     {"x": np.array([9.0, 3, 1, 2]), "y": 0.5},
-     lambda x, y: x[1 + np.sin(x[1:] - y).argmin()]**2*y),
-    ("input x(N), y\nint32 n = floor(y)\nv = x(n)*y + x(n + 1)**2 + x(floor(y) + 2)", {"x": (5,), "y": 1.25},
-     lambda x, y: x[1]*y + x[2]**2 + x[3]),
-]
 
 
-@pytest.mark.parametrize(("source", "given", "reference"), half(PROGRAMS), ids=lambda x: x[:70] if isinstance(x, str) else "")
+@pytest.mark.parametrize(("source", "given", "reference"), half(WHOLE_NUMBERS),
+                         ids=lambda x: x[:60] if isinstance(x, str) else "")
 def test_computed_whole_numbers_select_elements_and_keep_every_law(source: str, given: dict[str, Any], reference: Any) -> None:
     r = drawn("whole numbers", source)
     check_source(source, {n: direction(r, x) if isinstance(x, tuple) else x for n, x in given.items()}, reference, r)
