@@ -36,7 +36,8 @@ KINDS = {kind.name: kind for kind in (
     TokenKind("number", "constant.numeric", "Literal.Number", "Number", "35", ("NUMBER",)),
     TokenKind("declaration", "keyword.other.declaration", "Keyword.Declaration", "Keyword", "34", ("INPUT", "PARAM", "OUTPUT")),
     TokenKind("definition", "storage.type.function", "Keyword.Declaration", "Keyword", "34", ("DEF",)),
-    TokenKind("clause", "keyword.control", "Keyword", "Conditional", "34", ("IN", "WHERE", "EXISTS")),
+    TokenKind("clause", "keyword.control", "Keyword", "Conditional", "34",
+              ("IN", "WHERE", "EXISTS", "FOR", "DOWN", "UNTIL", "CHECKPOINT")),
     TokenKind("logical", "keyword.operator.logical", "Operator.Word", "Operator", "34", ()),
     TokenKind("reduction", "keyword.operator.assignment.reduction", "Operator", "Operator", "", ("REDUCE",)),
     TokenKind("augmented", "keyword.operator.assignment.augmented", "Operator", "Operator", "", ("AUGMENT",)),
@@ -48,7 +49,7 @@ KINDS = {kind.name: kind for kind in (
     TokenKind("end", "punctuation.terminator.statement", "Punctuation", "Delimiter", "", ("SEP",)),
     TokenKind("constant", "constant.language", "Keyword.Constant", "Constant", "35", ()),
     TokenKind("function", "support.function", "Name.Builtin", "Function", "36", ()),
-    TokenKind("type", "storage.type", "Keyword.Type", "Type", "34", ()),
+    TokenKind("type", "storage.type", "Keyword.Type", "Type", "34", ("TYPE",)),
     TokenKind("defined", "entity.name.function", "Name.Function", "Function", "1", ()),
     TokenKind("name", "variable.other", "Name", "Identifier", "", ("NAME",)),
     TokenKind("wrong", "invalid.illegal", "Error", "Error", "31", ("BAD",)),
@@ -107,6 +108,6 @@ def follows(shapes: tuple[str, ...], text: str, at: int) -> bool:
 
 
 def keywords(kind: TokenKind) -> list[str]:
-    """The words that the scanner makes tokens of this kind."""
+    """The words that the scanner makes tokens of this kind, but for those that are words in the header of a loop only."""
     return [word for word, terminal in KEYWORDS.items()
             if kind is (KINDS["logical"] if word in LOGICAL else OF_TERMINAL[terminal])]

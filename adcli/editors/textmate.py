@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from adcli.editors.kinds import KINDS, OF_TERMINAL, TokenKind, keywords, words
-from adcli.lang.syntax.scan import INVISIBLE, OPERAND_END, TERMINALS
+from adcli.lang.syntax.scan import HEADER_WORDS, INVISIBLE, OPERAND_END, TERMINALS
 
 SCOPE = "source.adcli"
 FULL = r"[^ \t\f\x0B\r\n]"
@@ -29,15 +29,16 @@ def grammar() -> dict[str, Any]:
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "adcli", "scopeName": SCOPE, "fileTypes": ["ad"], "uuid": "5b2f4a7e-3c0e-4d0b-9a53-1f6c2f6f0a11",
         "patterns": [{"include": "#token"}],
-        "repository": {"token": {"patterns": rules()}, "comment": rule(TERMINALS["COMMENT"], KINDS["comment"])},
+        "repository": {"token": {"patterns": rules(AFTER)}, "header": {"patterns": rules(HEADER)},
+                       "comment": rule(TERMINALS["COMMENT"], KINDS["comment"])},
     }
 
 
-def rules() -> list[dict[str, Any]]:
-    """A rule for each shape, in the order in which they are tried where an operand is wanted."""
-    named = [operand(rf"(?:{'|'.join(known)}){ENDED}(?={'|'.join(followed)})", kind, DUP if known == ("dup",) else AFTER)
+def rules(behind: str) -> list[dict[str, Any]]:
+    """A rule for each shape, in the order in which they are tried where an operand is wanted; `behind` ends an operand."""
+    named = [operand(rf"(?:{'|'.join(known)}){ENDED}(?={'|'.join(followed)})", kind, DUP if known == ("dup",) else behind)
              for kind, known, followed in words()]
-    operands = [operand(shape, OF_TERMINAL[terminal], AFTER) for terminal, shape in
+    operands = [operand(shape, OF_TERMINAL[terminal], behind) for terminal, shape in
                 (("NAME", NAME), ("NUMBER", TERMINALS["NUMBER"]), ("RPAR", TERMINALS["RPAR"]))]
     others = [rule(shape, OF_TERMINAL[terminal]) for terminal, shape in {**TERMINALS, "SEP": ";", "BAD": FULL}.items()
               if terminal not in OPERAND_END]
@@ -51,6 +52,8 @@ def reserved() -> list[dict[str, Any]]:
         {"match": rf"(,)(?:[ \t]*(exists){ENDED}(?=[ \t]+\w))?", "captures": captures("comma", "clause")},
         rule(rf"(?:not|(?:and|or)(?![ \t]*\()){ENDED}", KINDS["logical"]),
         rule(f"in{ENDED}", KINDS["clause"]),
+        {"begin": rf"for{ENDED}(?=[ \t]+\w)", "beginCaptures": {"0": {"name": scope(KINDS["clause"])}}, "end": r"(?=\{)|$",
+         "patterns": [{"include": "#header"}]},
         rule(f"(?:{'|'.join(keywords(KINDS['declaration']))}){ENDED}", KINDS["declaration"]),
     ]
 
@@ -58,7 +61,7 @@ def reserved() -> list[dict[str, Any]]:
 def operand(shape: str, kind: TokenKind, after: str) -> dict[str, Any]:
     """The rule of an operand, open until the next token."""
     return {"begin": shape, "beginCaptures": {"0": {"name": scope(kind)}}, "patterns": [{"include": "#comment"}],
-            "end": after, "endCaptures": captures("logical", "clause", "clause", "reduction", "augmented")}
+            "end": after, "endCaptures": captures("logical", "clause", "clause", "reduction", "augmented", "clause")}
 
 
 def after(where: str) -> str:
@@ -70,7 +73,12 @@ def after(where: str) -> str:
             rf"|(?=(?!#){FULL})")
 
 
+WORDS = "|".join(w for w in HEADER_WORDS if w != "until")
 AFTER, DUP = after(r"[ \t]+\w|[ \t]*\(|[ \t]*$"), after(r"[ \t]+\w")
+
+
+HEADER = AFTER.replace("|(?=(?!#)", rf"|((?:{WORDS})(?:[ \t]+(?:{WORDS}))*(?:[ \t]+until)?{ENDED}|until{ENDED})|(?=(?!#)")
+"""In the header of a loop, which has words of its own."""
 
 
 def rule(shape: str, kind: TokenKind) -> dict[str, Any]:

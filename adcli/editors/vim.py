@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adcli.editors.kinds import CALLED, KINDS, NAMING, keywords, words
+from adcli.lang.syntax.scan import HEADER_WORDS
 
 HEAD = '''" Vim syntax file for programs of adcli (made by adcli editor vim)
 if exists("b:current_syntax")
@@ -37,6 +38,7 @@ def syntax() -> str:
     lines += [matched(kind.name, rf"\<\%({either(known)}\)\>{ahead(followed)}") for kind, known, followed in words()]
     lines.append(matched("defined", r"\%(\<def\s\+\)\@8<=\K\k*"))
     lines += [f"syntax keyword {group(kind)} {' '.join(keywords(KINDS[kind]))}" for kind in RESERVED]
+    lines.append(matched("clause", rf"\%(\<for\s.*\)\@<=\<\%({either(HEADER_WORDS)}\)\>\%(.*{{\)\@="))
     used = sorted({*(kind for kind, _ in SHAPES), *(row.kind.name for row in words()), *RESERVED, "defined"})
     lines += [f"highlight default link {group(kind)} {KINDS[kind].vim}" for kind in used]
     return "\n".join([HEAD, *lines, "", 'let b:current_syntax = "adcli"', ""])

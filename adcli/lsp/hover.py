@@ -24,7 +24,7 @@ from adcli.lang.ir.sizes import shape_text
 from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, Occurrence
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
-from adcli.lang.syntax.tree import Def, TensorAssign, Token, Typed
+from adcli.lang.syntax.tree import Def, TensorAssign, Token, Typed, within
 from adcli.lsp.open_text import OpenText
 
 MOST_LINES = 16
@@ -152,8 +152,7 @@ def statement_at(text: OpenText, offset: int) -> TensorAssign | None:
     """The tensor statement that a place is in."""
     for outer in text.tree.statements:
         if outer.start <= offset <= outer.end:
-            inside = [outer, *(outer.body if isinstance(outer, Def) else ())]
-            return next((s for s in inside if isinstance(s, TensorAssign) and s.start <= offset <= s.end), None)
+            return next((s for s in within(outer) if isinstance(s, TensorAssign) and s.start <= offset <= s.end), None)
     return None
 
 

@@ -17,8 +17,8 @@ from lsprotocol.types import (
 )
 
 from adcli.lang.lower.occurrences import CONSTANT, FUNCTION, GIVEN, INDEX, INPUT, KNOWN, PARAMETER, SIZE, TYPES, VALUE, Meaning
-from adcli.lang.syntax.scan import KEYWORDS, scan
-from adcli.lang.syntax.tree import Def, TensorAssign
+from adcli.lang.syntax.scan import HEADER_WORDS, KEYWORDS, scan
+from adcli.lang.syntax.tree import TensorAssign, within
 from adcli.lsp.open_text import OpenText
 
 # ---------------------------------------------------------------- the outline
@@ -63,7 +63,7 @@ OF_MEANINGS = {INPUT: ("parameter", 2), PARAMETER: ("parameter", 2), VALUE: ("va
                INDEX: ("typeParameter", 0), GIVEN: ("variable", 0), FUNCTION: ("function", 0), KNOWN: ("function", 4),
                CONSTANT: ("variable", 6)}
 """What a name is to an editor, with bits for its modifiers."""
-WORD_KINDS = frozenset(KEYWORDS.values()) - {"OP", "NOT"}
+WORD_KINDS = frozenset((*KEYWORDS.values(), *HEADER_WORDS.values())) - {"OP", "NOT"}
 OPERATOR_KINDS = frozenset(("OP", "NOT", "SIGN", "EQUAL", "REDUCE", "AUGMENT", "ARROW", "QUERY", "COLON"))
 
 
@@ -108,7 +108,7 @@ def inlay_hints(text: OpenText, params: InlayHintParams) -> list[InlayHint]:
     for outer in text.tree.statements:
         if outer.end < start or outer.start > end:
             continue
-        for s in (outer, *(outer.body if isinstance(outer, Def) else ())):
+        for s in within(outer):
             if isinstance(s, TensorAssign) and start <= s.end and s.start <= end:
                 hints += statement_hints(text, s)
     return hints

@@ -24,6 +24,7 @@ from adcli.lang.syntax.tree import (
     Declare,
     DeclareOutputs,
     Def,
+    For,
     Node,
     Statement,
     TensorAssign,
@@ -153,6 +154,8 @@ class NameReader:
                 for node in (item.default, item.low, item.high):
                     self.expression(scope, node)
                 self.declare(scope, item.name, INPUT)
+        elif isinstance(s, For):
+            self.loop(scope, s)
         elif isinstance(s, Def):
             self.define(s)
         elif isinstance(s, Broken):
@@ -262,9 +265,27 @@ class NameReader:
             self.extents(scope, token)
             self.use(token, self.value(scope, token.text), scope.latest.get(token.text))
 
-    def compute(self, scope: NameScope, s: TensorAssign) -> None:
+    def loop(self, scope: NameScope, s: For) -> None:
+        """The step is an index of all statements; what these assign is there for all of them."""
+        for node in (s.low, s.high):
+            self.expression(scope, node)
+        step = Meaning(s.step.text, INDEX, scope.function)
+        self.defined(s.step, step)
+        for token in s.targets:
+            self.value(scope, token.text)
+            scope.tensors.add(token.text)
+        for inner in s.body:
+            if isinstance(inner, TensorAssign):
+                self.compute(scope, inner, {s.step.text: step})
+            else:
+                self.one(scope, inner)
+        self.expression(scope, s.until, {s.step.text: step})
+        step.places.sort(key=lambda o: o.start)
+        self.trace(step)
+
+    def compute(self, scope: NameScope, s: TensorAssign, around: Locals | None = None) -> None:
         """A comprehension: what its subscripts and conditions name is an index, unless it is a size or has a value."""
-        local = self.locals(scope, s)
+        local = {**self.locals(scope, s), **(around or {})}
         for node in (s.value, s.same, *(n for c in s.clauses if c.kind != "range" for n in c.nodes)):
             self.expression(scope, node, local)
         for node in (*(s.subscripts or ()), *(n for c in s.clauses if c.kind == "range" for n in c.nodes)):

@@ -4,9 +4,9 @@
 
     for t in 0:N { x(t + 1) = done(t) > 0.5 ? x(t) : e; done(t + 1) = done(t) > 0.5 ? 1 : c ? 1 : 0 }
 
-where `done` is 1 behind the step at which c held first, so later steps copy. (It is compared with what it never is: there would be a
-jump.) What a step does not carry has no element to copy in
-the first one, which gets a statement of its own; a reduction is computed first and then chosen.
+where `done` is 1 behind the step at which c held first, so later steps copy. (It is compared with what it never is, since there
+would be a jump.) What a step does not carry has no element to copy in the first one, which gets a statement of its own; a
+reduction is computed first and then chosen.
 """
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Expressions may be 100,000 levels deep, so a walk over them uses a stack: see `p
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, count
 
@@ -265,6 +265,13 @@ def targets_of(statement: Statement) -> list[Token]:
     if isinstance(statement, Assign | For):
         return statement.targets
     return [statement.target] if isinstance(statement, TensorAssign) else []
+
+
+def within(statement: Statement) -> Iterator[Statement]:
+    """A statement and those inside of it, in order."""
+    yield statement
+    for inner in statement.body if isinstance(statement, Def | For) else ():
+        yield from within(inner)
 
 
 def tensor_names(tree: Tree) -> set[str]:

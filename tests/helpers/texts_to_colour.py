@@ -16,6 +16,8 @@ AWKWARD = [
     "def f(float(N) A, int32 n, float x) -> (B) {\n    B(i) += A(i)**-2 <=> 1 where i in 0:N\n}\ndef where(x)=x\n",
     "float = 2; double(i) = float * 2\nint32 class(N)\nsin = sin(sin) + sin (2); pi(i)=pi\ninput exists, in in [0, 1]\n",
     "y min= 3\r\nz *=! 2 where q = 3, exists, exists k in 0:2 and (b)\r\nx min=! 2\r\r\n\fa\v=\tb\r\n",
+    "for t in 0:T down until h(t) > 2 checkpoint { # down\n    h(t) = h(t+1)*down\n}\nfor = 2; down = for; until = down\n",
+    "for down in 0:down down {\n    until(down) = 1 }\n  for k in 1:f(x) checkpoint { a(k) = k }\n",
     "", "\n\n", "#!/usr/bin/env adcli\n#", "𝑥 = 𝛼 + 2\n", "x = )) ]] }} where i in (\nwhere and (\n", "min=",
     "a max=\n", "a max=!", "s lse=! z(k)\nlse=3; lse = lse==3 ? 1 : lse\n",
 ]
