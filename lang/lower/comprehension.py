@@ -264,7 +264,7 @@ class TensorStatement:
             ends = {}
         offer = offered_loop(self.context, self.s, ends, self.before is not None)
         fault = AdError(said, span, NO_RECURRENCE + otherwise, self.context.source)
-        if offer is not None:
+        if offer is not None and ends:
             fault.fix = Fix(self.s.start, self.s.end, offer.text)
             fault.help = f"write {offer.text}" + (", with the start that you mean" if offer.invented else "") + otherwise
         return fault

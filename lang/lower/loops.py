@@ -150,6 +150,7 @@ class Loop:
         self.step = Index(s.step.text)
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()
+        self.check_range()
         self.targets = [target_of(outer, s, statement) for statement in s.body]
         self.done: str | None = None
         if s.until is not None:
@@ -191,6 +192,12 @@ class Loop:
             what = "a size" if known is None else "a tensor" if shape_of(known) else "a value"
             raise self.context.fault(f"'{token.text}' is {what} and cannot be the step of a loop too", token,
                                      "choose another name for the step")
+
+    def check_range(self) -> None:
+        if never_negative(self.low - self.high):
+            low, high = map(self.context.text, (self.s.low, self.s.high))
+            raise AdError(f"the range {low}:{high} of the loop is empty", (self.s.low.start, self.s.high.end),
+                          f"a loop that runs down is written for {self.step.name} in low:high down", self.context.source)
 
     def written(self, name: str) -> list[StepTarget]:
         return [t for t in self.targets if t.statement.target.text == name]
