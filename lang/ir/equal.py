@@ -81,10 +81,9 @@ def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, .
         names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
                  for a in (s.outs[0], *args)]
         forms.append((shown, step_place(s.op, op.step), *names))
-    until = None if op.until is None else place[op.histories[op.until]]
     found = [starts[a] for a in place if a in starts]
     given = [starts[a][0] if a in starts else a for a in place]
-    return (op.low, op.high, op.down, until, op.checkpoint, *forms), given, tuple(out for _, out in found)
+    return (op.low, op.high, op.down, op.checkpoint, *forms), given, tuple(out for _, out in found)
 
 
 def form_of(e: Equation) -> Form | None:

@@ -467,7 +467,7 @@ class TensorStatement:
     def keep_written(self, op: Comprehension, args: list[Atom], out: Var) -> None:
         """Remember which elements of a tensor that a loop below goes on with are written; one whose shape is stated has all."""
         history = self.tensors.histories.get(self.name)
-        if history is None or any(c.kind == "shape" for c in self.s.clauses):
+        if history is None or self.declared is not None:
             return
         before = None if op.onto is None else self.tensors.written.get(args[op.onto])
         box = box_of(op.write, op.ranges, op.guards)

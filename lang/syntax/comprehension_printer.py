@@ -280,7 +280,8 @@ class BoxText:
     def clauses(self) -> list[str]:
         """The parts of `where` without which the text would have other ranges or another shape."""
         op = self.op
-        must = self.is_shaped() or any(isinstance(s, Read) for s in op.write)
+        told = self.e.outs[0] in self.w.told
+        must = self.is_shaped() or told or any(isinstance(s, Read) for s in op.write)
         stated, shaped = self.stated(must), must
         if stated is None:
             stated, shaped = self.stated(True), True

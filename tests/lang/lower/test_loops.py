@@ -7,10 +7,14 @@ from adcli.lang.evaluate import evaluate
 from adcli.lang.ir import Program, Var
 from adcli.lang.ir.affine import text
 from adcli.lang.ir.check import check
+from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints, tangents
 from adcli.lang.syntax.printer import STYLES, print_program
+from random_loops import plain, random_loop
+from session_seed import drawn
 
 NET = """input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)
@@ -227,7 +231,7 @@ FAULTS = [
      "write y(0) = x(0); for t in 1:N { y(t) = 0.5*y(t-1) + x(t) }"),
     ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m) where t in 0:9", 2, 23, "'h' has no elements before this statement",
      "write h(0, n) = 0 where n in 0:N; for t in 0:9 { h(t+1, n) +=! W(n, m)*h(t, m) }, with the start that you mean"),
-    ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m)", 2, 23, "'h' has no elements before this statement", "a recurrence is a loop: "),
+    ("input W(N, N)\nh(t+1, n) +=! W(n, m)*h(t, m)", 2, 23, "'h' has no elements before this statement", "a recurrence is a loop"),
     ("input x(N)\ny(i) = x(i)\ny(t) = y(t+1) + 1 where t in 0:N-1", 3, 10, "'y' is read 1 step ahead of the element",
      "write for t in 0:N-1 down { y(t) = y(t+1) + 1 }; for the elements from before"),
 ]
@@ -242,3 +246,36 @@ def test_a_loop_that_cannot_be_is_a_fault_with_place_and_help(source, line, colu
     assert (fault.line, fault.column) == (line, column)
     if fault.fix is not None:
         parse(fault.fix.applied(source))
+
+
+# ---------------------------------------------------------------- random loops
+
+def test_random_loops_and_their_derivatives_are_printed_as_they_are_read():
+    r, ended, ran_down = drawn("loops"), 0, 0
+    for _ in range(12):
+        source = random_loop(r)
+        program = check(parse(source))
+        ended, ran_down = ended + ("until" in source), ran_down + (" down" in source)
+        derived = r.choice((tangents, adjoints))(program)
+        for p in (program, derived):
+            for style in STYLES:
+                text = print_program(p, style)
+                again = check(parse(text))
+                assert style == "prefix" or print_program(again, style) == text
+            assert equal(p, again) or any(op.until is not None for op in loops(p))
+
+
+def test_random_loops_have_the_values_of_plain_python():
+    """Every statement of the text, run as Python, step by step."""
+    r = drawn("loops in Python")
+    for _ in range(6):
+        source = random_loop(r)
+        steps, size = r.randint(1, 4), r.randint(1, 3)
+        rng = np.random.default_rng(r.randrange(10**6))
+        given = {n: rng.uniform(0.1, 0.9, s) for n, s in (("c", steps), ("x", (steps, size)), ("W", (size, size)), ("u", size))}
+        given.update(a=0.4, b=0.7)
+        program = parse(source)
+        want = plain(source, {**given, "T": steps, "N": size})
+        got = evaluate(program, given)
+        for result in program.results:
+            np.testing.assert_allclose(np.asarray(got[result.name], float), want[result.name], rtol=1e-12, atol=1e-14)
