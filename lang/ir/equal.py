@@ -70,7 +70,7 @@ def equal(p: Program, q: Program) -> bool:
 
 def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, ...]]:
     """The same for two recurrences; and the results in the order in which the statements name them. Statements stand in their
-    order, whatever histories and constants are called."""
+    order, whatever histories and constants are called. Where a loop may end early is no part of it: that changes no value."""
     op = e.op
     assert isinstance(op, Recurrence)
     place: dict[Atom, int] = {}
