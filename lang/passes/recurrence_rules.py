@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from adcli.lang.ir import Atom, Equation, Lit, Var
+from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_histories
 from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.build import Builder, Hint
@@ -24,13 +24,15 @@ from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, c
 from adcli.lang.ir.elementwise import compact, elementwise, every_element, filled, shape_of
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
-from adcli.lang.ir.primitives import select
+from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
+from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.systems import UNWRITTEN, System
 
+ADD = TABLE["add"]
 Named = Callable[[Var], Hint]
 """What the derivative of a value is called."""
 
@@ -118,15 +120,36 @@ def _borne_out(b: Builder, make: Callable[[Collection[Atom]], _Derivatives], sup
         del b.equations[start:]
 
 
-def _elements_given(b: Builder, seed: Term | None) -> Box | None:
-    """The box of the elements of a seed that exist; None where that does not show or there are none. Of what exists everywhere it
-    is all of it."""
+def _elements_given(b: Builder, seed: Term | None) -> list[Box]:
+    """Boxes of elements of a seed that exist, as far as that shows; of what exists everywhere one is all of it."""
     if seed is None:
-        return None
+        return []
     if seed.exists is None:
-        return tuple([(affine(0), n) for n in shape_of(seed.value.atom)])
-    made = next((e for e in reversed(b.equations) if e.outs[0] is seed.exists), None)
-    return None if made is None or not _is_certain(made) else sure_box(made.op)   # type: ignore[arg-type]
+        return [tuple([(affine(0), n) for n in shape_of(seed.value.atom)])]
+    needed, cone = {seed.exists}, []
+    for e in reversed(b.equations):
+        if not needed.isdisjoint(e.outs):
+            cone.append(e)
+            needed.update(e.args)
+    plain = simplify(Program((), tuple(reversed(cone)), (Result("exists", seed.exists),)))
+    made, found, left = {out: e for e in plain.equations for out in e.outs}, list[Box](), [plain.results[0].atom]
+    while left:
+        e = made.get(left.pop())   # type: ignore[call-overload]
+        if e is None or not isinstance(e.op, Comprehension):
+            continue
+        if _is_certain(e):
+            found += [box for box in [sure_box(e.op)] if box is not None]
+            left += [e.args[e.op.onto]] if e.op.onto is not None and e.op.reduction == "+" else []
+        elif _is_sum(e.op):
+            left += [e.args[s.arg] for _, s in e.op.reads()]
+    return found
+
+
+def _is_sum(op: Comprehension) -> bool:
+    """Whether a comprehension adds tensors of one shape element by element."""
+    params = [p.var for p in op.body.params]
+    adds = len(params) == 2 and [(x.op, {*x.args}) for x in op.body.equations] == [(ADD, {*params})]
+    return adds and op.onto is None and not op.guards and all(s.subscripts == op.write for _, s in op.reads())
 
 
 def _is_certain(e: Equation) -> bool:
@@ -246,11 +269,10 @@ class _Derivatives:
                 self.clear(key, s)
         return key
 
-    def all_reached(self, out: Atom, given: Box | None) -> bool:
-        """Whether the adjoint of every element that statements write exists: each is in a box that is `given`, or that certain
-        reads add to."""
-        boxes = [x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]
-        boxes += [] if given is None else [given]
+    def all_reached(self, out: Atom, given: list[Box]) -> bool:
+        """Whether the adjoint of every element that statements write exists: each is in a box that is `given`, or that
+        certain reads add to."""
+        boxes = [*given, *[x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]]
         for s in self.statements:
             if s.outs[0] is out and isinstance(s.op, Boxed):
                 written, points = _leading_box(s.op, s.op.write), [r.high - r.low - 1 for r in s.op.ranges]
