@@ -26,7 +26,7 @@ from adcli.codegen.nests.layout import homes
 from adcli.codegen.nests.loops import NestWriter
 from adcli.codegen.nests.matrices import called
 from adcli.codegen.nests.nests import Nest, indices, nests
-from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, step_loop, unfilled, used_outside
+from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, own_starts, step_loop, unfilled, used_outside
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.rows.instructions import stack
@@ -81,7 +81,7 @@ def emit(program: Program, lanes: int, library: veclib.Library, name: str = "ten
          header: Iterable[str] = ()) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
     given = in_machine_terms(joined(distributed(program)))
-    program = in_place(with_rings(given))
+    program = in_place(with_rings(own_starts(given)))
     module = assembled(program, divided(program, lanes), lanes, library, name, header=header)
     module.program = given
     return module

@@ -7,6 +7,7 @@ it goes into the statement that reads it.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -25,6 +26,8 @@ from adcli.lang.ir.sizes import accesses
 T = TypeVar("T")
 Ring = tuple[int, int]
 """The dimension of a history that is the step, and how many elements along it are kept: see `adcli.codegen.nests.rings`."""
+MOST_CONDITIONS = 12
+"""Conditions on indices beyond which it is not found out whether statements assign all elements together."""
 Place = tuple[Var, int, tuple[Affine, ...]]
 """A history, the dimension that is the step, and the other subscripts, which are numbers."""
 
@@ -56,6 +59,24 @@ class StepLoop:
 
 
 # ---------------------------------------------------------------- histories in place
+
+def own_starts(program: Program) -> Program:
+    """The program with a boundary of its own for every history that enters with one that others enter with, too: zeros of one
+    step are quickly made again, and a copy is of all steps."""
+    uses = Counter(a for e in program.equations for a in e.args)
+    uses.update(r.atom for r in program.results)
+    made = {out: e for e in program.equations for out in e.outs}
+    equations: list[Equation] = []
+    for e in program.equations:
+        args = list(e.args)
+        for k, a in enumerate(e.args[:e.op.outs] if isinstance(e.op, Recurrence) else ()):
+            before = made.get(a) if isinstance(a, Var) and uses[a] > 1 else None
+            if before is not None and not before.args and boundary(e, k, before) is not None:
+                args[k] = again = Var(before.outs[0].name, True, shape=before.outs[0].shape)
+                equations.append(Equation((again,), before.op, before.args, before.span, before.group))
+        equations.append(e.with_args(args))
+    return replace(program, equations=tuple(equations))
+
 
 def in_place(program: Program) -> Program:
     """The program with a tensor of its own for every history of a recurrence to enter with, that nothing else reads: what it
@@ -96,16 +117,51 @@ def written_wholly(e: Equation, k: int, steps: Collection[int] = ()) -> bool:
     before anything else is done with them."""
     op, out = e.op, e.outs[k]
     assert isinstance(op, Recurrence)
-    for s in whole_statements(e):
-        if s.outs != (out,):
-            continue
-        assert isinstance(s.op, Comprehension)
-        place, offset = step_place(s.op, op.step)
-        low, high = op.low + offset, op.high + offset
-        first = low.number if low.number is not None else -1
-        return (s.op.onto is None and high == out.shape[place] and covers(at_one_step(s.op, op.step), out.shape, place)
-                and set(range(first)) <= set(steps) and first >= 0)
-    return False
+    found = assigned(e, k)
+    if found is None:
+        return False
+    place, offset = found
+    first = (op.low + offset).number
+    return op.high + offset == out.shape[place] and first is not None and first >= 0 and set(range(first)) <= set(steps)
+
+
+def assigned(e: Equation, k: int) -> tuple[int, int] | None:
+    """The dimension of history k that is the step, and which element along it, counted from the step, its first statements assign
+    at every step as a whole; None where they do anything else."""
+    op, out = e.op, e.outs[k]
+    assert isinstance(op, Recurrence)
+    mine = [s.op for s in whole_statements(e) if s.outs == (out,) and isinstance(s.op, Comprehension)]
+    found = step_place(mine[0], op.step)
+    first = [x for x in mine if x.onto is None and step_place(x, op.step) == found]
+    cases = [guarded(x, op.step, out.shape, found[0]) for x in first]
+    return found if first[:1] == mine[:1] and one_holds([g for g in cases if g is not None]) else None
+
+
+def guarded(statement: Comprehension, step: Index, shape: tuple[Affine, ...], place: int) -> frozenset[Affine] | None:
+    """The guards of a statement that writes, at a step, every element that has its subscript in dimension `place` but for what
+    they exclude, in terms of the same indices for all; None for any other statement."""
+    op = at_one_step(statement, step)
+    if not covers(replace(op, guards=()), shape, place):
+        return None
+    by: dict[Index | str, Affine] = {s.index: affine(f"index {d}") for d, s in enumerate(op.write)
+                                     if isinstance(s, Affine) and s.index is not None}
+    by[step] = affine("step")
+    found = frozenset(substituted(g, by) for g in op.guards)
+    return None if any(g.indices() for g in found) else found
+
+
+def one_holds(cases: list[frozenset[Affine]]) -> bool:
+    """Whether all conditions of one of the cases hold, whatever the values in them are: they are told apart by conditions and
+    their opposites."""
+    known = {g for case in cases for g in case}
+    if not cases or not all(cases):
+        return bool(cases)
+    if len(known) > MOST_CONDITIONS:
+        return False
+    g = next(iter(cases[0]))
+    opposite = -g - 1
+    return (one_holds([case - {g} for case in cases if opposite not in case])
+            and one_holds([case - {opposite} for case in cases if g not in case]))
 
 
 def unfilled(program: Program) -> set[Var]:

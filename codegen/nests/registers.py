@@ -24,7 +24,7 @@ from adcli.lang.ir.sizes import accesses
 
 
 @dataclass(slots=True)
-class Window:
+class StepWindow:
     """The elements of a history that a step touches, by their distance from the step, from `first` to `last`."""
 
     first: int
@@ -38,7 +38,7 @@ class RegisterLoop(NestWriter):
     def __init__(self, env: Environment, loop: StepLoop, kept: Collection[Atom]) -> None:
         self.loop, self.kept = loop, kept
         self.take(env, loop.equations[0], first=True)
-        self.windows: dict[Place, Window] = {}
+        self.windows: dict[Place, StepWindow] = {}
         self.numbers: dict[Atom, str] = {}
         """Values of one step."""
         self.now: Placed = "", 0
@@ -47,7 +47,7 @@ class RegisterLoop(NestWriter):
             touched = list(accesses(e, e.op)) + ([(e.outs[0], e.op.write)] if e.op.onto is not None else [])
             for a, subscripts in touched:
                 if a in loop.histories and (found := place(loop, a, subscripts)) is not None:
-                    window = self.windows.setdefault(found[0], Window(found[1], found[1]))
+                    window = self.windows.setdefault(found[0], StepWindow(found[1], found[1]))
                     window.first, window.last = min(window.first, found[1]), max(window.last, found[1])
 
     def take(self, env: Environment, e: Equation, first: bool = False) -> None:
@@ -91,7 +91,7 @@ class RegisterLoop(NestWriter):
         self.say("ret void")
         return [*self.text(), "}", ""]
 
-    def staying(self, w: Window) -> range:
+    def staying(self, w: StepWindow) -> range:
         """The distances of the elements that the step before had too."""
         return range(w.first + 1, w.last + 1) if self.loop.down else range(w.first, w.last)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adcli.codegen.nests.recurrences import Ring, covers, in_registers, in_ring, step_loop, used_outside
+from adcli.codegen.nests.recurrences import Ring, assigned, covers, in_registers, in_ring, step_loop, used_outside
 from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
-from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place
+from adcli.lang.ir.recurrence import Recurrence, step_place
 from adcli.lang.ir.sizes import accesses
 
 
@@ -49,11 +49,10 @@ def elements(program: Program, e: Equation, k: int) -> Ring | None:
     before they are read."""
     op, out = e.op, e.outs[k]
     assert isinstance(op, Recurrence)
-    inner, first = op.histories[k], next(s.op for s in op.statements if s.outs == (op.histories[k],))
-    assert isinstance(first, Comprehension)
-    if out in {r.atom for r in program.results} or not out.shape:
+    inner, found = op.histories[k], assigned(e, k)
+    if found is None or out in {r.atom for r in program.results}:
         return None
-    d, newest = step_place(first, op.step)
+    d, newest = found
     distances = [apart(subscripts[d], affine(op.step)) for s in op.statements if isinstance(s.op, Comprehension)
                  for a, subscripts in accesses(s, s.op) if a is inner]
     last = (op.low if op.down else op.high - 1) + newest
@@ -62,8 +61,7 @@ def elements(program: Program, e: Equation, k: int) -> Ring | None:
         return None
     way = -1 if op.down else 1
     older = [way * (newest - x) for x in distances if x is not None] + [-way * x for x in behind if x is not None]
-    whole = first.onto is None and covers(at_one_step(first, op.step), out.shape, d)
-    return (d, max(older) + 1) if whole and min(older) >= 0 else None
+    return (d, max(older) + 1) if min(older) >= 0 else None
 
 
 def apart(s: Subscript | None, other: Affine) -> int | None:
