@@ -90,3 +90,10 @@ def test_a_part_that_is_written_leaves_the_rest():
     from adcli.lang.evaluate import evaluate
     program = parse("input A(N, N), c(T, N)\nX(t, i) = c(t, i)\nX(1) = solve(A, c(0))")
     assert evaluate(program, {"A": [[2.0]], "c": [[4.0], [6.0], [7.0]]})["X"].tolist() == [[4.0], [2.0], [7.0]]
+
+
+def test_each_operation_is_known_where_functions_are():
+    from adcli.lang.ir.matrix import ABOUT
+    from command import succeeds
+    for name, (args, about) in ABOUT.items():
+        assert succeeds("functions", name).out.startswith(f"{name}({args}): {about}\n")
