@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
-from adcli.lang.ir.affine import Affine, Index, affine, text, weight
+from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text, weight
+from adcli.lang.ir.all_sizes import proved
 from adcli.lang.ir.comprehension import (
     COMBINED_BY,
     Agreement,
@@ -59,13 +60,20 @@ SPLITS = 64
 """Most comprehensions that the choices in one statement may make."""
 
 
+IndexTest = tuple[str, Node, Node]
+"""A comparison of indices: its name and its operands."""
+Piece = list[IndexTest]
+"""Part of a box: the points where all of these hold."""
+COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+"""Each comparison with the one that holds where it does not."""
+
+
 @dataclass(slots=True)
 class Arm:
     """A comprehension to be made: a statement with one arm of each choice that had to be taken apart."""
 
     value: Node
-    guards: list[Node]
-    negated: list[Node]
+    tests: list[IndexTest]
 
 
 class TensorStatement:
@@ -112,7 +120,7 @@ class TensorStatement:
         if self.s.same is not None:
             self.context.note("'<=>' is ignored: the comprehension is computed as written", self.s.target)
         self.check_new()
-        arms = [Arm(self.s.value, [], [])]
+        arms = self.stated_arms()
         at = 0
         while at < len(arms):
             split = self.split(arms[at])
@@ -208,14 +216,11 @@ class TensorStatement:
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
                 given.append(self.given(b, c))
-            elif c.kind == "guard":
-                guards += self.conditions(b, c.nodes[0])
             elif c.kind == "exists":
                 count = len(b.sources)
                 b.replaced(c.nodes[0])
                 del b.sources[count:], b.params[count:]
-        guards += [g for node in arm.guards for g in self.conditions(b, node)]
-        guards += [-g - 1 for node in arm.negated for g in self.conditions(b, node)]
+        guards += [g for test in arm.tests for g in self.condition(b, *test)]
         return b, value, write, guards, given
 
     def elements(self) -> Elements:
@@ -301,24 +306,51 @@ class TensorStatement:
                                          "a range is made of sizes, whole numbers and other indices")
         return b.bounds.read(node, f"the range of index '{name}'")
 
-    def conditions(self, b: Elements, node: Node) -> list[Affine]:
-        """What must not be negative for a condition on indices to hold."""
-        found, stack = [], [node]
-        while stack:
-            node = bare(stack.pop())
-            if isinstance(node, Op | Call) and node.name == "and":
-                stack += reversed(node.args)
-            else:
-                found += self.condition(b, node)
-        return found
+    def stated_arms(self) -> list[Arm]:
+        """The statement under its conditions in where: one arm, or several where these leave more than one piece of the box."""
+        arms = [Arm(self.s.value, [])]
+        for clause in self.s.clauses:
+            if clause.kind == "guard":
+                node = clause.nodes[0]
+                pieces = self.pieces(node, True)
+                if len(arms) * len(pieces) > SPLITS:
+                    raise self.context.fault(f"the conditions of this statement make more than {SPLITS} comprehensions", node)
+                arms = [Arm(arm.value, [*arm.tests, *piece]) for arm in arms for piece in pieces]
+        return arms
 
-    def condition(self, b: Elements, node: Node) -> list[Affine]:
-        if not isinstance(node, Op | Call) or node.name not in ("lt", "le", "gt", "ge", "eq") or len(node.args) != 2:
-            raise self.context.fault("a condition of where compares indices", node, "for example where k >= i")
-        left, right = (b.affine.read(n, "a condition of where") for n in node.args)
-        strict = 1 if node.name in ("lt", "gt") else 0
+    def pieces(self, root: Node, holds: bool) -> list[Piece]:
+        """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet."""
+        stack: list[tuple[list[Piece], list[Piece]]] = []   # where it holds, where it does not
+        for node in postorder(bare(root)):
+            if isinstance(node, Token) or not is_logical(node):
+                continue
+            if node.name in COMPARISONS:
+                stack.append((alternatives(node.name, node.args), alternatives(COMPARISONS[node.name], node.args)))
+                continue
+            if node.name == "not":
+                yes, no = stack.pop()
+                stack.append((no, yes))
+                continue
+            (yes, no), (more, less) = stack[-2:]   # c or d holds where c does, and where only d does
+            del stack[-2:]
+            if node.name == "and":
+                stack.append((joint(yes, more), [*no, *joint(yes, less)]))
+            else:
+                stack.append(([*yes, *joint(no, more)], joint(no, less)))
+            if max(map(len, stack[-1])) > SPLITS:
+                raise self.context.fault(f"this condition makes more than {SPLITS} comprehensions", node)
+        if not is_condition(root):
+            raise self.context.fault("a condition of where compares indices", root, "for example where k >= i")
+        return stack[0][not holds]
+
+    def condition(self, b: Elements, name: str, *nodes: Node) -> list[Affine]:
+        """What must not be negative for a comparison of indices to hold."""
+        left, right = (b.affine.read(n, "a condition of where") for n in nodes)
+        strict = 1 if name in ("lt", "gt") else 0
         up, down = left - right - strict, right - left - strict
-        return {"lt": [down], "le": [down], "gt": [up], "ge": [up]}.get(node.name, [up, down])
+        if name == "eq":
+            return [g for g in (up, down) if not never_negative(g)] or [up]
+        return [up if name in ("gt", "ge") else down]
 
     def comprehension(self, arm: Arm) -> tuple[Comprehension, list[Atom]]:
         b, value, write, guards, given = self.gathered(arm)
@@ -479,7 +511,7 @@ class TensorStatement:
     def split(self, arm: Arm) -> list[Arm] | None:
         """The arm as two, where an arm of a choice by an index reads outside of a tensor unless the condition holds."""
         choices = [n for n in postorder(arm.value) if isinstance(n, Op | Call) and n.name == "select" and len(n.args) == 3
-                   and comparison(n.args[0])]
+                   and is_condition(n.args[0])]
         if not choices:
             return None
         b, _, write, _, given = self.gathered(arm)
@@ -492,10 +524,35 @@ class TensorStatement:
                 continue
             names = {t.text for t in postorder(node.args[0]) if type(t) is Token and t.type == "NAME"}
             gathered = any(b.tensor(n) is not None for n in postorder(node.args[0]))
-            if not gathered and names <= {*b.indices, *self.tensors.sizes}:
-                return [Arm(swapped(arm.value, node, node.args[1]), [*arm.guards, node.args[0]], arm.negated),
-                        Arm(swapped(arm.value, node, node.args[2]), arm.guards, [*arm.negated, node.args[0]])]
+            if gathered or not names <= {*b.indices, *self.tensors.sizes}:
+                continue
+            left = {holds: self.possible(b, domain, self.pieces(node.args[0], holds)) for holds in (True, False)}
+            if has_equality(node.args[0]) and not any(
+                    self.safe(b, domain, node.args[1 if holds else 2], left[holds], unsafe) for holds in left):
+                continue
+            return [Arm(swapped(arm.value, node, node.args[1 if holds else 2]), [*arm.tests, *piece])
+                    for holds in left for piece in left[holds]]
         return None
+
+    def possible(self, b: Elements, domain: Domain, pieces: list[Piece]) -> list[Piece]:
+        """The pieces that may have points; one, though it has none, where there is only one."""
+        if len(pieces) == 1:
+            return pieces
+        stated = [[g for test in piece for g in self.condition(b, *test)] for piece in pieces]
+        return [piece for piece, found in zip(pieces, stated, strict=True)
+                if not any(proved(-g - 1, [*inside(domain), *found]) for g in found)]
+
+    def safe(self, b: Elements, domain: Domain, value: Node, pieces: list[Piece], unsafe: set[tuple[Span | None, ...]]) -> bool:
+        """Whether a value reads elements that are inside of their tensors on these pieces and may be outside elsewhere."""
+        places = {tuple([(x.start, x.end) for x in n.args]) for n in postorder(value) if type(n) is Call} & unsafe
+        reads = [a for a in b.accesses if a.spans in places]
+        for piece in pieces:
+            known = [*inside(domain), *(g for test in piece for g in self.condition(b, *test))]
+            reached = [(x, n) for a in reads for x, n in zip(a.subscripts, a.extents, strict=True) if x is not None]
+            ends = [end for x, n in reached for end in (x, n - 1 - x)]
+            if not all(never_negative(end) or proved(end, known) for end in ends):
+                return False
+        return bool(reads)
 
     def remark_decided(self, b: Elements, domain: Domain, stated: set[Index], choices: list[Op | Call]) -> None:
         """A note on every condition that the reads themselves decide: i >= 1 ? A(i - 1) : 0 is meant for i = 0 too."""
@@ -504,8 +561,11 @@ class TensorStatement:
             indices = [b.indices[n] for n in sorted(names) if n in b.indices and b.indices[n] not in stated]
             if not indices or not names <= {*b.indices, *self.tensors.sizes}:
                 continue
+            pieces = self.pieces(node.args[0], True)
+            if len(pieces) > 1 or len(pieces[0]) > 1 or pieces[0][0][0] == "eq":
+                continue
             try:
-                g = self.conditions(b, node.args[0])[0]
+                g = self.condition(b, *pieces[0][0])[0]
             except AdError:
                 continue
             word = "always" if domain.never_negative(g) else "never" if domain.never_negative(-g - 1) else None
@@ -531,9 +591,42 @@ def is_single(subscript: Subscript) -> bool:
     return isinstance(subscript, Affine) and not subscript.indices()
 
 
-def comparison(node: Node) -> bool:
-    node = bare(node)
-    return isinstance(node, Op | Call) and node.name in ("lt", "le", "gt", "ge") and len(node.args) == 2
+def is_condition(root: Node) -> bool:
+    """Whether an expression is made of comparisons, by and, or and not."""
+    stack = [root]
+    while stack:
+        node = bare(stack.pop())
+        if isinstance(node, Token) or not is_logical(node):
+            return False
+        if node.name not in COMPARISONS:
+            stack += node.args
+    return True
+
+
+def has_equality(root: Node) -> bool:
+    return any(isinstance(node, Op | Call) and node.name in ("eq", "ne") for node in postorder(bare(root)))
+
+
+def inside(domain: Domain) -> list[Affine]:
+    """What is not negative at the points of a domain."""
+    return [*(x for r in domain.ranges for x in (affine(r.index) - r.low, r.high - 1 - affine(r.index))), *domain.guards]
+
+
+def is_logical(node: Node) -> bool:
+    """Whether an operation compares, or is and, or or not."""
+    return isinstance(node, Op | Call) and (node.name in COMPARISONS or node.name in ("and", "or", "not")) and \
+        len(node.args) == (1 if node.name == "not" else 2)
+
+
+def alternatives(name: str, operands: Sequence[Node]) -> list[Piece]:
+    """A comparison as comparisons that say where indices are: two of them for !=."""
+    left, right = operands
+    return [[(each, left, right)] for each in (("lt", "gt") if name == "ne" else (name,))]
+
+
+def joint(first: Sequence[Piece], second: Sequence[Piece]) -> list[Piece]:
+    """Where a piece of the one and a piece of the other meet."""
+    return [[*p, *q] for p in first for q in second]
 
 
 def swapped(root: Node, old: Node, new: Node) -> Node:

@@ -21,7 +21,7 @@ from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.step_order import Meeting, meetings, surely_met
-from adcli.lang.lower.comprehension import Arm, TensorStatement
+from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, counted, shape_of
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.scope import POISON, EquationScope
@@ -358,7 +358,7 @@ class LoopStatement(TensorStatement):
 
     def probed(self) -> tuple[Affine, ...]:
         """The shape that the statement asks for."""
-        b, _, write, _, given = self.gathered(Arm(self.s.value, [], []))
+        b, _, write, _, given = self.gathered(self.stated_arms()[0])
         return self.shape(write, self.domain(b, write, given))
 
     def extents(self, write: tuple[Subscript, ...], domain: object) -> tuple[Affine, ...]:

@@ -31,6 +31,11 @@ SUBSCRIPTS: list[tuple[str, dict[str, tuple[int, ...]], Any]] = [
      lambda x: np.concatenate([x, x])**2 + x[[2, 0, 1, 2, 0, 1, 2, 0]]),
     ("input x(N)\ny(i) = x(floor(i / 2))**2 * (i % 3) where i in 0:2*N", {"x": (3,)},
      lambda x: np.repeat(x, 2)**2 * [0, 1, 2, 0, 1, 2]),
+    ("input x(N)\ny(i) = i >= 1 && i < N - 1 ? x(i - 1) * x(i + 1) : x(i)**2 where i in 0:N", {"x": (5,)},
+     lambda x: np.concatenate([x[:1]**2, x[:-2] * x[2:], x[-1:]**2])),
+    ("input x(N)\ny(i) = i == 0 or not i < N - 1 ? 0 : x(i - 1) * x(i + 1) where i in 0:N", {"x": (5,)},
+     lambda x: np.concatenate([[0], x[:-2] * x[2:], [0]])),
+    ("input x(N)\ns +=! x(i)**2 where i != 2, i % 3 == 0 or i > 1", {"x": (6,)}, lambda x: (x[[0, 3, 4, 5]]**2).sum()),
     ("input x(N)\ny(i, r % 2) +=! x(r + i)**2 where i in 0:2, r in 0:N - 1", {"x": (6,)},
      lambda x: np.array([[sum(x[r + i]**2 for r in range(5) if r % 2 == p) for p in range(2)] for i in range(2)])),
 ]

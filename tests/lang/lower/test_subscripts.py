@@ -64,3 +64,22 @@ def test_expressions_are_numbers_and_their_own_text() -> None:
             assert value(made, known) == n
             assert eval(text(made), {a.name if isinstance(a, Index) else a: k for a, k in known.items()}) == n
             assert substituted(made, {a: affine(k) for a, k in known.items()}).number == n
+
+
+def test_conditions_on_indices_choose_the_points_that_they_say() -> None:
+    """Every point once, whatever pieces a condition leaves."""
+    r = drawn("conditions on indices")
+
+    def condition(depth: int) -> str:
+        if depth == 0:
+            left, compared = r.choice(("i", "j", "i - j", "i % 2", "2*i + j")), r.choice(("<", "<=", ">", ">=", "==", "!="))
+            return f"{left} {compared} {r.randrange(-1, 4)}"
+        kind = r.choice(("and", "or", "not"))
+        return f"not ({condition(depth - 1)})" if kind == "not" else f"({condition(depth - 1)} {kind} {condition(depth - 1)})"
+
+    for _ in range(12):
+        chosen = condition(2)
+        program = parse(f"input x(M, N)\nn(i, j) +=! x(i, j) where {chosen}\ns +=! x(i, j) where {chosen}")
+        got = evaluate(program, {"x": np.ones((4, 3))}, NUMPY)
+        want = [[float(eval(chosen, {"i": i, "j": j})) for j in range(3)] for i in range(4)]
+        assert got["n"].tolist() == want and got["s"] == np.sum(want), chosen
