@@ -263,7 +263,7 @@ class TensorStatement:
         """What is said of a statement that reads what it makes: the loop that it may be meant as."""
         self.passed_over = {self.name}
         try:
-            b, _, write, _, given = self.gathered(Arm(self.s.value, [], []))
+            b, _, write, _, given = self.gathered(self.stated_arms()[0])
             ends = {r.index.name: (text(r.low), text(r.high)) for r in self.domain(b, write, given).ranges}
         except (AdError, Poisoned):
             ends = {}
