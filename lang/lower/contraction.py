@@ -9,8 +9,8 @@ A sum over products of several factors is split into sums over fewer where that 
 least number for up to MOST_TRIED groups of factors, by dynamic programming over their subsets, and beyond that pair by pair, the
 cheapest first, both as in opt_einsum (Smith and Gray, Journal of Open Source Software 3(26), 2018). An extent that is a number
 counts as it is and a size as TYPICAL_SIZE, so that the degree in sizes decides, and between equal orders that of the text. No
-tensor is made that is larger than those that are there. Comprehensions under guards, and those that write through integers,
-stay as they are.
+tensor is made that is larger than those that are there. Comprehensions under guards, those that read or write through integers,
+and those whose reads are inside of their tensors for some sizes only, stay as they are.
 
 The order is part of what a program means: the evaluator and native code have the same. Derivatives are ordered as well, so that
 a text of one that is read again is the same program.
@@ -18,17 +18,29 @@ a text of one that is read again is the same program.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from operator import or_
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var
-from adcli.lang.ir.affine import Affine, Index, atoms, value
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, all_fixed, body_of, corner, in_reading_order
-from adcli.lang.ir.elementwise import compact
+from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
+from adcli.lang.ir.comprehension import (
+    Agreement,
+    BodySource,
+    Comprehension,
+    Range,
+    Read,
+    all_fixed,
+    body_of,
+    corner,
+    in_reading_order,
+)
+from adcli.lang.ir.elementwise import compact, shape_of
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.ranges import Access, Domain, surely_inside
+from adcli.lang.ir.recurrence import Recurrence, at_one_step
 
 MUL, DIV, NEG = TABLE["mul"], TABLE["div"], TABLE["neg"]
 TYPICAL_SIZE = 1000
@@ -48,23 +60,43 @@ def contracted(program: Program) -> Program:
     nothing changes. The indices of every comprehension are in the order in which they are read."""
     exact, changed = program.source is not None and program.source.exact_order, False
     equations: list[Equation] = []
+    agreed: dict[Index | str, Affine] = {}
     for e in program.equations:
-        if type(e.op) is Comprehension:
-            old, op = e, in_reading_order(e.op)
-            e = e if op is e.op else Equation(e.outs, op, e.args, e.span, e.group)
-            equations += (e,) if exact else ordered(e)
-            changed = changed or equations[-1] is not old
+        read = as_read(e)
+        if isinstance(read.op, Comprehension) and not exact:
+            for a in read.op.agreements:
+                agree(agreed, a)
+            equations += ordered(read, agreed)
         else:
-            equations.append(e)
+            equations.append(read)
+        changed = changed or equations[-1] is not e
     return replace(program, equations=tuple(equations)) if changed else program
 
 
-def ordered(e: Equation) -> Iterator[Equation]:
-    """A sum as several, until none of them can be made of fewer points."""
+def as_read(e: Equation) -> Equation:
+    """An equation with the indices of its comprehensions in the order in which they are read; the step of a loop is the first."""
+    op: Primitive = e.op
+    if isinstance(op, Comprehension):
+        op = in_reading_order(op)
+    elif isinstance(op, Recurrence):
+        statements = tuple([statement_as_read(s, op.step) for s in op.statements])
+        op = op if statements == op.statements else replace(op, statements=statements)
+    return e if op is e.op else Equation(e.outs, op, e.args, e.span, e.group)
+
+
+def statement_as_read(s: Equation, step: Index) -> Equation:
+    assert isinstance(s.op, Comprehension)
+    op = in_reading_order(at_one_step(s.op, step))
+    ranges = (s.op.ranges[0], *op.ranges)
+    return s if ranges == s.op.ranges else Equation(s.outs, replace(op, ranges=ranges), s.args, s.span, s.group)
+
+
+def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equation]:
+    """A sum as several, until none of them can be made of fewer points; `agreed` are sizes that are equal to others."""
     todo = [e]
     while todo:
         first = todo.pop()
-        parts = split(first)
+        parts = split(first, agreed)
         if parts is None:
             yield first
         else:
@@ -194,7 +226,7 @@ def grouped(op: Comprehension, found: Iterable[Factor]) -> tuple[list[FactorGrou
 
 # ---------------------------------------------------------------- the order
 
-def split(e: Equation) -> list[Equation] | None:
+def split(e: Equation, agreed: Mapping[Index | str, Affine]) -> list[Equation] | None:
     """The equations that compute a sum of products over fewer points, the last of them what `e` defines; None where it stays."""
     op = e.op
     assert isinstance(op, Comprehension)
@@ -215,9 +247,37 @@ def split(e: Equation) -> list[Equation] | None:
     if whole < FEWEST_POINTS or 2 * least > whole or union(g.box for g in groups) != every:
         return None
     node = (cheapest if len(groups) <= MOST_TRIED else pairwise)(groups, counting)
-    if node is None or 2 * node.cost > whole:
+    if node is None or 2 * node.cost > whole or not reads_inside(e, agreed):
         return None
     return SplitSum(e).equations(flat(node), constant, negated)
+
+
+def reads_inside(e: Equation, agreed: Mapping[Index | str, Affine]) -> bool:
+    """Whether every read is inside of its tensor for all sizes. Others are known to be so only where no range is empty, and a
+    part of the sum that has not all ranges would read what the whole does not."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+
+    def same(x: Affine) -> Affine:
+        return substituted(x, agreed)
+    domain = Domain(tuple([replace(r, low=same(r.low), high=same(r.high)) for r in op.ranges]), (), ())
+    for _, s in op.reads():
+        subscripts = tuple([same(x) for x in s.subscripts if isinstance(x, Affine)])
+        shape = tuple(map(same, shape_of(e.args[s.arg])))
+        if len(subscripts) < len(s.subscripts) or not surely_inside(Access("", shape, subscripts), domain):
+            return False
+    return True
+
+
+def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:
+    """Enter that two extents are the same number, where one of them is a size: one of all that are equal stands for them."""
+    left, right = substituted(a.left, agreed), substituted(a.right, agreed)
+    for one, other in ((left, right), (right, left)):
+        name = one.terms[0][0] if one.terms else None
+        if isinstance(name, str) and one == affine(name) and name not in atoms(other):
+            agreed |= {n: substituted(x, {name: other}) for n, x in agreed.items()}
+            agreed[name] = other
+            return
 
 
 def cheapest(groups: Sequence[FactorGroup], counting: Counting) -> ProductSum | None:
@@ -278,11 +338,13 @@ class SplitSum:
     def equations(self, node: ProductSum, constant: Sequence[Factor], negated: bool) -> list[Equation]:
         op, args = self.comprehension(node, constant, negated)
         once = self.op.onto is None and all_fixed(op.ranges, self.op.write)
-        self.add(replace(op, write=self.op.write, shape=self.op.shape, onto=self.op.onto, agreements=self.op.agreements,
-                         reduction="=" if once else "+"), args, self.e.outs[0])
+        self.add(replace(op, write=self.op.write, shape=self.op.shape, onto=self.op.onto, reduction="=" if once else "+"), args,
+                 self.e.outs[0])
         return self.done
 
     def add(self, op: Comprehension, args: Sequence[Atom], out: Var) -> None:
+        """Append an equation; the first one has what must agree, so that this is what is said where it does not."""
+        op = op if self.done else replace(op, agreements=self.op.agreements)
         op, args = compact(in_reading_order(op), tuple(args))
         self.done.append(Equation((out,), op, tuple(args), self.e.span, self.e.group))
 

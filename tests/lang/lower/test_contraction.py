@@ -41,8 +41,6 @@ SPLIT = {
                                              ["sum_x +=! x(j)", "r(i) = c * sum_x where i in 0:N"]),
     "three rotations": ("input x(N, 3), R(3, 3), S(3, 3)\ny(n, c) +=! x(n, a) * R(a, b) * S(b, c)",
                         ["R_S(a, c) +=! R(a, b) * S(b, c)", "y(n, c) +=! x(n, a) * R_S(a, c)"]),
-    "a gather": ("input T(E, D), u(D), w(D), int32 I(B)\ns +=! T(I(b), d) * u(d) * w(e)",
-                 ["T_u +=! T(I(b), d) * u(d)", "s +=! T_u * w(e)"]),
 }
 """A text, and the statements that it becomes."""
 
@@ -56,6 +54,9 @@ KEPT = {
     "few points": "input x(3), A(3, 3), y(3)\ns +=! x(i) * A(i, j) * A(j, k) * y(k)",
     "an index of no factor": "input x(N)\ns +=! x(i) * x(i) where j in 0:N",
     "a tensor larger than all": "input x(N), y(M), z(K, L)\nr(i, j) +=! x(i) * y(j) * exp(z(k, 0) * x(i) * y(j) * z(0, l))",
+    "a gather": "input T(E, D), u(D), w(D), int32 I(B)\ns +=! T(I(b), d) * u(d) * w(e)",
+    "a read that may be outside where another range is empty":
+        "input w(P, Q), x(N), y(M), z(K)\ns +=! w(0, 0) * x(i) * y(j) * z(k) where i in 0:P, k in 1:Q",
     "through integers": "input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
 }
 
@@ -137,6 +138,18 @@ def test_random_sums_are_what_they_were_and_of_the_least_degree():
         if len(operands) <= 6:
             assert points(program, 1000) <= 2 * by_numpy(operands, out, 1000), text
     assert splits > 10
+
+
+def test_sizes_that_must_agree_are_one_size():
+    text = "input x(N), A(M, K), y(L)\ns +=! x(i) * A(i, j) * A(j, k) * y(k)"
+    assert len(parse(text).equations) == 3
+    with pytest.raises(adcli.AdError, match="3 elements"):
+        adcli.compile(text)(x=[1.0, 2.0], A=[[1.0, 2.0]] * 3, y=[1.0, 2.0])
+
+
+def test_a_statement_over_no_points_reads_nothing():
+    text = "input x(N), y(M), z(K)\ns +=! x(2 + i) * y(j) * z(k) where i in 0:2, j in 0:M-5"
+    assert evaluate(parse(text), {"x": np.ones(2), "y": np.ones(4), "z": np.ones(3)}, FLOAT)["s"] == 0
 
 
 # ---------------------------------------------------------------- turned off
