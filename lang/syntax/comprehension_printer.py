@@ -426,7 +426,8 @@ class LoopText:
         self.known = {out for out, before in zip(e.outs, e.args, strict=False) if shape_of(before)}
 
     def lines(self) -> Iterator[str]:
-        for before, out in started(self.e):
+        first = [s.outs[0] for s in whole_statements(self.e)]   # a reader has the histories in the order of their statements
+        for before, out in sorted(started(self.e), key=lambda pair: first.index(pair[1])):
             if isinstance(before, Var) and self.w.names[before] != self.w.names[out]:
                 yield f"{self.w.names[out]} = {self.w.names[before]}"
             elif isinstance(before, Lit) and (before.value or out in self.w.told):

@@ -1,0 +1,62 @@
+"""Texts of derivatives are programs that stay what they are: a text that is read and written again is the same text, and the
+program that is read takes every sum in the same order, so that no digit of a result changes.
+
+(In the prefix style an operation that the user wrote has a line of its own, and one of a derivative stands in its line; a text
+has only lines of a user. It reads back equal.)
+"""
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import pytest
+from adcli.lang.ir import Program
+from adcli.lang.ir.equal import equal
+from adcli.lang.ir.recurrence import Recurrence
+from adcli.lang.lower.contraction import contracted
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoint_program, tangent_program
+from adcli.lang.syntax.printer import print_program
+from places import ROOT
+from session_seed import drawn
+from tensor_texts import ACCEPTED, NAMED
+
+Make = Callable[[Program], Program]
+FILES = sorted([*(ROOT / "samples").glob("*.ad"), *(ROOT / "tests" / "programs").rglob("*.ad")])
+TEXTS = {**{str(p.relative_to(ROOT)): p for p in FILES}, **{d["id"]: d["text"] for d in ACCEPTED}, **NAMED}
+DERIVATIVES: dict[str, Make] = {
+    "value": lambda p: p, "forward": tangent_program, "reverse": adjoint_program,
+    "forward over reverse": lambda p: tangent_program(adjoint_program(p)),
+    "reverse over reverse": lambda p: adjoint_program(adjoint_program(p)),
+    "reverse over forward": lambda p: adjoint_program(tangent_program(p))}
+LONGEST, DRAWN = 40, 24
+"""Equations of a program whose derivatives are looked at, and texts of one run."""
+
+
+def text_of(name: str) -> str:
+    found = TEXTS[name]
+    return found.read_text(encoding="utf-8").partition("\n# ---")[0] if isinstance(found, pathlib.Path) else found
+
+
+def chosen() -> list[tuple[str, str]]:
+    """A part of all texts and derivatives, another one in every run."""
+    every = [(name, d) for name in TEXTS for d in DERIVATIVES]
+    return drawn("derivative texts").sample(every, DRAWN)
+
+
+def stays(program: Program) -> None:
+    """The laws of a text. (A loop that may end early is written with the choices that it is made of, and may not.)"""
+    assert contracted(program) is program, "a sum is in another order than it is read in"
+    for style in ("nested", "anf", "prefix"):
+        text = print_program(program, style)
+        again = parse(text)
+        early = any(isinstance(e.op, Recurrence) and e.op.until is not None for e in program.equations)
+        assert early or equal(again, program), text
+        assert style == "prefix" or print_program(again, style) == text
+
+
+@pytest.mark.parametrize(("name", "derivative"), chosen())
+def test_a_text_that_is_read_is_the_same(name: str, derivative: str) -> None:
+    program = parse(text_of(name))
+    if len(program.equations) <= LONGEST:
+        stays(DERIVATIVES[derivative](program))
