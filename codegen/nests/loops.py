@@ -1,25 +1,27 @@
 """Loop nests in LLVM IR: one comprehension as code.
 
-    define internal void @NAME(ptr %env, ptr %cells, i64 %begin, i64 %end)
+    define internal void @NAME(ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box)
 
 `env` holds the addresses of all tensors and the sizes, `cells` says in which of its cells those of this one are. Values
 `begin` to `end` of the outermost index are computed, so that threads can share it. Inner loops along the vectorised index work
 on whole registers; what is left over at the end is done with masked loads and stores, so that a result's bits do not depend on
-its place. Sums over the vectorised index are kept in lanes and blocks and added up at the end: in an order that depends on the
-sizes alone. A sum of products uses fused operations where the processor has them; nothing else in a body is reassociated or
-fused. Matrix products are nests like any other: with a tile of accumulators and copies that lie together they were measured at
-twice the speed of NumPy's BLAS on a processor with AVX-512, and they neither start threads nor depend on how many there are.
+its place. Sums over the vectorised index are kept in lanes and blocks and added up at the end, long ones box by box
+(adcli.codegen.nests.boxes): in an order that depends on the sizes alone. A sum of products uses fused operations where the
+processor has them; nothing else in a body is reassociated or fused. Matrix products are nests like any other: with a tile of
+accumulators and copies that lie together they were measured at twice the speed of NumPy's BLAS on a processor with AVX-512, and
+they neither start threads nor depend on how many there are.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from adcli.codegen.nests.addresses import Addresses, Environment
+from adcli.codegen.nests.addresses import Environment
 from adcli.codegen.nests.bodies import BodyWriter
+from adcli.codegen.nests.boxes import Boxes
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.nests import Nest, indices
 from adcli.codegen.rows.instructions import Instructions, vector
-from adcli.lang.ir import Equation, Lit, Var
+from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
 from adcli.lang.ir.primitives import TABLE
@@ -28,7 +30,7 @@ SIDE_BY_SIDE = 1024
 """Elements whose accumulators lie in memory at a time."""
 
 
-class NestWriter(Addresses):
+class NestWriter(Boxes):
     """Writes one nest."""
 
     def __init__(self, env: Environment, equation: Equation, nest: Nest) -> None:
@@ -68,6 +70,7 @@ class NestWriter(Addresses):
                 low, high = self.tightened(g, index, others, low, high)
         if not any(i in self.bound for i in self.nest.order()) and index is self.nest.shared:
             low, high = self.extreme(low, ("%begin", 0), True), self.extreme(high, ("%end", 0), False)
+        low, high = self.in_box(index, low, high)
         return low[0], high[0]
 
     def tightened(self, g: Affine, index: Index, others: Sequence[Index], low: Placed, high: Placed) -> tuple[Placed, Placed]:
@@ -108,7 +111,7 @@ class NestWriter(Addresses):
             self.rows(lambda rows: self.vector_loops(lambda blocks: self.elements(rows, blocks)))
 
     def in_pieces(self, inside: Callable[[], None]) -> None:
-        """All elements for each piece of a reduced index: the first piece begins the sums, the others go on with them."""
+        """All elements for each piece of a reduced index: the first piece makes the sums, what the others come to is added."""
         index = self.nest.pieces
         if index is None:
             inside()
@@ -209,24 +212,16 @@ class NestWriter(Addresses):
         if self.nest.last is not None:
             self.side_by_side(self.nest.last, blocks, neutral)
             return
-        sums = [neutral if self.piece is None else self.gone_on(t, u, neutral) for t in range(rows) for u in range(blocks)]
+        sums = [neutral] * rows * blocks
         if not self.nest.inner and not self.nest.reduces:
             values = self.point(rows, blocks, sums)
         else:
             values = self.inner_loops(self.nest.inner, rows, blocks, sums)
-        for t in range(rows):
-            mine = values[t * blocks:(t + 1) * blocks]
-            if self.nest.reduces:
-                self.store_scalar(t, self.across(mine))
-            else:
-                for u, x in enumerate(mine):
-                    self.store(t, u, x)
-
-    def gone_on(self, t: int, u: int, neutral: str) -> str:
-        """What a sum has come to before a piece."""
-        at = self.step_over(self.address(self.out, self.op.write, t)[0], u)
-        stored = self.loaded(at, self.lanes)
-        return self.put(f"select i1 {self.begins}, {self.real} {neutral}, {self.real} {stored}")
+        places = [(t, u) for t in range(rows) for u in range(blocks)]
+        if self.nest.reduces:
+            values = [self.across(values[t * blocks:(t + 1) * blocks]) for t in range(rows)]
+            places = [(t, 0) for t in range(rows)]
+        self.store(places, values, 1 if self.nest.reduces else self.lanes)
 
     def side_by_side(self, last: Index, blocks: int, neutral: str) -> None:
         """Elements along the last index together, each with accumulators in memory, for every block of the reduced one; as many
@@ -265,7 +260,7 @@ class NestWriter(Addresses):
             self.tail = None
             self.close(v, [])
         self.open_loop(last, low, high, 1, ())
-        self.store_scalar(0, self.across(read(accumulators(), blocks)))
+        self.store([(0, 0)], [self.across(read(accumulators(), blocks))], 1)
         self.close(last, [])
         self.close_loop([])
 
@@ -387,34 +382,30 @@ class NestWriter(Addresses):
 
     # ------------------------------------------------------------ stores
 
-    def store_scalar(self, t: int, value: str) -> None:
-        at = self.address(self.out, self.op.write, t)[0]
-        self.say(f"store double {self.started(t, value)}, ptr {at}, align 8")
+    def store(self, places: Sequence[tuple[int, int]], values: Sequence[str], lanes: int) -> None:
+        """Values for rows and registers of a tile: each with what the result starts from, or with what boxes or pieces before have
+        left."""
+        at = [self.step_over(self.address(self.out, self.op.write, t)[0], u) for t, u in places]
+        on, first = self.env.on(lanes), self.first_box() if self.piece is None else self.begins
+        whole = [self.started(t, u, x, lanes) for (t, u), x in zip(places, values, strict=True)]
+        if first is not None:
+            self.open_condition(self.put(f"xor i1 {first}, true"), [(on.real, x) for x in whole])
+            whole = self.close_condition([self.combine(self.loaded(a, lanes), x, on) for a, x in zip(at, values, strict=True)])
+        for a, x in zip(at, whole, strict=True):
+            if lanes == 1:
+                self.say(f"store double {x}, ptr {a}, align 8")
+            else:
+                self.stored(a, x)
 
-    def started(self, t: int, value: str) -> str:
-        """What is stored: the value, or together with what the result starts from."""
-        onto = self.op.onto
+    def started(self, t: int, u: int, value: str, lanes: int) -> str:
+        """A value together with what the result starts from."""
+        onto, on = self.op.onto, self.env.on(lanes)
         if onto is None or self.op.reduction == "=":
             return value
         source = self.nest.args[onto]
         if isinstance(source, Lit):
-            old = self.scalars.constant(source.value)
-        else:
-            old = self.loaded(self.address(source, self.op.write, t)[0], 1)
-        return self.combine(old, value, self.scalars)
-
-    def store(self, t: int, u: int, value: str) -> None:
-        if self.lanes == 1:
-            self.store_scalar(t, value)
-            return
-        at = self.step_over(self.address(self.out, self.op.write, t)[0], u)
-        onto = self.op.onto
-        if onto is not None and self.op.reduction != "=":
-            source = self.nest.args[onto]
-            assert isinstance(source, Var)
-            begin = self.step_over(self.address(source, self.op.write, t)[0], u)
-            value = self.combine(self.loaded(begin, self.lanes), value)
-        self.stored(at, value)
+            return self.combine(on.constant(source.value), value, on)
+        return self.combine(self.loaded(self.step_over(self.address(source, self.op.write, t)[0], u), lanes), value, on)
 
     def stored(self, at: str, value: str) -> None:
         mask = self.present

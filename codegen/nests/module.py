@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.nests.addresses import Environment
+from adcli.codegen.nests.boxes import each_box
 from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import in_machine_terms, joined, needed
 from adcli.codegen.nests.layout import homes
@@ -234,7 +236,8 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
         text = tuple(writer.write())
         symbol = env.written.setdefault(text, f"{name}.{k}")
         if symbol == f"{name}.{k}":
-            lines += [f"define internal void @{symbol}(ptr %env, ptr %cells, i64 %begin, i64 %end){stack(env.lanes)} {{", *text]
+            params = "ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box"
+            lines += [f"define internal void @{symbol}({params}){stack(env.lanes)} {{", *text]
         functions.append((symbol, list(writer.cells)))
     f = NestWriter(env, e, step.nests[0])
     some = "true"
@@ -256,7 +259,8 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
     for k, (symbol, cells) in enumerate(functions):
         f.open_condition(f.put(f"icmp eq i64 {chosen}, {k}"))
         f.chunks[0] += told(f"%cells.{k}", cells)
-        f.say(f"call void @{symbol}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end)")
+        line = f"call void @{symbol}(ptr %env, ptr %cells.{k}, i64 %begin, i64 %end, ptr %box.{k})"
+        each_box(f, step.nests[k], env.lanes, f"%box.{k}", partial(f.say, line))
         f.close_condition()
     f.close_condition()
     f.say("ret void")

@@ -7,6 +7,7 @@ what this is a part of.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.sizes import bind, elements, no_subscript, number, prove
 from adcli.lang.ir.step_order import prove_steps
 
+BLOCK = 1024
+"""Terms of a sum that are added one after another, see `_sum_in_blocks`; more where there are more blocks than that."""
 UFUNCS = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
 Known = dict[Index | str, Any]
 
@@ -97,7 +100,10 @@ def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], si
         values = _body(e, op, args, known, count, arithmetic, evaluate)
         if afresh and op.reduction != "=":
             out[subscripts] = arithmetic.constant(NEUTRAL[op.reduction])
-        _combine(op.reduction, out, subscripts, values, arithmetic)
+        if op.reduction == "+" and count > BLOCK:
+            _sum_in_blocks(out, subscripts, values, arithmetic)
+        else:
+            _combine(op.reduction, out, subscripts, values, arithmetic)
 
 
 def points(op: Boxed, sizes: Known) -> tuple[Known, int]:
@@ -196,6 +202,27 @@ def _body(e: Equation, op: Comprehension, args: list[Any], known: Known, count: 
 
 def is_vectorised(arithmetic: ElementArithmetic) -> bool:
     return arithmetic.constant is np.float64
+
+
+def _sum_in_blocks(out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any, arithmetic: ElementArithmetic) -> None:
+    """Add values to elements, those of an element in their order: in blocks, whose sums are added."""
+    element = np.ravel_multi_index(subscripts, out.shape) if out.shape else np.zeros(len(values), int)
+    counts = np.bincount(element)
+    order = np.argsort(element, kind="stable")
+    number = np.empty(len(order), int)
+    number[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    length = max(BLOCK, 1 << math.ceil(math.log2(counts.max()) / 2))
+    for block in range(-(-int(counts.max()) // length)):
+        here = np.flatnonzero(number // length == block)
+        where = tuple(s[here] for s in subscripts)
+        some = np.asarray(values)[here] if is_vectorised(arithmetic) else [values[k] for k in here]
+        if block == 0:
+            _combine("+", out, where, some, arithmetic)
+            continue
+        sums = np.full(out.shape, arithmetic.constant(0.0), out.dtype)
+        _combine("+", sums, where, some, arithmetic)
+        found = np.unravel_index(np.unique(element[here]), out.shape) if out.shape else ()
+        _combine("+", out, found, sums[found] if out.shape else [sums[()]], arithmetic)
 
 
 def _combine(reduction: str, out: np.ndarray, subscripts: tuple[np.ndarray, ...], values: Any,
