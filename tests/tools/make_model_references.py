@@ -160,12 +160,13 @@ def mixture_density(W, b, P, M, S, x, y):
     return (np.log(2 * np.pi) / 2 - logsumexp(each, axis=1)).mean()
 
 
-@model(A=normal(2, 3, 4), g=normal(2, 4), b=normal(2, 4), B=normal(2, 4, 3), o=normal(3), x=data(normal(5, 3)), y=data(normal(5)))
-def residual_net(A, g, b, B, o, x, y):
-    for k in range(2):
-        z = x @ A[k]
-        z = g[k] * (z - z.mean(0)) * lax.rsqrt(z.var(0) + 1e-3) + b[k]
-        x = x + jax.nn.relu(z) @ B[k]
+@model(A1=normal(3, 4), g1=normal(4), b1=normal(4), B1=normal(4, 3), A2=normal(3, 4), g2=normal(4), b2=normal(4), B2=normal(4, 3),
+       o=normal(3), x=data(normal(5, 3)), y=data(normal(5)))
+def residual_net(A1, g1, b1, B1, A2, g2, b2, B2, o, x, y):
+    for A, g, b, B in ((A1, g1, b1, B1), (A2, g2, b2, B2)):
+        z = x @ A
+        z = g * (z - z.mean(0)) * lax.rsqrt(z.var(0) + 1e-3) + b
+        x = x + jax.nn.relu(z) @ B
     return ((x @ o - y) ** 2).mean()
 
 
