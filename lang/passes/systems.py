@@ -79,9 +79,11 @@ class System:
         env: dict[Atom, Atom] = {}
         for var, part in [*self.parts.items()]:
             if part.start is not None and not part.statements:
-                env[var] = filled(b, part.var.shape, part.start.value) if isinstance(part.start, Lit) else part.start
+                given = env.get(part.start, part.start)
+                env[var] = filled(b, part.var.shape, given.value) if isinstance(given, Lit) else given
                 del self.parts[var]
         for part in self.parts.values():
+            part.start = None if part.start is None else env.get(part.start, part.start)
             part.statements = [(n, s.substituted(env)) for n, s in part.statements]
         for group in self._components():
             if len(group) > 1:

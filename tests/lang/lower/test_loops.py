@@ -252,7 +252,7 @@ def test_a_loop_that_cannot_be_is_a_fault_with_place_and_help(source, line, colu
 
 def test_random_loops_and_their_derivatives_are_printed_as_they_are_read():
     r, ended, ran_down = drawn("loops"), 0, 0
-    for _ in range(12):
+    for _ in range(5):
         source = random_loop(r)
         program = check(parse(source))
         ended, ran_down = ended + ("until" in source), ran_down + (" down" in source)
