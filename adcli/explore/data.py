@@ -26,6 +26,7 @@ from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import Sizes, counts, number
 from adcli.lang.lower.frontend import parse_source
 from adcli.lang.passes.simplify import prune
@@ -53,6 +54,9 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     program = chosen(parse_source(source), of)
     if of is not None:
         program = prune(program)
+    loop = next((e for e in program.equations if isinstance(e.op, Recurrence)), None)
+    if loop is not None:
+        raise AdError("a page shows no loops over steps", loop.span, "adcli eval prints what all steps make", program.source)
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, None)
     if len(program.equations) > MOST_OPERATIONS:
         raise AdError(f"a page shows programs of at most {MOST_OPERATIONS:,} operations; this one has {len(program.equations):,}",

@@ -18,6 +18,7 @@ from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, Piece, call, number
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import shape_text
 
 INPUT, OPERATION, COPY, CALL, OUTPUT = "input", "operation", "copy", "call", "output"
@@ -175,6 +176,9 @@ class _Formulas:
     def line(self, e: Equation) -> str:
         if self.tensors is not None and isinstance(e.op, Boxed):
             return " ".join(" ".join(self.tensors.equation(e)).split())
+        if self.tensors is not None and isinstance(e.op, Recurrence):
+            written = "; ".join(line.strip() for text in self.tensors.equation(e) for line in text.splitlines())
+            return written.replace("{;", "{").replace("; }", " }")
         parts = [self.piece(a) for a in e.args]
         name = e.op.spelled or e.op.name
         polished = self.notation.polished(self.notation.operation(name, parts)[0])
