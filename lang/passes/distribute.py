@@ -13,7 +13,7 @@ from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import Range
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
-from adcli.lang.passes.systems import System
+from adcli.lang.passes.systems import StepSystem
 
 
 def distributed(program: Program) -> Program:
@@ -31,7 +31,7 @@ def distributed(program: Program) -> Program:
 
 
 def _distribute(b: Builder, e: Equation, op: Recurrence) -> None:
-    system, statements = System(Range(op.step, op.low, op.high), op.down), whole_statements(e)
+    system, statements = StepSystem(Range(op.step, op.low, op.high), op.down), whole_statements(e)
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out, start in zip(e.outs, e.args, strict=False):
         system.history(out, start, places[out], zeros=False)

@@ -21,16 +21,17 @@ from adcli.lang.ir.activity import active_histories
 from adcli.lang.ir.affine import Affine, affine, atoms
 from adcli.lang.ir.build import Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, constant_body, identity_body
-from adcli.lang.ir.elementwise import compact, elementwise, every_element, filled, shape_of
+from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.primitives import TABLE, select
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements, without_onto
+from adcli.lang.ir.step_order import reads
 from adcli.lang.passes.comprehension_rules import PullBack, PushForward, pulled_at, pushed
 from adcli.lang.passes.guards import Term, flag, gate
 from adcli.lang.passes.matrix_rules import pulled_matrix_at, pushed_matrix
 from adcli.lang.passes.simplify import simplify
-from adcli.lang.passes.systems import UNWRITTEN, System
+from adcli.lang.passes.systems import UNWRITTEN, StepSystem
 
 ADD = TABLE["add"]
 Named = Callable[[Var], Hint]
@@ -53,9 +54,15 @@ def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], pu
             if s.outs[0] in active:
                 made.tangent(s, {**known, **made.terms}, push_forward)
         return made
-    supposed = {out for out, start in begun.items() if isinstance(start, Lit) or (start in known and known[start].exists is None)}
-    made = _borne_out(b, make, supposed, lambda made, out: all(x.certain for x in made.found.get(out, ())))
-    return {out: term for out, term in made.finish().items() if out in active}
+    supposed = {out for out, start in begun.items() if isinstance(start, Lit) or start in known}
+    given = {out: _elements_given(b, known.get(begun[out])) for out in supposed}
+    made = _borne_out(b, make, supposed, lambda made, out: made.all_certain(out, given[out], isinstance(begun[out], Lit)))
+    found = {out: term for out, term in made.finish().items() if out in active}
+    for out, term in found.items():
+        start = known.get(begun[out])
+        if term.exists is None and start is not None and start.exists is not None:
+            found[out] = replace(term, exists=made.beside(b, out, start.exists))
+    return found
 
 
 def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], positions: Collection[int], pull_back: PullBack,
@@ -99,7 +106,7 @@ def settled(b: Builder, term: Term) -> Term:
     return Term(value, (), elementwise(b, lambda x, g: select(g != 0, x, 0), there, flag(b, term.guard)).atom)
 
 
-class _Found(NamedTuple):
+class _Certainty(NamedTuple):
     """What one statement gives of a derivative: whether all of it is `certain` to exist, and the box of the elements that it is
     sure to write, if it is known."""
 
@@ -165,13 +172,13 @@ def sure_box(op: Comprehension) -> Box | None:
     dense = all(isinstance(s, Affine) and all(s.coefficient(i) == 1 for i in s.indices()) for s in op.write)
     if op.guards or not dense or len({*indices}) < len(indices) or any(len(found) > 1 for found in alone):
         return None
-    return _leading_box(op, op.write)
+    return _leading_box(op, op.write, op.shape)
 
 
-def _leading_box(op: Boxed, write: tuple[Subscript, ...]) -> Box | None:
-    """The box of the elements behind leading subscripts, over all ranges."""
-    box = box_of(write, op.ranges, ())
-    return None if box is None else (*box, *[(affine(0), n) for n in op.shape[len(write):]])
+def _leading_box(op: Boxed, leading: tuple[Subscript, ...], shape: tuple[Affine, ...]) -> Box | None:
+    """The box of the elements of a tensor behind leading subscripts, over all ranges."""
+    box = box_of(leading, op.ranges, ())
+    return None if box is None else (*box, *[(affine(0), n) for n in shape[len(leading):]])
 
 
 class _Derivatives:
@@ -182,9 +189,9 @@ class _Derivatives:
         op = e.op
         assert isinstance(op, Recurrence)
         self.b, self.named, self.certain = b, named, certain
-        self.found: dict[Atom, list[_Found]] = {}
+        self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
-        self.system = System(Range(op.step, op.low, op.high), down)
+        self.system = StepSystem(Range(op.step, op.low, op.high), down)
         self.places = {s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
         self.terms: dict[Atom, Term] = {}
 
@@ -247,7 +254,7 @@ class _Derivatives:
             self.system.line(main)
             main = copied(main, main.op)
         assert isinstance(exists.op, Comprehension)
-        self.found.setdefault(target, []).append(_Found(_is_certain(exists), sure_box(exists.op)))
+        self.found.setdefault(target, []).append(_Certainty(_is_certain(exists), sure_box(exists.op)))
         for out, line in zip(self._both(target), (main, exists), strict=False):
             assert isinstance(line.op, Boxed)
             enter(out, line.op, line.args, over.span)   # type: ignore[arg-type]
@@ -255,7 +262,7 @@ class _Derivatives:
     def clear(self, target: Atom, s: Equation) -> None:
         """The statements that make the derivative of what another one assigns zero."""
         zero = everywhere(s, 0.0)
-        self.found.setdefault(target, []).append(_Found(False, None))
+        self.found.setdefault(target, []).append(_Certainty(False, None))
         for part in self._both(target):
             assert isinstance(zero.op, Comprehension)
             self.system.assign(part, zero.op, zero.args, s.span)
@@ -269,13 +276,36 @@ class _Derivatives:
                 self.clear(key, s)
         return key
 
+    def all_certain(self, out: Atom, given: list[Box], begins: bool) -> bool:
+        """Whether the tangent of every element that statements read exists: it is certain where they write, and in the boxes that
+        are `given`. What `begins` with the loop has no other elements."""
+        found = self.found.get(out, ())
+        boxes = [*given, *[x.box for x in found if x.box is not None]]
+        for s in self.statements if not begins else ():
+            assert isinstance(s.op, Boxed)
+            for atom, subscripts in reads(s, s.op):
+                points = [r.high - r.low - 1 for r in s.op.ranges]
+                if atom is out and ((read := _leading_box(s.op, subscripts, shape_of(atom))) is None or missing(
+                        read, boxes, points, self.places[out]) is not None):
+                    return False
+        return all(x.certain for x in found)
+
+    def beside(self, b: Builder, out: Atom, exists: Atom) -> Atom:
+        """Where the tangent of a history exists behind the loop, whose statements make all that they write exist."""
+        for s in self.statements:
+            if s.outs[0] is out:
+                there = everywhere(s, 1.0)
+                assert isinstance(there.op, Comprehension)
+                exists = emit(b, replace(there.op, onto=len(there.args)), (*there.args, exists)).atom
+        return exists
+
     def all_reached(self, out: Atom, given: list[Box]) -> bool:
         """Whether the adjoint of every element that statements write exists: each is in a box that is `given`, or that
         certain reads add to."""
         boxes = [*given, *[x.box for x in self.found.get(out, ()) if x.certain and x.box is not None]]
         for s in self.statements:
             if s.outs[0] is out and isinstance(s.op, Boxed):
-                written, points = _leading_box(s.op, s.op.write), [r.high - r.low - 1 for r in s.op.ranges]
+                written, points = _leading_box(s.op, s.op.write, s.op.shape), [r.high - r.low - 1 for r in s.op.ranges]
                 if written is None or missing(written, boxes, points, self.places[out]) is not None:
                     return False
         return True

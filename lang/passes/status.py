@@ -49,7 +49,7 @@ from adcli.lang.passes.comprehension_rules import BodyBuilder, cleared, count_ti
 from adcli.lang.passes.guards import Guard, either, flag, restrict, truth, written_maps
 from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.simplify import Folder
-from adcli.lang.passes.systems import UNWRITTEN, System
+from adcli.lang.passes.systems import UNWRITTEN, StepSystem
 
 SELECT, DIV, NE, EQ, STOP = (TABLE[name] for name in ("select", "div", "ne", "eq", "stop"))
 
@@ -243,7 +243,8 @@ def _live_elements(b: Builder, e: Equation, statements: Sequence[Equation], some
     """For histories of which some elements reach a result a tensor each that says which."""
     op = e.op
     assert isinstance(op, Recurrence)
-    system, live = System(Range(op.step, op.low, op.high), not op.down), {out: Var(None, True, shape=out.shape) for out in some}
+    system = StepSystem(Range(op.step, op.low, op.high), not op.down)
+    live = {out: Var(None, True, shape=out.shape) for out in some}
     places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
     for out in some:
         system.history(live[out], starts.get(out) or UNWRITTEN, places[out])

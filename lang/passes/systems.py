@@ -1,7 +1,7 @@
 """Equations between whole tensors, as recurrences where they depend on one another in a circle and as plain ones elsewhere.
 
 The statements of a recurrence are true of the final histories, in whatever order, and so are their tangents and adjoints. A
-`System` collects them with no regard to how they are computed, and then says how: histories that depend on one another (a
+`StepSystem` collects them with no regard to how they are computed, and then says how: histories that depend on one another (a
 strongly connected component) are one recurrence, with the statements in the order in which they came; everything else stands
 before or behind it with the step as an index like any other, in the order of what it reads.
 """
@@ -25,7 +25,7 @@ UNWRITTEN = Lit(0.0)
 
 
 @dataclass(eq=False, slots=True)
-class Part:
+class SystemPart:
     """A tensor of a system: a history with the subscript that has the step as its `place`, what it starts from and the statements
     that write it, each with its number in the system; or what one equation beside them defines. `zeros` says that an element
     that no statement writes is 0 and counts."""
@@ -44,16 +44,16 @@ class Part:
             yield from (a for i, a in enumerate(s.args) if not isinstance(s.op, Boxed) or i != s.op.onto)
 
 
-class System:
+class StepSystem:
     """See the module. The range is that of the steps, which every statement of a history has first."""
 
     def __init__(self, steps: Range, down: bool) -> None:
         self.steps, self.down = steps, down
-        self.parts: dict[Atom, Part] = {}
+        self.parts: dict[Atom, SystemPart] = {}
         self.count = 0
 
     def history(self, var: Var, start: Atom, place: int, zeros: bool = True) -> None:
-        self.parts[var] = Part(var, start, place, zeros)
+        self.parts[var] = SystemPart(var, start, place, zeros)
 
     def assign(self, var: Var, op: Boxed, args: tuple[Atom, ...], span: Span | None) -> None:
         """A statement that gives elements of a history their value."""
@@ -66,7 +66,7 @@ class System:
     def line(self, e: Equation) -> None:
         """An equation beside the statements."""
         for out in e.outs:
-            self.parts[out] = Part(out, None)
+            self.parts[out] = SystemPart(out, None)
         self.enter(e)
 
     def enter(self, e: Equation) -> None:
@@ -94,11 +94,11 @@ class System:
                 self._recurrence(b, group)
         return env
 
-    def _components(self) -> Iterator[list[Part]]:
+    def _components(self) -> Iterator[list[SystemPart]]:
         """The strongly connected components, those that others read first (Tarjan 1972)."""
         number: dict[Atom, int] = {}
         low: dict[Atom, int] = {}
-        path: list[Part] = []
+        path: list[SystemPart] = []
         on_path: set[Atom] = set()
         for root in self.parts.values():
             if root.var in number:
@@ -129,7 +129,7 @@ class System:
                         on_path.difference_update(p.var for p in found)
                         yield sorted(found, key=lambda p: number[p.var])
 
-    def _as_history(self, part: Part) -> Part:
+    def _as_history(self, part: SystemPart) -> SystemPart:
         """A part of a circle; what an equation beside the statements defines is made step by step like the rest."""
         if part.start is None:
             (_, e), step = part.statements[0], self.steps.index
@@ -139,7 +139,7 @@ class System:
 
     # -- outside of a loop
 
-    def _alone(self, b: Builder, part: Part) -> bool:
+    def _alone(self, b: Builder, part: SystemPart) -> bool:
         """Append the statements of a history that is on no circle as equations onto one another; False where only steps can say
         which elements keep what they start from."""
         plain = all(s.op.reduction in ("=", "+") for _, s in part.statements if isinstance(s.op, Boxed))
@@ -158,7 +158,7 @@ class System:
 
     # -- a loop
 
-    def _recurrence(self, b: Builder, group: list[Part]) -> None:
+    def _recurrence(self, b: Builder, group: list[SystemPart]) -> None:
         """Append the recurrence of histories that depend on one another, in the order of their first statements, as in texts."""
         group = sorted(group, key=lambda p: p.statements[0][0])
         inside = {p.var: Var(p.var.name, p.var.temp, shape=p.var.shape) for p in group}
@@ -185,7 +185,7 @@ class System:
                           statements=tuple(statements))
         b.equations.append(Equation(tuple(inside), loop, (*starts, *constants), members[0][1].span, b.group))
 
-    def _written_before_read(self, part: Part) -> bool:
+    def _written_before_read(self, part: SystemPart) -> bool:
         """Whether the one statement of a history writes every element of it that anything here reads."""
         if not isinstance(part.start, Lit) or len(part.statements) > 1:
             return False

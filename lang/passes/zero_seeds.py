@@ -28,7 +28,7 @@ from adcli.lang.passes.guards import ABSENT_TERM, can_be_infinite
 from adcli.lang.passes.matrix_rules import spread
 from adcli.lang.passes.recurrence_rules import everywhere
 from adcli.lang.passes.simplify import prune
-from adcli.lang.passes.systems import System
+from adcli.lang.passes.systems import StepSystem
 
 ADD, SUB, MUL, SELECT, DUP = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["select"], TABLE["dup"]
 AND, OR = TABLE["and"], TABLE["or"]
@@ -138,7 +138,7 @@ class _Gate:
 
     def recurrence(self, e: Equation, op: Recurrence) -> None:
         """A recurrence with the bodies of its statements gated, and where its histories exist: histories again."""
-        statements, system = whole_statements(e), System(Range(op.step, op.low, op.high), op.down)
+        statements, system = whole_statements(e), StepSystem(Range(op.step, op.low, op.high), op.down)
         starts = dict(zip(e.outs, e.args, strict=False))
         self.flags.update({a: _number(self.b, self.present[a]) for a in e.args if a in self.present and a not in self.flags})
         places = {s.outs[0]: step_place(s.op, op.step)[0] for s in statements if isinstance(s.op, Boxed)}
@@ -160,14 +160,14 @@ class _Gate:
         env = system.emit(self.b)
         self.flags.update({out: env.get(self.flags[out], self.flags[out]) for out in e.outs if out in self.flags})
 
-    def matrices(self, s: Equation, system: System) -> Equation:
+    def matrices(self, s: Equation, system: StepSystem) -> Equation:
         """An operation on matrices in a recurrence: what it writes exists."""
         flags, there = self.flags.get(s.outs[0]), everywhere(s, 1.0)
         if isinstance(flags, Var) and isinstance(there.op, Comprehension):
             system.assign(flags, there.op, there.args, s.span)
         return s
 
-    def statement(self, s: Equation, op: Comprehension, system: System) -> Equation:
+    def statement(self, s: Equation, op: Comprehension, system: StepSystem) -> Equation:
         """A statement of a recurrence, gated; where what it writes exists is entered in the system."""
         plain = without_onto(s)
         body = BodyBuilder(plain, ())

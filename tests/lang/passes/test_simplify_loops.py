@@ -1,0 +1,40 @@
+"""Loops in simplification: what nobody reads, what is there twice, what stands beside a loop again."""
+from __future__ import annotations
+
+import pytest
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.simplify import simplify
+from adcli.lang.syntax.printer import print_program
+
+BEFORE = "input a, x(T)\nh(0) = a\n"
+LOOP = BEFORE + "for t in 0:T {{ {} }}\n{}\n"
+CASES = {
+    "a history that nothing reads": ("u(t) = h(t)*x(t); h(t+1) = sin(h(t))", "output h", ["u("], []),
+    "a loop that nothing reads": ("h(t+1) = sin(h(t))", "y = a + 1\noutput y", ["for "], ["y = a + 1"]),
+    "a statement that is there twice": ("u(t) = h(t)*x(t); v(t) = h(t)*x(t); h(t+1) = u(t)*v(t)", "output h",
+                                        ["v(t)"], ["h(t + 1) = u(t) * u(t)"]),
+    "a statement again beside the loop": ("u(t) = h(t)*x(t); h(t+1) = sin(u(t))", "w(t) = h(t)*x(t)\ny +=! w(t)**2\noutput h, y",
+                                          ["w(t)"], ["y +=! u(t) * u(t)"]),
+    "one constant under two names": ("h(t+1) = h(t)*x(t) + b*c", "output h", [], ["a * a"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_loop_has_what_it_needs(name: str) -> None:
+    body, after, gone, there = CASES[name]
+    text = LOOP.format(body, after)
+    if "b*c" in body:
+        text = text.replace("h(0) = a\n", "h(0) = a\nb = a\nc = a\n")
+    shown = print_program(simplify(parse(text)))
+    assert all(x not in shown for x in gone) and all(x in shown for x in there), shown
+
+
+def test_a_read_of_elements_that_were_not_overwritten_goes_past_the_writing() -> None:
+    shown = print_program(simplify(parse("""input x(N)
+y = x
+y(i) += 1 where i in 2:N
+s = y(0)*y(1)
+r = y(2)
+output s, r
+""")))
+    assert "s = x(0) * x(1)" in shown and "r = y(2)" in shown
