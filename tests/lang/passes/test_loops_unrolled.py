@@ -23,6 +23,8 @@ BODIES = {
     "two values": ("v(0) = a; x(0) = b", "f(t) = -x(t)*x(t)**0.5; v(t+1) = v(t) + f(t); x(t+1) = x(t) + v(t+1)",
                    "y = v({T}) + x({T})"),
     "only one active": ("c(0) = 1; h(0) = a", "c(t+1) = c(t)*2 - 2; h(t+1) = h(t)**c(t) + b", "y = h({T})"),
+    "a start that is a constant": ("h(0) = a; h(1) = 0", "h(t+2) = h(t)*b + h(t+1)", "y = h({T}) + sqrt(h(1))"),
+    "a constant that is read": ("h(0) = a; h(1) = 0", "h(t+2) = sqrt(h(t+1)) + h(t)*b", "y = h({T}+1)"),
     "added": ("h(0) = a", "h(t+1) += sqrt(h(t)); h(t+1) += b*h(t)", "y = h({T}) + h(1)"),
 }
 POINTS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5), (0.7, 0.9), (2.0, -0.0)]
