@@ -19,7 +19,7 @@ from adcli.lang.ir.affine import Affine, Index, affine, atoms, floor, substitute
 from adcli.lang.ir.build import Builder
 from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, Range, Read, Subscript, constant_body, identity_body
 from adcli.lang.ir.elementwise import every_element, filled, moved
-from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.matrix import Boxed, MatrixOperation
 from adcli.lang.ir.recurrence import Recurrence, at_one_step, step_place, whole_statements
 from adcli.lang.ir.sizes import accesses
 
@@ -130,6 +130,8 @@ def assigned(e: Equation, k: int) -> tuple[int, int] | None:
     at every step as a whole; None where they do anything else."""
     op, out = e.op, e.outs[k]
     assert isinstance(op, Recurrence)
+    if out in of_matrices(e):
+        return None
     mine = [s.op for s in whole_statements(e) if s.outs == (out,) and isinstance(s.op, Comprehension)]
     found = step_place(mine[0], op.step)
     first = [x for x in mine if x.onto is None and step_place(x, op.step) == found]
@@ -212,11 +214,12 @@ def one_step(e: Equation, k: int, outside: Collection[Atom]) -> int | None:
     that; else None. It is then a tensor of one step."""
     op, out = e.op, e.outs[k]
     assert isinstance(op, Recurrence)
-    if out in outside or not isinstance(e.args[k], Lit):
+    if out in outside or not isinstance(e.args[k], Lit) or out in of_matrices(e):
         return None
     found: tuple[int, Affine] | None = None
     for s in whole_statements(e):
-        assert isinstance(s.op, Comprehension)
+        if not isinstance(s.op, Comprehension):
+            continue
         for atom, subscripts in reversed([x for x in accesses(s, s.op) if x[0] is out]):   # a write is the first of them
             if found is None:
                 if s.outs != (out,) or any(a is out for n, a in enumerate(s.args) if n != s.op.onto):
@@ -229,6 +232,11 @@ def one_step(e: Equation, k: int, outside: Collection[Atom]) -> int | None:
             if subscripts[found[0]] != found[1]:
                 return None
     return found[0] if found else None
+
+
+def of_matrices(e: Equation) -> set[Atom]:
+    """The values of a recurrence that its operations on matrices read and write, which lie in memory whole."""
+    return {a for s in whole_statements(e) if isinstance(s.op, MatrixOperation) for a in (*s.args, *s.outs)}
 
 
 def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
@@ -246,6 +254,9 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
         b.span, b.group = s.span, s.group
         (out,) = s.outs
         s = at_step(s, op.step, name)
+        if isinstance(s.op, MatrixOperation):
+            b.equations.append(s)
+            continue
         assert isinstance(s.op, Comprehension)
         if out in places and out not in now and (s.op.onto is not None or not covers(s.op, out.shape, places[out])):
             now[out] = start = made(b, without(out.shape, places[out]), starts[out])
@@ -271,8 +282,7 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
 def at_step(s: Equation, step: Index, name: str) -> Equation:
     """A statement at one step, which is a size."""
     op = s.op
-    if not isinstance(op, Comprehension):
-        raise AdError("compiled code has no such operation in a loop", s.span)
+    assert isinstance(op, Boxed)
     op = at_one_step(op, step)
     by: dict[Index | str, Affine] = {step: affine(name)}
 

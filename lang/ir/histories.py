@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from adcli.lang.ir.affine import Affine, affine, bounds, greatest, never_negative
 from adcli.lang.ir.comprehension import Range, Subscript
+from adcli.lang.ir.matrix import Boxed
 
 Interval = tuple[Affine, Affine]
 
@@ -106,6 +107,12 @@ def box_of(subscripts: Sequence[Subscript], ranges: Iterable[Range], guards: Ite
         low, high = bounds(s, ends)
         found.append((low, high + 1))
     return tuple(found)
+
+
+def written_box(op: Boxed) -> Box | None:
+    """The box of the elements that an operation writes; None where one is gathered."""
+    box = box_of(op.write, op.ranges, op.guards)
+    return None if box is None else (*box, *[(affine(0), n) for n in op.shape[len(op.write):]])
 
 
 Holds = Callable[[Affine], bool]

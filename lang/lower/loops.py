@@ -16,7 +16,8 @@ from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.errors import AdError
-from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, box_of, extent_over
+from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
@@ -24,10 +25,11 @@ from adcli.lang.ir.step_order import Meeting, meetings, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, counted, shape_of
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
 from adcli.lang.lower.scope import POISON, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.until import Ending
-from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, postorder
+from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
 
 if TYPE_CHECKING:
     from adcli.lang.lower.tensor_scope import TensorScope
@@ -170,7 +172,7 @@ class Loop:
             self.know(self.done, (self.high + 1,))
         self.shapes()
         for target in self.targets:
-            LoopStatement(self, target).run()
+            statement_of(self, target).run()
         self.check_elements()
         return self.emit()
 
@@ -228,7 +230,7 @@ class Loop:
         known."""
         waiting = [t for t in self.targets if t.statement.target.text in self.unknown]
         for target in waiting:
-            shape = LoopStatement(self, target).declared
+            shape = statement_of(self, target).declared
             if shape is not None and target.statement.target.text in self.unknown:
                 self.know(target.statement.target.text, shape)
         while self.unknown:
@@ -236,7 +238,7 @@ class Loop:
             for target in [t for t in waiting if t.statement.target.text in self.unknown]:
                 if target.statement.target.text in self.unknown:
                     try:
-                        self.know(target.statement.target.text, LoopStatement(self, target).probed())
+                        self.know(target.statement.target.text, statement_of(self, target).probed())
                         break
                     except AdError as error:
                         fault = fault or error
@@ -261,7 +263,7 @@ class Loop:
             own = [e.op for e in self.scope.equations if e.outs[0] is self.scope.histories[name]]
             before = Gappy(self.written(name)[0].place) if name in self.fresh else written.get(entering)
             if before is not None and not any(isinstance(op, Comprehension) and op.onto is not None for op in own):
-                boxes = [box_of(op.write, op.ranges, op.guards) for op in own if isinstance(op, Comprehension)]
+                boxes = [written_box(op) for op in own if isinstance(op, Boxed)]
                 if None not in boxes:
                     written[self.scope.histories[name]] = before.also(*[b for b in boxes if b is not None])
         for accesses, domain in self.accesses:
@@ -413,3 +415,44 @@ class LoopStatement(TensorStatement):
             op, args = replace(op, onto=len(args)), [*args, history]
         self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))
         return history
+
+
+class LoopMatrixStatement(LoopStatement, MatrixStatement):
+    """One statement of a loop that is an operation on matrices."""
+
+    def __init__(self, loop: Loop, target: StepTarget) -> None:
+        self.loop, self.target = loop, target
+        MatrixStatement.__init__(self, loop.scope, loop.outer.tensors, target.statement, lambda node: node)
+        self.before = None   # a history, which keeps what is not written
+
+    def run(self) -> Atom:
+        op, args = self.made()
+        history = self.scope.env[self.name]
+        assert isinstance(history, Var)
+        self.scope.equations.append(Equation((history,), op, args, (self.s.start, self.s.end)))
+        return history
+
+    def tensor(self, node: Node) -> tuple[Var, str]:
+        name = node.name if type(node) is Call else node.text if type(node) is Token else ""
+        if name in self.loop.unknown:
+            raise self.context.fault(f"'{name}' is read before anything has written it", node,
+                                     f"give it a value before the loop, {name}(0, ...) = ..., or in the loop above this line")
+        return super().tensor(node)
+
+    def lifted(self, node: Node) -> Node:
+        step, call = self.loop.step.name, self.context.text(node)
+        raise self.context.fault("a statement of a loop has one operation on matrices", node,
+                                 f"give it a name first in the loop: M({step}) = {call}")
+
+    def probed(self) -> tuple[Affine, ...]:
+        return self.made()[0].shape
+
+    def declared_shape(self) -> tuple[Affine, ...] | None:
+        return LoopStatement.declared_shape(self)
+
+
+def statement_of(loop: Loop, target: StepTarget) -> LoopStatement:
+    """One statement of a loop, to be lowered."""
+    value = bare(target.statement.value)
+    matrix = is_matrix_call(loop.scope, value) and target.statement.symbol == "="
+    return LoopMatrixStatement(loop, target) if matrix else LoopStatement(loop, target)

@@ -14,7 +14,8 @@ from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, all_fixed, identity_body
 from adcli.lang.ir.elementwise import compact
 from adcli.lang.ir.errors import AdError, Fix
-from adcli.lang.ir.matrix import ABOUT, SOLVES, MatrixOperation, compacted, reaches
+from adcli.lang.ir.histories import Gappy, written_box
+from adcli.lang.ir.matrix import ABOUT, SOLVES, Boxed, MatrixOperation, compacted, reaches
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, dimensions, require_dimensions, rewritten, shape_of
@@ -104,7 +105,7 @@ class MatrixStatement(TensorStatement):
 
     def __init__(self, scope: EquationScope, tensors: Tensors, statement: TensorAssign, called: Lift) -> None:
         self.scope, self.tensors, self.s, self.context, self.called = scope, tensors, statement, scope.context, called
-        self.name = statement.target.text
+        self.name, self.passed_over, self.computed = statement.target.text, set[str](), {}
         value = bare(statement.value)
         assert type(value) is Call
         self.call, self.nodes = value, list(statement.subscripts or ())
@@ -118,8 +119,20 @@ class MatrixStatement(TensorStatement):
 
     def run(self) -> Atom:
         """Emit the statement; the value that the target has then."""
+        op, args = self.made()
+        part = isinstance(self.before, Var) and not reaches(op, op.write, op.shape)
+        if part and isinstance(op, Comprehension):
+            assert self.before is not None
+            op, args, part = replace(op, onto=len(args)), (*args, self.before), False
+        out = Var(self.target_name(), part or self.is_temp(), False, op.shape)
+        self.remember(op, out)
+        self.scope.equations.append(Equation((out,), op, args, (self.s.start, self.s.end)))
+        return self.beside(out, op, args) if part and isinstance(op, MatrixOperation) else out
+
+    def made(self) -> tuple[Boxed, tuple[Atom, ...]]:
+        """The operation with its arguments."""
         self.check_form()
-        b = Elements(self.scope, self.tensors, self.s)
+        b = self.elements()
         write = tuple([b.subscript(n, f"dimension {d} of '{self.name}'")[1] for d, n in enumerate(self.nodes)])
         operands = [self.operand(b, node) for node in self.call.args]
         ranges, guards, write = self.box(b, write, operands)
@@ -129,16 +142,19 @@ class MatrixStatement(TensorStatement):
         agreements = (*self.tensors.pending, *self.agreements)
         self.tensors.pending.clear()
         sources = tuple([o.read for o in operands])
-        span = self.s.start, self.s.end
         if self.call.name == "transpose":
-            return self.rearranged(write, shape, sources[0], ranges, guards, agreements, b.args)
+            return rearranged(write, shape, sources[0], ranges, guards, agreements), tuple(b.args)
         op = MatrixOperation(name=self.call.name, ranges=ranges, guards=guards, write=write, shape=shape, sources=sources,
                              transposed=operands[0].transposed, agreements=agreements)
-        op, args = compacted(op, tuple(b.args))
-        part = isinstance(self.before, Var) and not reaches(op, write, shape)
-        out = Var(self.target_name(), part or self.is_temp(), False, shape)
-        self.scope.equations.append(Equation((out,), op, args, span))
-        return self.beside(out, op, args) if part else out
+        return compacted(op, tuple(b.args))
+
+    def remember(self, op: Boxed, out: Var) -> None:
+        """Which elements of a tensor that a loop below goes on with are written."""
+        history, box = self.tensors.histories.get(self.name), written_box(op)
+        if history is not None and box is not None and history.place < len(op.write):
+            before = self.tensors.written.get(self.before) if self.before is not None else Gappy(history.place)
+            if before is not None:
+                self.tensors.written[out] = before.also(box)
 
     def check_form(self) -> None:
         name, args = self.call.name, ABOUT[self.call.name][0].count(",") + 1
@@ -168,7 +184,7 @@ class MatrixStatement(TensorStatement):
                 and self.call.name in SOLVES and root is self.call.args[0]:
             node, turned = bare(node.args[0]), not turned
         if is_matrix_call(self.scope, node):
-            node = lifted_call(self.scope, self.tensors, node, self.s.clauses, self.called)
+            node = self.lifted(node)
         elif type(node) is Call and node.name in self.context.tensors and not shape_of(self.scope.env.get(node.name, POISON)):
             node = self.called(node)
         atom, name = self.tensor(node)
@@ -178,6 +194,10 @@ class MatrixStatement(TensorStatement):
         _, subscripts = b.subscripts(name, nodes, atom.shape[:len(nodes)], node)
         self.scope.read(Token("NAME", name, node.start, node.start + len(name)))
         return MatrixOperand(root, atom, Read(b.argument(atom), subscripts), atom.shape[len(nodes):], turned)
+
+    def lifted(self, node: Node) -> Node:
+        """What stands for a call of an operation on matrices inside of an operand."""
+        return lifted_call(self.scope, self.tensors, node, self.s.clauses, self.called)
 
     def tensor(self, node: Node) -> tuple[Var, str]:
         """The tensor that an operand names."""
@@ -208,8 +228,7 @@ class MatrixStatement(TensorStatement):
         if not self.nodes and not b.indices and len(matrix.rest) > 2:
             return self.whole_batch(operands)
         self.check_ranks(operands)
-        given: list[Given] = []
-        guards: list[Affine] = []
+        given, guards = self.ranges_around(b), list[Affine]()
         for c in self.s.clauses:
             if c.kind == "range" and c.name is not None:
                 given.append(self.given(b, c))
@@ -224,6 +243,7 @@ class MatrixStatement(TensorStatement):
         for access in b.accesses:
             if fault := outside(access, domain, self.context.source):
                 raise fault
+        self.check_elements([self.all_of(a) for a in b.accesses], domain)
         subscripts = [w for w in write if isinstance(w, Affine)]
         if len(subscripts) == len(write) and not all_fixed(domain.ranges, subscripts):
             raise self.context.fault(f"two points write the same elements of '{self.name}'", self.s.target)
@@ -330,7 +350,7 @@ class MatrixStatement(TensorStatement):
             raise self.context.fault(f"the shape of '{self.name}' is not known: its subscripts are read from a tensor",
                                      self.s.target, f"declare its shape: where float(N, M) {self.name}")
         domain = Domain(ranges, (), ())
-        lead = tuple([domain.last(w) + 1 for w in write if isinstance(w, Affine)])
+        lead = self.extents(write, domain)
         fault = outside(self.lead_access(write, lead), domain, self.context.source, "written")
         if fault:
             raise fault
@@ -342,20 +362,11 @@ class MatrixStatement(TensorStatement):
 
     # What is not the operation itself.
 
-    def rearranged(self, write: tuple[Subscript, ...], shape: tuple[Affine, ...], read: Read, ranges: tuple[Range, ...],
-                   guards: tuple[Affine, ...], agreements: tuple[Agreement, ...], args: list[Atom]) -> Atom:
-        """transpose(A) is a comprehension: T(i, j) = A(j, i)."""
-        i, j = Index("i"), Index("j")
-        own = tuple([Range(x, affine(0), n) for x, n in zip((i, j), shape[len(write):], strict=True)])
-        source = Read(read.arg, (*read.subscripts, affine(j), affine(i)))
-        here = (*write, affine(i), affine(j))
-        op = Comprehension(ranges=(*ranges, *own), guards=guards, write=here, shape=shape, reduction="=", sources=(source,),
-                           body=identity_body(), agreements=agreements)
-        if isinstance(self.before, Var) and not reaches(op, write, shape):
-            op, args = replace(op, onto=len(args)), [*args, self.before]
-        out = Var(self.target_name(), self.is_temp(), False, shape)
-        self.scope.equations.append(Equation((out,), op, tuple(args), (self.s.start, self.s.end)))
-        return out
+    def all_of(self, a: Access) -> Access:
+        """An access with all that stands behind its leading subscripts."""
+        shape = shape_of(self.scope.env.get(a.tensor, POISON))
+        rest = (None,) * (len(shape) - len(a.subscripts))
+        return Access(a.tensor, shape, (*a.subscripts, *rest), (*a.spans, *rest))
 
     def beside(self, fresh: Var, made: MatrixOperation, args: tuple[Atom, ...]) -> Atom:
         """What the target had before, with what the operation gave at the points of its box."""
@@ -369,3 +380,13 @@ class MatrixStatement(TensorStatement):
         out = Var(self.target_name(), self.is_temp(), False, fresh.shape)
         self.scope.equations.append(Equation((out,), op, args, (self.s.start, self.s.end)))
         return out
+
+
+def rearranged(write: tuple[Subscript, ...], shape: tuple[Affine, ...], read: Read, ranges: tuple[Range, ...],
+               guards: tuple[Affine, ...], agreements: tuple[Agreement, ...]) -> Comprehension:
+    """transpose(A) is a comprehension: T(i, j) = A(j, i)."""
+    i, j = Index("i"), Index("j")
+    own = tuple([Range(x, affine(0), n) for x, n in zip((i, j), shape[len(write):], strict=True)])
+    here, source = (*write, affine(i), affine(j)), Read(read.arg, (*read.subscripts, affine(j), affine(i)))
+    return Comprehension(ranges=(*ranges, *own), guards=guards, write=here, shape=shape, reduction="=", sources=(source,),
+                         body=identity_body(), agreements=agreements)

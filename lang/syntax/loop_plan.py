@@ -12,7 +12,8 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.elementwise import shape_of
-from adcli.lang.ir.histories import Box, Gappy, Interval, WrittenElements, box_of, missing
+from adcli.lang.ir.histories import Box, Gappy, Interval, WrittenElements, box_of, missing, written_box
+from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence, step_place, whole_statements
 from adcli.lang.ir.sizes import accesses
 
@@ -29,12 +30,12 @@ def writes(e: Equation) -> Iterator[tuple[Var, tuple[int, Interval]]]:
     """The histories that the statements of a loop write, with the subscript that has the step and the elements there."""
     if isinstance(e.op, Recurrence):
         for s in whole_statements(e):
-            assert isinstance(s.op, Comprehension)
+            assert isinstance(s.op, Boxed)
             place, offset = step_place(s.op, e.op.step)
             yield s.outs[0], (place, (e.op.low + offset, e.op.high + offset))
 
 
-def single(op: Comprehension, place: int) -> Affine | None:
+def single(op: Boxed, place: int) -> Affine | None:
     """The one element along a dimension that a comprehension writes, where it does."""
     at = op.write[place] if place < len(op.write) else None
     return at if isinstance(at, Affine) and not at.indices() else None
@@ -47,8 +48,8 @@ def planned(program: Program, names: Mapping[Var, str]) -> dict[str, WrittenElem
         for out, (place, interval) in writes(e):
             found[names[out]] = found.get(names[out], WrittenElements(place)).also(interval)
     for e in program.equations if found else ():
-        history = found.get(names[e.outs[0]]) if isinstance(e.op, Comprehension) else None
-        if history and isinstance(e.op, Comprehension) and (at := single(e.op, history.place)) is not None:
+        history = found.get(names[e.outs[0]]) if isinstance(e.op, Boxed) else None
+        if history and isinstance(e.op, Boxed) and (at := single(e.op, history.place)) is not None:
             found[names[e.outs[0]]] = history.also((at, at + 1))
     return found
 
@@ -59,18 +60,18 @@ def told(program: Program, names: Mapping[Var, str], histories: Mapping[str, Wri
     origin: dict[Atom, Var] = {}
     found: set[Var] = set()
     for e in program.equations if histories else ():
-        if isinstance(e.op, Comprehension):
+        if isinstance(e.op, Boxed):
             made = [(e, e.op.onto is None, e.args[e.op.onto] if e.op.onto is not None else Lit(0.0))]
             place = histories[names[e.outs[0]]].place if names[e.outs[0]] in histories else None
             found |= lacking([e], known, origin)
             if place is not None and single(e.op, place) is not None:
-                keep(known, origin, e.outs[0], made[0][2], made[0][1], place, [box_of(e.op.write, e.op.ranges, e.op.guards)])
+                keep(known, origin, e.outs[0], made[0][2], made[0][1], place, [written_box(e.op)])
         elif isinstance(e.op, Recurrence):
             statements = whole_statements(e)
             for before, out in started(e):
-                own = [s.op for s in statements if s.outs[0] is out and isinstance(s.op, Comprehension)]
+                own = [s.op for s in statements if s.outs[0] is out and isinstance(s.op, Boxed)]
                 if all(op.onto is None for op in own):
-                    boxes = [box_of(op.write, op.ranges, op.guards) for op in own]
+                    boxes = [written_box(op) for op in own]
                     fresh = isinstance(before, Lit) and before.value == 0
                     keep(known, origin, out, before, fresh, step_place(own[0], e.op.step)[0], boxes)
             found |= lacking(statements, known, origin)
@@ -93,7 +94,7 @@ def lacking(equations: Iterable[Equation], known: Mapping[Atom, Gappy], origin: 
     """Where the values start of which these equations read an element that is not surely written."""
     found = set()
     for e in equations:
-        assert isinstance(e.op, Comprehension)
+        assert isinstance(e.op, Boxed)
         facts = [r.high - r.low - 1 for r in e.op.ranges]
         for atom, subscripts in accesses(e, e.op):
             gappy = known.get(atom) if subscripts is not e.op.write else None
@@ -102,10 +103,12 @@ def lacking(equations: Iterable[Equation], known: Mapping[Atom, Gappy], origin: 
     return found
 
 
-def read_box(op: Comprehension, atom: Atom, subscripts: tuple[Subscript, ...]) -> Box:
+def read_box(op: Boxed, atom: Atom, subscripts: tuple[Subscript, ...]) -> Box:
     own = box_of([s if isinstance(s, Affine) else affine(0) for s in subscripts], op.ranges, op.guards)
     assert own is not None, "no subscript is gathered"
-    return tuple(b if isinstance(s, Affine) else w for s, b, w in zip(subscripts, own, whole(atom), strict=True))
+    everything = whole(atom)
+    read = [b if isinstance(s, Affine) else w for s, b, w in zip(subscripts, own, everything, strict=False)]
+    return (*read, *everything[len(read):])
 
 
 def whole(atom: Atom) -> Box:
