@@ -85,7 +85,8 @@ def as_read(e: Equation) -> Equation:
 
 
 def statement_as_read(s: Equation, step: Index) -> Equation:
-    assert isinstance(s.op, Comprehension)
+    if not isinstance(s.op, Comprehension):
+        return s
     op = in_reading_order(at_one_step(s.op, step))
     ranges = (s.op.ranges[0], *op.ranges)
     return s if ranges == s.op.ranges else Equation(s.outs, replace(op, ranges=ranges), s.args, s.span, s.group)

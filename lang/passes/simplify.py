@@ -232,7 +232,7 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     whole = whole_statements(made)
     for i in standing_alone(made):
         s = next(s for s in whole if s.outs[0] is made.outs[i])
-        assert isinstance(s.op, Comprehension)
+        assert isinstance(s.op, Boxed)
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
