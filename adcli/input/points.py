@@ -205,15 +205,20 @@ def located(params: Sequence[Param], specs: Sequence[str], remark: Callable[[obj
 def within(params: Sequence[Param], at: Iterable[Point], remark: Callable[[Note], None],
            source: Source | None) -> Iterator[Point]:
     """The points as they are; one remark for each number that leaves the range it was declared with."""
-    bounded = [(p, p.low, p.high) for p in params if not p.var.shape and p.low is not None and p.high is not None]
+    bounded = [(p, p.low, p.high) for p in params if p.low is not None and p.high is not None]
     if not bounded:
         yield from at
         return
     for point in at:
         for each in list(bounded):
             p, low, high = each
-            if not low <= point[p.name] <= high:
-                remark(out_of_range(p, point[p.name], source))
+            if p.var.shape:
+                import numpy as np  # start-up: the value is an array
+                wrong = np.argwhere(~((point[p.name] >= low) & (point[p.name] <= high)))[:1].tolist()
+            else:
+                wrong = [] if low <= point[p.name] <= high else [()]
+            for place in wrong:
+                remark(out_of_range(p, point[p.name][tuple(place)].item() if place else point[p.name], source, place))
                 bounded.remove(each)
         yield point
 
@@ -224,9 +229,10 @@ def first_outside(column: np.ndarray, low: float, high: float) -> float | None:
     return float(column[outside.argmax()]) if outside.any() else None
 
 
-def out_of_range(p: Param, x: float, source: Source | None) -> Note:
-    """The remark on an input that leaves the range it was declared with."""
-    return Note(f"{p.name} = {x!r} is outside its range [{p.low!r}, {p.high!r}]", None, source)
+def out_of_range(p: Param, x: float, source: Source | None, place: Sequence[int] = ()) -> Note:
+    """The remark on an input, or an element of it, that leaves the range it was declared with."""
+    element = f"({', '.join(map(str, place))})" if place else ""
+    return Note(f"{p.name}{element} = {x!r} is outside its range [{p.low!r}, {p.high!r}]", None, source)
 
 
 def axes(spec: str, kinds: Mapping[str, int], option: str = "--at", uncounted: bool = False) -> list[Axis]:

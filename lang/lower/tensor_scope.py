@@ -316,7 +316,10 @@ class TensorFunction(TensorScope):
     def bind(self, token: Token, atom: Atom) -> None:
         if token.text in self.tensors.sizes:
             raise self.context.fault(f"'{token.text}' is a size and a parameter", token, "choose another name for one of them")
-        self.env[token.text] = atom
+        if is_integer(token) and isinstance(atom, Lit) and atom.integer is not None:   # a whole number that the call says
+            self.tensors.sizes[token.text] = affine(atom.integer)
+        else:
+            self.env[token.text] = atom
 
     def check_argument(self, token: Token, atom: Atom, at: Node) -> None:
         wanted = len(token.extents or ()) if type(token) is Typed else 0
@@ -324,10 +327,12 @@ class TensorFunction(TensorScope):
         if wanted != given:
             raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' has {dimensions(wanted)}, "
                                      f"and this argument has {dimensions(given)}", at)
-        integer = isinstance(atom, Var) and (atom.integer or atom.whole)
+        integer = atom.integer or atom.whole if isinstance(atom, Var) else is_integer(token) and atom.integer is not None
         if integer != is_integer(token):
-            what = "is a tensor of integers" if is_integer(token) else "is not a tensor of integers"
-            raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at)
+            kind = "a whole number" if not wanted else "a tensor of integers"
+            what = f"is {kind}" if is_integer(token) else f"is not {kind}"
+            raise self.context.fault(f"parameter '{token.text}' of '{self.definition.name.text}' {what}", at,
+                                     None if wanted or not is_integer(token) else "write the number, or a name declared as int32")
 
     def bind_sizes(self, token: Token, atom: Atom, at: Node) -> None:
         for node, extent in zip((token.extents or ()) if type(token) is Typed else (), shape_of(atom), strict=True):

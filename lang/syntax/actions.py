@@ -201,6 +201,9 @@ class Actions:
     def item_tensor(self, p: Parts) -> Item:
         return Item(Typed(p[0], None, p[2], p[3].end))
 
+    def item_tensor_range(self, p: Parts) -> Item:
+        return Item(Typed(p[0], None, p[2], p[3].end), None, *p[5])
+
     def item_tensor_default(self, p: Parts) -> Item:
         raise AdError(f"the tensor '{p[0].text}' cannot have a default", (p[4].start, finished(p[5]).end),
                       "only scalars have defaults")

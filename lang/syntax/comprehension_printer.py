@@ -40,6 +40,8 @@ def inputs(params: Sequence[Param]) -> Iterator[str]:
     line: list[str] = []
     for p in params:
         name = ("int32 " if p.var.integer else "") + p.name + extents(p.var.shape)
+        if p.low is not None and p.high is not None and p.var.shape:
+            name += f" in [{constant(p.low)[0]}, {constant(p.high)[0]}]"
         if p.active and (p.var.shape or p.var.integer or is_plain(p)):
             line.append(name)
             continue

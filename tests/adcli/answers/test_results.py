@@ -231,3 +231,22 @@ def test_a_long_run_is_remarked_on_before_it_starts(monkeypatch):
     run = ("grad", "-e", "input x(N); s *=! x(i)", "--at", "x=[1,2,3]")
     assert adcli(*run).err.count("note: at these sizes one run takes about ") == 1
     assert adcli(*run, "-q").err == ""
+
+
+def test_the_range_of_a_tensor_is_that_of_its_elements(folder):
+    text = "input x(N) in [0, 1], y\nv +=! (x(i) - 2)**2 * y\noutput v\n"
+    (folder / "range.ad").write_text(text)
+    assert succeeds("show", "range.ad").out == text
+    assert "input x(N) in [0, 1], y" in succeeds("show", "range.ad", "--stage", "reverse").out
+    ended = adcli("eval", "range.ad", "--at", "x=[0.5,1.5],y=1")
+    assert (ended.out, ended.err) == ("v = 2.5\n", "range.ad: note: x(1) = 1.5 is outside its range [0.0, 1.0]\n")
+
+
+def test_whole_numbers_are_written_without_a_fraction(folder):
+    (folder / "place.ad").write_text("input z(N)\nk argmax=! z(i)\nint32 r(i) = round(z(i))\nv = z(k)\noutput k, r, v\n")
+    assert succeeds("eval", "place.ad", "--at", "z=[1.2,3.7]", "--fmt", "%.2f").out == "k = 1\nr = [1, 4]\nv = 3.70\n"
+    assert json.loads(succeeds("eval", "place.ad", "--at", "z=[1.2,3.7]", "--format", "json").out)["value"] == {
+        "k": 1, "r": [1, 4], "v": 3.7}
+    succeeds("eval", "place.ad", "--at", "z=[1.2,3.7]", "-o", "place.npz")
+    assert {name: a.dtype.kind for name, a in np.load("place.npz").items()} == {"k": "i", "r": "i", "v": "f"}
+    assert "holds whole numbers and has no derivative" in adcli("grad", "place.ad", "--at", "z=[1.2,3.7]", "--of", "k").err

@@ -75,3 +75,13 @@ def test_the_place_of_an_extremum_jumps_where_two_are_equal(z: list[float], leve
     program = chosen_outputs(parse("input z(N), w(N)\nk argmax=! z(i)\nv = w(k)\noutput k, v"), ["v"])
     got = evaluate(with_status(program, program, ["z"]), {"z": np.array(z), "w": np.ones(3)}, NUMPY)
     assert got["status"] == level
+
+
+def test_a_parameter_that_is_a_whole_number_takes_a_number_and_a_computed_one() -> None:
+    row = "def row(float(M, N) A, int32 i) -> (r) { r(j) = A(i, j) * i }\n"
+    program = check(parse(f"{row}input A(M, N), x\nint32 k = floor(x)\nr = row(A, 1)\ns = row(A, k)\nv +=! r(j) * s(j)"))
+    a = np.arange(6.0).reshape(3, 2)
+    assert evaluate(program, {"A": a, "x": 2.5}, NUMPY)["v"] == 2 * a[1] @ a[2]
+    for wrong, said in (("1.5", "is a whole number"), ("x", "is a whole number"), ("-1", "goes down to -1")):
+        with pytest.raises(AdError, match=said):
+            parse(f"{row}input A(M, N), x\nr = row(A, {wrong})")
