@@ -28,10 +28,12 @@ def reduced(nest: Nest) -> list[tuple[Index, int | None]]:
 
 
 def cut(nest: Nest) -> list[Index]:
-    """The indices along which boxes are cut, the outermost first; none where all turns fit one box, or where there are pieces, which
-    are boxes too. The product that an index carries from turn to turn is not cut."""
+    """The indices along which boxes are cut, the outermost first; none where all turns fit one box, or where there are pieces,
+    which are boxes too. The product that an index carries from turn to turn is not cut."""
     lengths, carried = reduced(nest), {p.along for p in nest.powers}
-    if nest.op.reduction != "+" or nest.scatter or nest.pieces is not None or prod(BOX + 1 if n is None else n for _, n in lengths) <= BOX:
+    if nest.op.reduction != "+" or nest.scatter or nest.pieces is not None:
+        return []
+    if prod(BOX + 1 if n is None else n for _, n in lengths) <= BOX:
         return []
     return [i for i, n in lengths if i not in carried and n != 1]
 

@@ -3,12 +3,16 @@
 A tensor whose every element is the body of a comprehension over plain indices, `T(i, j) = body`, need not exist where each of its
 elements is read once: the body stands in the place of the read, with the read's subscripts for its indices. Where there are few
 readers and the body is a few instructions it is computed again for each. No bit of a result changes: bodies with calls, whose
-last digit may depend on the loops they stand in, are never computed twice.
+last digit may depend on the loops they stand in, are not computed twice.
+
+But for one kind: a tensor with more dimensions than all that it is made of, as y(i, j) = exp(x(i)*x(j)), takes memory out of
+proportion, and fetching it takes longer than making it where it is large. It is computed again wherever it is read, but for
+readers that compare values with one another, as those do that count ties: these must see the same bits.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from adcli.codegen.rows.expand import expand
@@ -22,6 +26,9 @@ from adcli.lang.passes.simplify import normal, simplify
 
 READERS, CHEAP = 3, 2
 """How many reads a body of how many equations is computed again for."""
+MOST_AGAIN, LONGEST_AGAIN, CALL = 24, 24, 8
+"""How many reads a tensor is computed again for that would take memory out of proportion, and how long its body may be, a call of
+a function counted as so many equations."""
 LONGEST_BODY = 100
 """Equations that a body may come to."""
 
@@ -61,14 +68,48 @@ def fused(program: Program) -> Program:
     uses = Counter(a for e in given for a in used(e))
     uses.update(r.atom for r in program.results for _ in range(READERS + 1))
     known: dict[Atom, Equation] = {}
+    again = made_again(program, given)
     equations = []
     for e in given:
         if isinstance(e.op, Comprehension):
-            e = with_producers(e, known, uses)
-            if elementwise(e) and uses[e.outs[0]] <= READERS:
+            e = with_producers(e, known, uses, again)
+            if elementwise(e) and (uses[e.outs[0]] <= READERS or outer(e, again.get(e.outs[0], 0))):
                 known[e.outs[0]] = e
         equations.append(e)
     return replace(program, equations=tuple(equations))
+
+
+def made_again(program: Program, equations: Iterable[Equation]) -> dict[Atom, int]:
+    """The tensors that only comprehensions read that compare nothing, at elements of their own, with the number of reads."""
+    found: Counter[Atom] = Counter()
+    others: set[Atom] = {r.atom for r in program.results}
+    for e in equations:
+        op = e.op
+        if (not isinstance(op, Comprehension) or op.reduction not in ("=", "+") or op.onto is not None
+                or any(map(compares, op.body.equations))):
+            others.update(e.args)
+            continue
+        reads = Counter(used(e))
+        for _, s in op.reads():
+            if all(isinstance(x, Affine) for x in s.subscripts) and all_fixed(op.ranges, s.subscripts):
+                found[e.args[s.arg]] += 1
+                reads[e.args[s.arg]] -= 1
+        others.update(a for a, n in reads.items() if n)
+    return {a: n for a, n in found.items() if a not in others}
+
+
+def compares(e: Equation) -> bool:
+    """Whether an operation asks which of two values is larger, or whether they are equal."""
+    return e.op.truth and len({a for a in e.args if isinstance(a, Var) and not a.truth}) > 1
+
+
+def outer(e: Equation, readers: int) -> bool:
+    """Whether a tensor has more dimensions than all that it is made of, and is made again for so many readers."""
+    op = e.op
+    assert isinstance(op, Comprehension)
+    length = sum(1 if x.op.llvm else CALL for x in op.body.equations)
+    short = 0 < readers <= MOST_AGAIN and length <= LONGEST_AGAIN
+    return short and all(len(s.subscripts) < len(op.shape) for _, s in op.reads())
 
 
 def normalised(e: Equation) -> Equation:
@@ -109,7 +150,7 @@ def elementwise(e: Equation) -> bool:
     return len(found) == len(op.ranges)
 
 
-def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[Atom, int]) -> Equation:
+def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[Atom, int], again: Mapping[Atom, int]) -> Equation:
     """The equation with the bodies of what it reads, wherever that pays."""
     assert isinstance(e.op, Comprehension)
     waiting = True
@@ -119,13 +160,13 @@ def with_producers(e: Equation, known: Mapping[Atom, Equation], uses: Mapping[At
         assert isinstance(op, Comprehension)
         for k, s in op.reads():
             producer = known.get(e.args[s.arg])
-            if producer is not None and pays(op, s, producer, uses[producer.outs[0]]):
+            if producer is not None and pays(op, s, producer, uses[out := producer.outs[0]], again.get(out, 0)):
                 e, waiting = inlined(e, op, k, s, producer), True
                 break
     return e
 
 
-def pays(op: Comprehension, s: Read, producer: Equation, reads: int) -> bool:
+def pays(op: Comprehension, s: Read, producer: Equation, reads: int, again: int) -> bool:
     made = producer.op
     assert isinstance(made, Comprehension)
     if len(op.body.equations) + len(made.body.equations) > LONGEST_BODY or not all(isinstance(x, Affine) for x in s.subscripts):
@@ -134,7 +175,7 @@ def pays(op: Comprehension, s: Read, producer: Equation, reads: int) -> bool:
         return True
     once = all_fixed(op.ranges, s.subscripts)
     cheap = len(made.body.equations) <= CHEAP and all(x.op.llvm for x in made.body.equations) and len(made.sources) <= CHEAP
-    return once and (reads == 1 or cheap)
+    return once and (reads == 1 or cheap or outer(producer, again))
 
 
 def inlined(e: Equation, op: Comprehension, k: int, s: Read, producer: Equation) -> Equation:

@@ -383,8 +383,8 @@ class NestWriter(Boxes):
     # ------------------------------------------------------------ stores
 
     def store(self, places: Sequence[tuple[int, int]], values: Sequence[str], lanes: int) -> None:
-        """Values for rows and registers of a tile: each with what the result starts from, or with what boxes or pieces before have
-        left."""
+        """Values for rows and registers of a tile: each with what the result starts from, or with what boxes or pieces before it
+        have left."""
         at = [self.step_over(self.address(self.out, self.op.write, t)[0], u) for t, u in places]
         on, first = self.env.on(lanes), self.first_box() if self.piece is None else self.begins
         whole = [self.started(t, u, x, lanes) for (t, u), x in zip(places, values, strict=True)]

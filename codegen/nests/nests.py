@@ -98,7 +98,8 @@ class Nest:
     @property
     def pieces(self) -> Index | None:
         """The reduced index whose range is done in pieces, in turn for all elements, so that what is copied and what is read of
-        other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are stored."""
+        other tensors for a piece stays near: as many values as make `PIECE` points. Their sums are added up where they are
+        stored."""
         return self.inner[0] if self.packed and self.op.onto is None and not self.op.guards else None
 
     @property
