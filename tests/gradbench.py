@@ -7,9 +7,10 @@ One JSON object a line comes in (start, define, evaluate, analysis), and one goe
 whether there is such an eval; `evaluate` runs one of its functions at least `min_runs` times and for `min_seconds`; its timings
 are `prepare` (everything up to the first result, compilation included) and one `evaluate` for each run, in nanoseconds.
 
-The programs are the files in tests/data/gradbench; EVALS says what each function does with them. Loops over time and iterations
-that end by a condition, which the language has not, are a Loop here: a program for several steps, called again and again, and
-differentiated in forward or reverse mode through all its calls. Everything runs on one core unless --jobs says more.
+The programs are the files in tests/data/gradbench; EVALS says what each function does with them. Iterations of which nobody knows
+the number of steps before are a Loop here: a program for several steps, called again and again, and differentiated in forward or
+reverse mode through all its calls. So is ode, whose few long steps are as quick in a row. Everything runs on one core unless
+--jobs says more.
 """
 from __future__ import annotations
 
@@ -17,7 +18,6 @@ import argparse
 import functools
 import itertools
 import json
-import math
 import os
 import pathlib
 import sys
@@ -112,13 +112,12 @@ class Loop(NamedTuple):
     """How a program of several steps is called again and again: its outputs next_NAME are the inputs NAME of the next call.
 
     `moving` are the names that are carried so and have derivatives, `kept` (counters and conditions) are only carried. `wrt` are
-    further inputs to differentiate by, and the output `summed`, if there is one, is summed up over the calls.
+    further inputs to differentiate by.
     """
 
     moving: tuple[str, ...]
     kept: tuple[str, ...] = ()
     wrt: tuple[str, ...] = ()
-    summed: str = ""
 
     @property
     def carried(self) -> tuple[str, ...]:
@@ -147,12 +146,12 @@ class Loop(NamedTuple):
 
     def pulled_back(self, calls: Sequence[Call], adjoints: Values) -> Values:
         """Reverse mode: the adjoints of what was carried at the start and of `wrt`, from those of what was at the end."""
-        of = tuple(f"next_{name}" for name in self.moving) + ((self.summed,) if self.summed else ())
+        of = tuple(f"next_{name}" for name in self.moving)
         total: Values = dict.fromkeys(self.wrt, 0.0)
         for f, values in ((call.f, call.values) for call in reversed(calls)):
             back = derived(f, "vjp", wrt=self.moving + self.wrt, of=of)
             weights = {f"d_dnext_{name}": adjoints[name] for name in self.moving}
-            found = back(values | weights | ({f"d_d{self.summed}": 1.0} if self.summed else {}), jobs=JOBS)
+            found = back(values | weights, jobs=JOBS)
             adjoints = {name: found[f"d_d{name}"] for name in self.moving}
             total = {name: total[name] + found[f"d_d{name}"] for name in self.wrt}
         return adjoints | total
@@ -369,56 +368,45 @@ def lengths(n: int, most: int) -> list[int]:
 
 
 @functools.cache
-def lstm_loop(layers: int) -> Loop:
-    carried = tuple(f"{what}{i}" for i in range(layers) for what in ("hidden", "memory"))
-    return Loop(carried, wrt=(*(f"weight{i}" for i in range(layers)), "extra"), summed="like")
+def lstm_program(layers: int) -> adcli.Function:
+    """All layers in one loop over time, then the predictions of all steps."""
+    def layer(i: int) -> str:
+        into, hidden, memory = f"hidden{i}(t + 1, b)", f"hidden{i + 1}", f"memory{i + 1}"
+        change = f"change({hidden}(t, b), main({i}, 3, b), main({i}, 7, b))"
+        forget, emit = (f"gate({into}, main({i}, {k}, b), main({i}, {4 + k}, b))" for k in (0, 2))
+        admit = f"gate({hidden}(t, b), main({i}, 1, b), main({i}, 5, b))"
+        return (f"    {memory}(t + 1, b) = {memory}(t, b) * {forget} + {admit} * {change}\n"
+                f"    {hidden}(t + 1, b) = {emit} * tanh({memory}(t + 1, b))\n")
+
+    def start(i: int) -> str:
+        return f"hidden{i + 1}(0, b) = state({2 * i}, b)\nmemory{i + 1}(0, b) = state({2 * i + 1}, b)\n"
+
+    return compiled("".join([
+        text("lstm"), *map(start, range(layers)), "for t in 0:R - 1 {\n    hidden0(t + 1, b) = x(t, b) * extra(0, b)\n",
+        *map(layer, range(layers)), "}\n",
+        f"y(t, b) = hidden{layers}(t + 1, b) * extra(1, b) + extra(2, b) where t in 0:R - 1\n",
+        "sum(t) +=! exp(y(t, b))\nlike +=! x(t + 1, b) * (y(t, b) - log(sum(t) + 2)) where t in 0:R - 1\noutput like\n"]))
 
 
-@functools.cache
-def lstm_program(layers: int, steps: int) -> adcli.Function:
-    """Several steps in a row. The weights are taken apart before, so that their derivatives are added up as rows in all steps."""
-    loop = lstm_loop(layers)
-
-    def line(t: int, now: list[str], then: list[str]) -> str:
-        into = [f"in{t}", *then[::2]]
-        weights = [", ".join(f"weight{i}_{j}" for j in range(8)) for i in range(layers)]
-        cells = [f"({then[2 * i]}, {then[2 * i + 1]}) = cell({weights[i]}, {into[i]}, {now[2 * i]}, {now[2 * i + 1]})"
-                 for i in range(layers)]
-        return "\n".join([f"in{t}(i) = x({t}, i) * extra_0(i)", *cells, f"true{t}(i) = x({t + 1}, i)",
-                          f"like{t} = predicted(extra_1, extra_2, {then[-2]}, true{t})"])
-
-    matrices = {f"weight{i}": 8 for i in range(layers)} | {"extra": 3}
-    rows = "".join(f"{name}_{j}(i) = {name}({j}, i)\n" for name, n in matrices.items() for j in range(n))
-    inputs = [*(f"{name}({n}, B)" for name, n in matrices.items()), *(f"{name}(B)" for name in loop.carried)]
-    return compiled(text("lstm") + f"input {', '.join(inputs)}\nparam x(R, B)\n" + rows + loop.steps(steps, line)
-                    + f"like = {' + '.join(f'like{t}' for t in range(steps))}\n"
-                    + f"output like, {', '.join(f'next_{name}' for name in loop.carried)}\n")
-
-
-STEPS_LSTM, STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 16, 10, 128, 64
+STEPS_ODE, STEPS_PARTICLE, STEPS_ASCENT = 10, 128, 64
 """Steps in one call: more are fewer calls, and longer compilation."""
 
 
 def lstm(differentiate: bool) -> Evaluation:
     def prepared(given: Any) -> Prepared:
-        parts = ("main_params", "extra_params", "state", "sequence")
-        main, extra, state, x = (np.array(given[name], dtype=float) for name in parts)
-        layers, b = len(main) // 2, x.shape[1]
-        loop = lstm_loop(layers)
-        fixed = {f"weight{i}": main.reshape(layers, 8, b)[i] for i in range(layers)} | {"extra": extra}
-        start = {f"{what}{i}": state[2 * i + j] for i in range(layers) for j, what in enumerate(("hidden", "memory"))}
-        sizes = lengths(len(x) - 1, STEPS_LSTM)
-        begins = itertools.accumulate([0, *sizes[:-1]])
-        calls = [(lstm_program(layers, n), fixed | {"x": x[t:t + n + 1]}) for t, n in zip(begins, sizes, strict=True)]
-        scale = -1 / ((len(x) - 1) * b)
-
-        def value() -> float:
-            return scale * math.fsum(call.found["like"] for call in loop.stepped(calls, start))
+        parts = {"main": "main_params", "extra": "extra_params", "state": "state", "x": "sequence"}
+        values = {name: np.array(given[key], dtype=float) for name, key in parts.items()}
+        layers, (steps, b) = len(values["main"]) // 2, values["x"].shape
+        f, scale = lstm_program(layers), -1 / ((steps - 1) * b)
+        values["main"] = values["main"].reshape(layers, 8, b)
+        if not differentiate:
+            return Prepared(repeated(f, values), lambda found: scale * found["like"])
+        run = repeated(derived(f, "grad", wrt="main,extra"), values)
 
         def gradient() -> np.ndarray:
-            found = loop.pulled_back([*loop.stepped(calls, start)], {name: np.zeros(b) for name in loop.moving})
-            return scale * np.concatenate([found[name].reshape(-1) for name in loop.wrt])
-        return Prepared(gradient, np.ndarray.tolist) if differentiate else Prepared(value, float)
+            found = run()
+            return scale * np.concatenate([found[f"dlike_d{name}"].reshape(-1) for name in ("main", "extra")])
+        return Prepared(gradient, np.ndarray.tolist)
     return prepared
 
 
