@@ -14,8 +14,8 @@ the elements that its `write` names at this step a value; with a reduction these
 point of the step writes stay as they are. Reads see what the histories hold at that moment.
 
 What a program must satisfy (`adcli.lang.ir.check`): the write of a statement has the step in one subscript, as step + constant,
-and in no other; an element is assigned by one statement at one step, or only added to; all writes to an element come before its
-first read. With that every read, at whatever moment, sees the final value.
+and in no other; an element is assigned by one statement at one step, and added to only behind that; all writes to an element
+come before its first read. With that every read, at whatever moment, sees the final value.
 """
 from __future__ import annotations
 

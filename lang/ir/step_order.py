@@ -39,7 +39,7 @@ def meetings(e: Equation) -> Iterator[Meeting]:
         place, written = step_place(writer.op, op.step)
         for k, other in enumerate(statements):
             assert isinstance(other.op, Boxed)
-            if k > i and other.outs == writer.outs and None in (writer.op.onto, other.op.onto):
+            if k > i and other.outs == writer.outs and not adds_to_what_is_there(writer.op, other.op, op):
                 yield Meeting(writer, other, other.op.write, False, False)
             for atom, subscripts in reads(other, other.op):
                 if atom is writer.outs[0]:
@@ -47,6 +47,18 @@ def meetings(e: Equation) -> Iterator[Meeting]:
                     behind = None if offset is None else (offset - written if op.down else written - offset)
                     if behind is None or behind < 0 or (behind == 0 and i >= k):
                         yield Meeting(writer, other, subscripts, i < k, True)
+
+
+def adds_to_what_is_there(first: Boxed, second: Boxed, op: Recurrence) -> bool:
+    """Whether two statements of one history may write one element: both add to it, or one adds to what the other has assigned
+    before, at the same step or an earlier one."""
+    if None not in (first.onto, second.onto):
+        return True
+    if first.onto is None and second.onto is None:
+        return False
+    ahead = step_place(first, op.step)[1] - step_place(second, op.step)[1]   # by how many steps the first is there earlier
+    ahead = -ahead if op.down else ahead
+    return ahead >= 0 if first.onto is None else ahead < 0
 
 
 def reads(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ...]]]:
@@ -113,4 +125,4 @@ def _in_wrong_order(program: Program, each: Meeting, op: Recurrence) -> AdError:
                        "a read has a constant lag of at least one step, or stands behind the assignment of its step",
                        program.source)
     return AdError(f"two statements of the loop over {op.step.name} give elements of '{name}' a value", each.other.span,
-                   "an element is assigned once, or only added to: write += for all that is added up", program.source)
+                   "an element is assigned once, and added to only behind that: write += for all that is added up", program.source)

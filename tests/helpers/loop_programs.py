@@ -145,7 +145,31 @@ def other_loop(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     return {"v": v, "w": [x["a"] * c[t] for t in range(T)]}
 
 
+def assigned_and_added_to(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    """A step adds to its own element what it has just assigned, and to that of the step before."""
+    h, y = [list(x["h0"])], []
+    for t in range(T):
+        r = [x["x"][t][n] - sum(x["W"][n][m] * h[t][m] for m in range(3)) for n in range(3)]
+        y.append(r[0] * r[1])
+        if t:
+            y[t - 1] += mpmath.sin(r[2])
+        h.append([mpmath.tanh(a) for a in r])
+    return {"s": sum(a**2 for a in y[:T - 1])}
+
+
 LOOPS = {
+    "assigned and added to": LoopProgram("""input h0(N), W(N, N), x(T, N)
+h(0, n) = h0(n)
+for t in 0:T {
+    r(t, n) = x(t, n)
+    r(t, n) += -W(n, m) * h(t, m)
+    y(t) = r(t, 0) * r(t, 1)
+    y(t - 1) += sin(r(t, 2)) where t >= 1
+    h(t + 1, n) = tanh(r(t, n))
+}
+s +=! y(t)**2 where t in 0:T - 1
+output s
+""", assigned_and_added_to, {"h0": (3,), "W": (3, 3), "x": (4, 3)}),
     "recurrent net": LoopProgram("""input h0(N), W(N, N), x(T, N)
 h(0, n) = h0(n)
 for t in 0:T { z(t, n) +=! W(n, m) * h(t, m); h(t+1, n) = tanh(z(t, n) + x(t, n)) }

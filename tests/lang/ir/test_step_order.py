@@ -49,3 +49,19 @@ def test_two_statements_assign_one_element_where_sizes_make_them_meet() -> None:
     evaluate(program, {"u0": [1.0, 2.0], **inputs})
     with pytest.raises(AdError, match="two statements of the loop over t give elements of 'u' a value"):
         evaluate(program, {"u0": [1.0], **inputs})
+
+
+@pytest.mark.parametrize(("statements", "allowed"), [
+    ("h(t + 1) = x(t); h(t + 1) += 1", True),
+    ("h(t + 1) = x(t); h(t) += t >= 1 ? 1 : 0", True),
+    ("h(t + 1) += 1; h(t + 1) = x(t)", False),
+    ("h(t) += t >= 1 ? 1 : 0; h(t + 1) = x(t)", True),
+    ("h(t + 1) = x(t); h(t + 2) += 1", False),
+])
+def test_what_has_been_assigned_may_be_added_to(statements: str, allowed: bool) -> None:
+    text, inputs = f"input x(T)\nh(0) = 0\nh(T + 1) = 0\nfor t in 0:T {{ {statements} }}\n", {"x": [1.0, 2.0, 3.0]}
+    if allowed:
+        evaluate(parse(text), inputs)
+        return
+    with pytest.raises(AdError, match="of 'h' are assigned, and added to|two statements of the loop over t give"):
+        evaluate(parse(text), inputs)
