@@ -282,8 +282,7 @@ class BoxText:
     def clauses(self) -> list[str]:
         """The parts of `where` without which the text would have other ranges or another shape."""
         op = self.op
-        told = self.e.outs[0] in self.w.told
-        must = self.is_shaped() or told or any(isinstance(s, Read) for s in op.write)
+        must = self.is_shaped() or self.is_told() or any(isinstance(s, Read) for s in op.write)
         stated, shaped = self.stated(must), must
         if stated is None:
             stated, shaped = self.stated(True), True
@@ -297,6 +296,10 @@ class BoxText:
     def is_shaped(self) -> bool:
         """Whether a reader knows the shape before."""
         return self.op.onto is not None
+
+    def is_told(self) -> bool:
+        """Whether the shape says that all elements are there, those too that nothing writes."""
+        return self.e.outs[0] in self.w.told
 
     def stated(self, shaped: bool) -> list[Range] | None:
         """The fewest ranges, taken from the last, that have to be written; None where even with all the shape is another one."""
@@ -470,6 +473,9 @@ class InLoop(BoxText):
 
     def is_shaped(self) -> bool:
         return self.e.outs[0] in self.loop.known
+
+    def is_told(self) -> bool:
+        return False
 
     def starts_from(self) -> Atom | None:
         return None
