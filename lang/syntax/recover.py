@@ -201,8 +201,8 @@ def read_block(unit: list[Token], source: Source, alone: bool) -> list[AdError]:
     """The faults of a function with a block, or of a loop: of its head, else of each of its statements."""
     brace = next(i for i, t in enumerate(unit) if t.type == "LBRACE")
     close = next((i for i in range(len(unit) - 1, brace, -1) if unit[i].type == "RBRACE"), len(unit))
-    one = unit[brace + 1:brace + 2] if unit[0].type == "FOR" else []   # a loop has statements: a name that is assigned a name
-    fill = [*one, Token("EQUAL", "=", 0, 0), *one, Token("SEP", "", 0, 0)] if one and one[0].type == "NAME" else []
+    one = Token("NAME", "_", 0, 0)   # a loop has statements
+    fill = [one, Token("EQUAL", "=", 0, 0), one, Token("SEP", "", 0, 0)] if unit[0].type == "FOR" else []
     head = [*unit[:brace + 1], *fill, *unit[close:]]
     try:
         read_tokens([*head, separator(unit)], source)
@@ -250,6 +250,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
     if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
         return fault(*fault_of_header)
+    if unit[0].type == "LPAR" and token.type == "LPAR" and "EQUAL" in kinds and not kinds_before(unit, index) & ASSIGNS:
+        return fault("elements are assigned one by one", "write a statement for each: u(t) = ...; v(t) = ...")
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
@@ -281,6 +283,10 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "LBRACK" and before.type == "NAME":
         return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
+
+
+def kinds_before(unit: list[Token], index: int) -> set[str]:
+    return {t.type for t in unit[:index]}
 
 
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:
