@@ -8,12 +8,13 @@ has when the loop comes, or what the statements in the loop ask for.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, Index, affine, never_negative, text
+from adcli.lang.ir.allowance import Allowance
 from adcli.lang.ir.comprehension import Comprehension, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.histories import Gappy, Interval, WrittenElements, extent_over, written_box
@@ -23,18 +24,29 @@ from adcli.lang.ir.ranges import Access, Domain, Given
 from adcli.lang.ir.recurrence import Recurrence, signature_of
 from adcli.lang.ir.step_order import Meeting, meetings, surely_met
 from adcli.lang.lower.comprehension import TensorStatement
-from adcli.lang.lower.comprehension_body import Elements, Poisoned, counted, shape_of
+from adcli.lang.lower.comprehension_body import Elements, Poisoned, Tensors, counted, shape_of
 from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
-from adcli.lang.lower.scope import POISON, EquationScope
+from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
 from adcli.lang.lower.until import Ending
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
 
-if TYPE_CHECKING:
-    from adcli.lang.lower.tensor_scope import TensorScope
-
 T = TypeVar("T")
+
+
+class Block(Protocol):
+    """What a loop asks of the scope that it stands in (`adcli.lang.lower.tensor_scope`)."""
+
+    context: Context
+    allowance: Allowance
+    tensors: Tensors
+    env: MutableMapping[str, Atom]
+    equations: list[Equation]
+
+    def read(self, token: Token) -> Atom: ...
+    def size_to_come(self, token: Token) -> Affine: ...
+    def size_of_step(self, token: Token) -> Affine: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +60,7 @@ class StepTarget:
 
 # ---------------------------------------------------------------- what loops ask for
 
-def planned(scope: TensorScope, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
+def planned(scope: Block, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
     """The tensors that the loops of a block assign, with all elements that the block writes: those of loops, and single ones.
     What cannot be read is left out here; it has a fault that is found where its turn comes."""
     found: dict[str, WrittenElements] = {}
@@ -70,7 +82,7 @@ def names_in(*nodes: Node) -> set[str]:
     return {t.text for n in nodes for t in postorder(n) if isinstance(t, Token) and t.type == "NAME"}
 
 
-def sizes_of(scope: TensorScope, statements: Sequence[Statement]) -> set[str]:
+def sizes_of(scope: Block, statements: Sequence[Statement]) -> set[str]:
     """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
     items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
     extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
@@ -78,7 +90,7 @@ def sizes_of(scope: TensorScope, statements: Sequence[Statement]) -> set[str]:
     return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if counted(scope.env, n) is not None}
 
 
-def loop_writes(scope: TensorScope, loop: For) -> list[tuple[str, int, Interval]]:
+def loop_writes(scope: Block, loop: For) -> list[tuple[str, int, Interval]]:
     """The tensors that a loop writes, with the subscript that has the step and the elements there."""
     low, high = header(scope, loop, scope.size_to_come)
     targets = [t for s in loop.body if (t := quietly(target_of, scope, loop, s)) is not None]
@@ -93,14 +105,14 @@ def quietly(ask: Callable[..., T], *args: object) -> T | None:
         return None
 
 
-def header(scope: TensorScope, s: For, size: Callable[[Token], Affine]) -> Interval:
+def header(scope: Block, s: For, size: Callable[[Token], Affine]) -> Interval:
     """The range of the step."""
     reader = AffineReader(scope.context, size, bound=True)
     what = f"the range of the step '{s.step.text}'"
     return reader.read(s.low, what), reader.read(s.high, what)
 
 
-def target_of(scope: TensorScope, loop: For, s: Statement) -> StepTarget:
+def target_of(scope: Block, loop: For, s: Statement) -> StepTarget:
     """Where a statement writes. AdError where that is no constant number of steps from the step."""
     context, step = scope.context, loop.step.text
     token = s.targets[0] if isinstance(s, Assign) else s.target if isinstance(s, TensorAssign) else loop.step
@@ -129,11 +141,11 @@ def target_of(scope: TensorScope, loop: For, s: Statement) -> StepTarget:
 class LoopScope(EquationScope):
     """What the statements of a loop see: histories, and the names of the scope around it."""
 
-    def __init__(self, outer: TensorScope) -> None:
+    def __init__(self, outer: Block) -> None:
         super().__init__(outer.context, outer.allowance)
         self.outer = outer
         self.histories: dict[str, Atom] = {}
-        self.env = ChainMap(self.histories, outer.env)  # type: ignore[arg-type]
+        self.env = ChainMap(self.histories, outer.env)
 
     def read(self, token: Token) -> Atom:
         own = self.histories.get(token.text)
@@ -146,7 +158,7 @@ class LoopScope(EquationScope):
 class Loop:
     """One loop being lowered."""
 
-    def __init__(self, outer: TensorScope, s: For) -> None:
+    def __init__(self, outer: Block, s: For) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
         self.scope = LoopScope(outer)
         self.step = Index(s.step.text)
@@ -332,6 +344,9 @@ class LoopStatement(TensorStatement):
         pass
 
     def existing(self) -> Atom | None:
+        if self.s.symbol.startswith("arg") or type(self.s.target) is Typed:
+            raise self.context.fault("a loop computes no whole numbers", self.s.target,
+                                     "write this statement before the loop, or behind it, for all steps at once")
         if self.s.symbol not in ("=", "+=") and not self.s.symbol.endswith("!"):
             raise self.context.fault(f"a loop has no '{self.s.symbol}'", self.s.target,
                                      f"write {self.s.symbol}! to start anew, or the element before it as a value of its own")
@@ -408,9 +423,13 @@ class LoopStatement(TensorStatement):
     def check_elements(self, accesses: Sequence[Access], domain: Domain) -> None:
         self.loop.accesses.append(([a for a in accesses if not self.is_copy(a) and a.tensor != self.loop.done], domain))
 
-    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool) -> Atom:
+    def emitted(self, op: Comprehension, args: list[Atom], symbol: str, before: Atom | None, last: bool,
+                whole: bool | None = None) -> Atom:
         history = self.scope.env[self.name]
         assert isinstance(history, Var)
+        if not last and self.s.symbol.endswith("!"):
+            raise self.context.fault("a choice by an index that keeps reads inside of their tensors, in a reduction of a loop",
+                                     self.s.target, "write the choice as a statement of its own, and reduce that")
         if symbol == "+=":
             op, args = replace(op, onto=len(args)), [*args, history]
         self.scope.equations.append(Equation((history,), op, tuple(args), (self.s.start, self.s.end)))

@@ -106,7 +106,8 @@ def outputs(r: Random, carried: list[Carried], down: bool) -> list[str]:
 
 # ---------------------------------------------------------------- the same in plain Python
 
-LOOP = re.compile(r"^for t in 0:T(?P<down> down)?(?: until (?P<until>[^{]*?))?(?: checkpoint)? \{\n(?P<body>.*?)^\}\n", re.M | re.S)
+LOOP = re.compile(r"^for t in 0:T(?P<down> down)?(?: until (?P<until>[^{]*?))?(?: checkpoint)? \{\n(?P<body>.*?)^\}\n",
+                  re.M | re.S)
 
 
 def plain(text: str, given: dict[str, Any]) -> dict[str, Any]:
