@@ -69,7 +69,7 @@ def reductions(x: Mapping[str, Any], T: int) -> dict[str, Any]:
         m = max(h[t][n] * x["x"][t][n] for n in range(3))
         product = 1
         for n in range(3):
-            product *= x["W"][0][n] + h[t][n] * m
+            product *= x["W"][n][n] + h[t][n] * m
         s.append(product)
         h.append([sum(x["W"][n][k] * h[t][k] * m for k in range(3)) + mpmath.tanh(s[t + 1]) * x["x"][t][n] for n in range(3)])
     return {"h": h, "y": sum(s[1:])}
@@ -191,7 +191,7 @@ output y
 h(0, n) = h0(n)
 for t in 0:T {
     m(t) max=! h(t, n)*x(t, n)
-    s(t+1) *=! W(0, n) + h(t, n)*m(t)
+    s(t+1) *=! W(n, n) + h(t, n)*m(t)
     h(t+1, n) += W(n, k)*h(t, k)*m(t)
     h(t+1, n) += tanh(s(t+1))*x(t, n)
 }
