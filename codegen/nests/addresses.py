@@ -26,6 +26,8 @@ class Environment:
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
+        self.teams: dict[str, int] = {}
+        """The first cell of the team of each loop, by the name of its function."""
         self.gathers: list[tuple[Equation, Read, Atom, int]] = []
         """Every subscript that is read: the equation, the read, the tensor that it is a subscript of, and the dimension."""
 

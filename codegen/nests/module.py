@@ -31,6 +31,7 @@ from adcli.codegen.nests.nests import Nest, indices, nests
 from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, own_starts, step_loop, unfilled, used_outside
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
+from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, TEAM, YIELD, functions
 from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Equation, Lit, Program, Var
@@ -103,6 +104,10 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
     flag = choices + len(choosers)
     env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast)
+    end = flag + FLAG + 1
+    for k, step in enumerate(steps):
+        if step.each:
+            env.teams[f"{name}.{k}"], end = end, end + TEAM + 2 * len(step.each)
     body: list[str] = []
     for k, step in enumerate(choosers):
         body += function(env, step, f"{name}.{k}", choices + k, k)
@@ -113,7 +118,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
             lines_of = writer.write()
             body += [head(f"{name}.{k}", env), lines_of[0], *told("%cells", list(writer.cells)), *lines_of[1:]]
         elif step.loop is not None:
-            body += loop(env, step.loop, f"{name}.{k}", [f"{name}.{choosers.index(s)}" for s in step.each])
+            body += loop(env, step, f"{name}.{k}", [f"{name}.{choosers.index(s)}" for s in step.each])
     body += main(env, steps, name, linkage)
     used = env.instructions.values()
     declared = {line for i in used for line in i.declared.values()}
@@ -122,7 +127,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
     entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals)
-    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, flag + FLAG + 1)
+    return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, end)
 
 
 def interface(env: Environment, program: Program, choices: int) -> list[str]:
@@ -207,22 +212,53 @@ def function(env: Environment, step: ModuleStep, name: str, choice: int, number:
     return comprehension(env, step, name, choice) if step.nests else scalars(env, step, name)
 
 
-def loop(env: Environment, loop: StepLoop, name: str, each: Sequence[str]) -> list[str]:
-    """The function of a recurrence: what there is to do at one step is done by functions."""
+def loop(env: Environment, step: ModuleStep, name: str, each: Sequence[str]) -> list[str]:
+    """The function of a recurrence: what there is to do at one step is done by functions, those that may be long by a team."""
+    loop, team = step.loop, env.teams[name]
+    env.declare(YIELD, f"declare i32 @{YIELD}()")
+    env.on(1).externals.add(YIELD)
+    assert loop is not None
     f = FunctionWriter(env.sizes)
+
+    def cell(k: int) -> str:
+        return f.put(f"getelementptr i64, ptr %env, i64 {team + k}")
+    helps = f.put(f"icmp eq i64 %filling, {HELPS}")
+    f.open_condition(helps)
+    f.say(f"call void @{name}.help(ptr %env)")
+    f.close_condition()
+    f.open_condition(f.put(f"xor i1 {helps}, true"))
     low, high = f.number(loop.low)[0], f.number(loop.high)[0]
+    leads = f.put(f"icmp eq i64 %filling, {LEADS}")
     f.open_loop(None, low, high, 1, ())
     now = f.frames[-1].index
     if loop.down:
         last = f.put(f"sub i64 {high}, 1")
         now = f.put(f"sub i64 {last}, {f.put(f'sub i64 {now}, {low}')}")
     f.say(f"store i64 {now}, ptr {f.cell(env.sizes[loop.step])}")
-    for symbol in each:
+    for j, (inner, symbol) in enumerate(zip(step.each, each, strict=True)):
+        alone = "true"
+        if shareable(inner):
+            begin, end = (f.put(f"load i64, ptr {cell(TEAM + 2 * j + k)}") for k in (0, 1))
+            shared = f.put(f"and i1 {leads}, {f.put(f'icmp slt i64 {begin}, {end}')}")
+            alone = f.put(f"xor i1 {shared}, true")
+            f.open_condition(shared)
+            f.say(f"call void @{symbol}(ptr %env, i64 {EVERYTHING}, i64 -{EVERYTHING}, i64 1)")
+            f.say(f"call void @{name}.lead(ptr %env, i64 {j}, i64 {begin}, i64 {end})")
+            f.close_condition()
+        f.open_condition(alone)
         f.say(f"call void @{symbol}(ptr %env, i64 -{EVERYTHING}, i64 {EVERYTHING}, i64 1)")
+        f.close_condition()
     f.close_loop([])
+    f.say(f"store atomic i64 1, ptr {cell(ENDED)} release, align 8")
+    f.close_condition()
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
-    return [head(name, env), *f.text(), "}", ""]
+    return [*functions(name, team, each, stack(env.lanes)), head(name, env), *f.text(), "}", ""]
+
+
+def shareable(step: ModuleStep) -> bool:
+    """Whether threads may share a step of a step."""
+    return any(n.shared is not None for n in step.nests)
 
 
 def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) -> list[str]:

@@ -22,6 +22,7 @@ from adcli.codegen.machine.memory import require_room
 from adcli.codegen.machine.workers import share
 from adcli.codegen.nests.matrices import MatrixCaller, cost
 from adcli.codegen.nests.module import EVERYTHING, FLAG, ModuleStep, TensorModule, emit
+from adcli.codegen.nests.teams import HELPS, LEADS, PARTS, TEAM
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import linked
 from adcli.codegen.rows.direct import Quick, Shaped, ShapedValue, of_tensors
@@ -46,6 +47,8 @@ LONG_RUN = 2e11
 """Instructions of one run from which on it is worth a word before it begins: more than a minute of one processor."""
 WORTH_THREADS = 1e-3
 """Seconds of a step beyond which threads pay."""
+WORTH_HELP = 1e-4
+"""Seconds of what is done at one step of a loop beyond which threads help with it."""
 THREAD_PARTS, TILE_MULTIPLE = 4, 32
 """Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
 MOST_WHOLE = 2.0 ** 53
@@ -76,11 +79,13 @@ class CallPlan:
 
 @dataclass(slots=True)
 class Stretch:
-    """Steps `first` to `last`; or one that threads share, by the values of its outermost index."""
+    """Steps `first` to `last`; or one that threads share, by the values of its outermost index, or as the team of a loop, whose
+    cells begin with `team`."""
 
     first: int
     last: int
     share: tuple[int, int] | None = None
+    team: int | None = None
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
@@ -149,7 +154,7 @@ class TensorKernel:
         env = frame[0]
         env[self.given] = places
         for stretch in plan.stretches:
-            if stretch.share is None or jobs == 1:
+            if jobs == 1 or (stretch.share is None and stretch.team is None):
                 self.kernel.function(env, None, stretch.first, stretch.last, None)
             else:
                 self.share(env, stretch, processors() if jobs is None else jobs)
@@ -208,7 +213,7 @@ class TensorKernel:
         for k, step in enumerate(module.steps):
             if step.loop is not None:
                 instructions += self.plan_loop(step, sizes, found, cells)
-                stretches.append(Stretch(k, k + 1))
+                stretches.append(Stretch(k, k + 1, team=self.plan_team(k, step, sizes, found, cells)))
                 continue
             costs = self.costs(step, sizes, found)
             best = cells[module.choices + k] = cheapest(costs)
@@ -245,6 +250,24 @@ class TensorKernel:
             best = cells[self.module.choices + self.module.choosers.index(inner)] = cheapest(costs)
             total += (costs[best] + OF_A_CALL) * (high - low)
         return total
+
+    def plan_team(self, k: int, step: ModuleStep, sizes: Mapping[str, int], found: Mapping[Var, tuple[int, ...]],
+                  cells: Any) -> int | None:
+        """Say which nests of a recurrence are worth more than one thread; its team, where there are some."""
+        team, loop, some = self.module.env.teams.get(f"{self.module.entry.name}.{k}"), step.loop, False
+        assert loop is not None
+        low, high = number(loop.low, sizes), number(loop.high, sizes)
+        for j, inner in enumerate(step.each if low < high and team is not None else ()):
+            at = [{**sizes, loop.step: t} for t in (low, (low + high) // 2, high - 1)]
+            best = cells[self.module.choices + self.module.choosers.index(inner)]
+            nest = inner.nests[best] if inner.nests else None
+            if nest is None or nest.shared is None or nest.cost(at[1], self.module.entry.lanes) * NANOSECONDS * 1e-9 < WORTH_HELP:
+                continue
+            ends = {(number(r.low, x), number(r.high, x)) for r in [nest.range(nest.shared)] for x in at}
+            if len(ends) == 1:
+                assert team is not None
+                (cells[team + TEAM + 2 * j], cells[team + TEAM + 2 * j + 1]), some = ends.pop(), True
+        return team if some else None
 
     def single(self, k: int, best: int, costs: Sequence[float], sizes: Mapping[str, int]) -> Stretch:
         """How one step is run."""
@@ -300,7 +323,7 @@ class TensorKernel:
         plan = self.plans.get(key)
         if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
                 or plan.memory * len(self.plans) > SPARE_BYTES \
-                or [s.share for s in plan.stretches] != [None]:
+                or [s.share or s.team for s in plan.stretches] != [None]:
             return None
         if plan.quick is None:
             counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
@@ -330,6 +353,12 @@ class TensorKernel:
 
     def share(self, env: Any, stretch: Stretch, jobs: int) -> None:
         """One step by several threads, in more parts than there are threads: none waits long for another."""
+        if stretch.team is not None:
+            for k in range(TEAM):
+                env[stretch.team + k] = THREAD_PARTS * jobs if k == PARTS else 0
+            roles = [(ctypes.c_int64 * 3)(0, 0, HELPS if k else LEADS) for k in range(jobs)]
+            share(lambda k: self.kernel.function(env, roles[k], stretch.first, stretch.last, None), range(jobs), jobs)
+            return
         assert stretch.share is not None
         low, high = stretch.share
         size = -(-(high - low) // (THREAD_PARTS * jobs))
@@ -472,7 +501,7 @@ def joined(stretches: Sequence[Stretch]) -> list[Stretch]:
     """Neighbours that compiled code runs without threads as one."""
     found: list[Stretch] = []
     for stretch in stretches:
-        if found and stretch.share is None and found[-1].share is None:
+        if found and stretch.share is stretch.team is None and found[-1].share is found[-1].team is None:
             found[-1].last = stretch.last
         else:
             found.append(stretch)
