@@ -34,8 +34,7 @@ class MatrixCaller:
         self.equations, self.env, self.cells = equations, env, cells
         self.faults: dict[int, BaseException] = {}
         self.function = CALLBACK(self.call)   # which lives as long as this object, as code that calls it does
-        self.address = ctypes.cast(self.function, ctypes.c_void_p).value
-        self.tensors: dict[tuple[int, int], np.ndarray] = {}
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def call(self, env: int, step: int) -> None:
         """Compute one step. An error is kept until the call of the compiled code is over."""
@@ -74,7 +73,8 @@ class MatrixCaller:
         place = cells[self.env.tensors[v]]
         if not prod(shape):
             return np.empty(shape, kind)
-        return np.ndarray(shape, kind, (ctypes.c_char * (8 * prod(shape))).from_address(place))
+        memory: Any = (ctypes.c_char * (8 * prod(shape))).from_address(place)
+        return np.ndarray(shape, kind, memory)
 
 
 def subscripts(x: Any) -> Sequence[object]:

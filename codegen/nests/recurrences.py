@@ -281,17 +281,22 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
 
 def at_step(s: Equation, step: Index, name: str) -> Equation:
     """A statement at one step, which is a size."""
-    op = s.op
-    assert isinstance(op, Boxed)
-    op = at_one_step(op, step)
     by: dict[Index | str, Affine] = {step: affine(name)}
 
     def each(x: Subscript) -> Subscript:
-        return replace(x, subscripts=tuple(map(each, x.subscripts))) if isinstance(x, Read) else substituted(x, by)
-    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges)
-    op = replace(op, ranges=ranges, guards=tuple(substituted(g, by) for g in op.guards), write=tuple(map(each, op.write)),
-                 sources=tuple(map(each, op.sources)), agreements=())
-    return replace(s, op=op)
+        return read(x) if isinstance(x, Read) else substituted(x, by)
+
+    def read(x: Read) -> Read:
+        return replace(x, subscripts=tuple(map(each, x.subscripts)))
+    op = s.op
+    assert isinstance(op, Boxed)
+    ranges = tuple(Range(r.index, substituted(r.low, by), substituted(r.high, by), r.why) for r in op.ranges[1:])
+    guards, write = tuple(substituted(g, by) for g in op.guards), tuple(map(each, op.write))
+    if isinstance(op, MatrixOperation):
+        return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(read, op.sources)),
+                                     agreements=()))
+    return replace(s, op=replace(op, ranges=ranges, guards=guards, write=write, sources=tuple(map(each, op.sources)),
+                                 agreements=()))
 
 
 def in_terms_of_one_step(s: Equation, places: Mapping[Atom, int], now: Mapping[Atom, Var]) -> Equation:

@@ -228,12 +228,12 @@ class MatrixStatement(TensorStatement):
         if not self.nodes and not b.indices and len(matrix.rest) > 2:
             return self.whole_batch(operands)
         self.check_ranks(operands)
-        given, guards = self.ranges_around(b), list[Affine]()
-        for c in self.s.clauses:
-            if c.kind == "range" and c.name is not None:
-                given.append(self.given(b, c))
-            elif c.kind == "guard":
-                guards += self.conditions(b, c.nodes[0])
+        given = [*self.ranges_around(b), *[self.given(b, c) for c in self.s.clauses if c.kind == "range"]]
+        arm, *others = self.stated_arms()
+        if others:
+            raise self.context.fault(f"the conditions of this '{self.call.name}' leave several pieces", self.s.target,
+                                     "write a statement for each, with a range")
+        guards = [g for test in arm.tests for g in self.condition(b, *test)]
         self.check_indices(b, write, operands, given)
         self.check_own_reads(b.accesses, write)
         known = self.declared if self.declared is not None else shape_of(self.before) if self.before is not None else None

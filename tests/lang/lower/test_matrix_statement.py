@@ -28,6 +28,7 @@ FORMS = {   # a text, and what is printed of it behind the declarations
     "X(m) = solve(S(k(m)), c(k(m)))": "X(m) = solve(S(k(m)), c(k(m)))",
     "v +=! logdet(S(t))*s": "i1(t) = logdet(S(t))\nv +=! i1(t) * s",
     "v +=! logdet(S(t)) where t in 1:T": "i1(t) = logdet(S(t)) where t in 1:T\nv +=! i1(t) where t in 1:T",
+    "X(t) = solve(S(t), c(t)) where t in 0:T, t >= 1": "X(t) = solve(S(t), c(t)) where t >= 1",
     "v = logdet(S(0)) + sin(logdet(S(1)))": "v = logdet(S(0)) + sin(logdet(S(1)))",
     "X(t) = solve(cholesky(S(t)), c(t))": "i1(t) = cholesky(S(t))\nX(t) = solve(i1(t), c(t))",
     "X(0) = solve(A, b)\nX(0) = solve(A, X(0))": "X_1(0) = solve(A, b)\nX(0) = solve(A, X_1(0))",
