@@ -323,11 +323,12 @@ class MatrixStatement(TensorStatement):
         rows, columns = matrix.rest
         if name == "transpose":
             return columns, rows
-        said = f"'{name}' takes a square matrix, and {self.shown(matrix)} has %d rows and %d columns"
+        said = f"'{name}' takes a square matrix, and {self.shown(matrix)} is %d by %d"
         self.agree(rows, columns, said, matrix.node)
         if name in SOLVES:
             right = operands[1]
-            self.agree(rows, right.rest[0], f"{self.shown(matrix)} has %d rows, and {self.shown(right)} has %d", right.node)
+            said = f"{self.shown(matrix)} and {self.shown(right)} have different numbers of rows: %d and %d"
+            self.agree(rows, right.rest[0], said, right.node)
             return (rows, *right.rest[1:])
         return () if name == "logdet" else (rows, rows)
 

@@ -63,7 +63,7 @@ def test_a_subscript_that_is_read_outside_is_an_error_and_the_next_call_is_whole
 
 def test_extents_that_do_not_fit_are_said_with_both(kernel: TensorKernel) -> None:
     square = compile_tensors(parse("input R(M, N), b(M)\nx = solve(R, b)"))
-    with pytest.raises(AdError, match="takes a square matrix, and R has 2 rows and 3 columns"):
+    with pytest.raises(AdError, match="takes a square matrix, and R is 2 by 3"):
         square({"R": np.ones((2, 3)), "b": np.ones(2)})
 
 

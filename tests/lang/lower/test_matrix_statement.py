@@ -66,8 +66,8 @@ FAULTS = [
     ("L = chol(A)", "unknown function 'chol'", "did you mean 'cholesky'?"),
     ("def f(a) = logdet(a)\ny = f(s)", "'logdet' takes tensors by name", "declare them, for example"),
     ("(x, y) = solve(A, b)", "gives 1 result, 2 wanted", ""),
-    ("input E(2, 3)\nx = inverse(E)", "takes a square matrix, and E has 2 rows and 3 columns", ""),
-    ("input E(2, 2), e(3)\nx = solve(E, e)", "E has 2 rows, and e has 3", ""),
+    ("input E(2, 3)\nx = inverse(E)", "takes a square matrix, and E is 2 by 3", ""),
+    ("input E(2, 2), e(3)\nx = solve(E, e)", "E and e have different numbers of rows: 2 and 3", ""),
     ("x = solve(A, b(0))", "takes a vector or a matrix here, and b(0) has no dimensions", ""),
     ("X(t) = solve(S(t), c(t)) where y = 2", "ranges, conditions and a shape, nothing else", ""),
 ]
