@@ -1,0 +1,70 @@
+"""Derivatives of operations on matrices beside JAX's: adjoints, and Hessian-vector products of a sum of squares, nearly singular
+matrices included."""
+import numpy as np
+import pytest
+from adcli.lang.evaluate import evaluate, mpmath_arithmetic, numpy_arithmetic
+from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.duplicate import duplicate
+from adcli.lang.passes.forward import jvp
+from adcli.lang.passes.reverse import vjp
+from adcli.lang.passes.simplify import simplify
+
+PROGRAMS = ["solve(A, b)", "solve(A, B)", "solve(transpose(A), b)", "solve_lower(A, b)", "solve_upper(A, B)",
+            "solve_lower(transpose(A), B)", "cholesky(P)", "logdet(P)", "inverse(A)"]
+
+
+def hilbert(n: int) -> np.ndarray:
+    i = np.arange(n)
+    return 1.0 / (i[:, None] + i + 1)
+
+
+def peers(jax):
+    """The same functions in JAX."""
+    np_, solve_triangular = jax.numpy, jax.scipy.linalg.solve_triangular
+    return {"solve(A, b)": lambda at: np_.linalg.solve(at["A"], at["b"]),
+            "solve(A, B)": lambda at: np_.linalg.solve(at["A"], at["B"]),
+            "solve(transpose(A), b)": lambda at: np_.linalg.solve(at["A"].T, at["b"]),
+            "solve_lower(A, b)": lambda at: solve_triangular(at["A"], at["b"], lower=True),
+            "solve_upper(A, B)": lambda at: solve_triangular(at["A"], at["B"], lower=False),
+            "solve_lower(transpose(A), B)": lambda at: solve_triangular(at["A"].T, at["B"], lower=True),
+            "cholesky(P)": lambda at: np_.linalg.cholesky(at["P"]),
+            "logdet(P)": lambda at: np_.linalg.slogdet(at["P"])[1],
+            "inverse(A)": lambda at: np_.linalg.inv(at["A"])}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("call", PROGRAMS)
+def test_gradients_and_hessian_vector_products_are_those_of_jax(call):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    n, draw = 6, np.random.default_rng(PROGRAMS.index(call))
+    a = draw.normal(size=(n, n)) + 3 * np.eye(n)
+    points = {"A": a, "P": a @ a.T, "b": draw.normal(size=n), "B": draw.normal(size=(n, 2))}
+    declared = {"A": "A(N, N)", "P": "P(N, N)", "b": "b(N)", "B": "B(N, K)"}
+    at = {x: points[x] for x in points if x in call.partition("(")[2]}
+    along = {x: draw.normal(size=v.shape) for x, v in at.items()}
+    rank = 0 if "logdet" in call else 1 if call.endswith("b)") else 2
+    square = ["v = x**2", "v +=! x(i)**2", "v +=! x(i, j)**2"][rank]
+    program = parse(f"input {', '.join(declared[x] for x in at)}\nx = {call}\n{square}\noutput v")
+    reverse = simplify(vjp(duplicate(program), [*at]))
+    seeds = {"d_dv": 1.0, **{f"d{x}": d for x, d in along.items()}}
+    found = evaluate(simplify(jvp(reverse, [*at])), {**at, **seeds}, numpy_arithmetic())
+
+    def squares(at):
+        return (peers(jax)[call](at) ** 2).sum()
+    gradient, product = jax.jvp(jax.grad(squares), (at,), (along,))
+    for x in at:
+        assert np.allclose(found[f"d_d{x}"], gradient[x], rtol=1e-10, atol=1e-11)
+        assert np.allclose(found[f"dd_d{x}"], product[x], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("call, expected", [("solve(A, b)", 1e-4), ("logdet(A)", 1e-4), ("cholesky(A)", 1e-4)])
+def test_a_nearly_singular_matrix_gives_what_its_condition_leaves(call, expected):
+    """Hilbert's matrix of 8 rows has condition 1.5e10: doubles keep some 5 digits of a derivative, and these are right."""
+    right = ", b(N)" if "b" in call.partition("(")[2] else ""
+    rank = {"solve(A, b)": "v +=! x(i)", "logdet(A)": "v = x", "cholesky(A)": "v +=! log(x(i, i))"}[call]
+    program = simplify(vjp(duplicate(parse(f"input A(N, N){right}\nx = {call}\n{rank}\noutput v")), ["A"]))
+    at = {"A": hilbert(8), "d_dv": 1.0, **({"b": np.ones(8)} if right else {})}
+    precise = np.array(evaluate(program, at, mpmath_arithmetic(50))["d_dA"], float)
+    found = evaluate(program, at)["d_dA"]
+    assert np.max(np.abs(found - precise)) <= expected * np.max(np.abs(precise)) and np.isfinite(found).all()
