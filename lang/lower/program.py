@@ -20,6 +20,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name, check_signature, check_wanted
 from adcli.lang.lower.comprehension_body import counted
 from adcli.lang.lower.inline import Template, expand
+from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.scope import POISON, Context, FunctionScope
 from adcli.lang.lower.tensor_scope import TensorDefinition, TensorFunction, TensorScope, declared, unfolded
 from adcli.lang.syntax.chain import level
@@ -244,6 +245,8 @@ class MainScope(TensorScope):
         self.bind(token, atom)
 
     def assigned_values(self, statement: Assign) -> list[tuple[Token, Atom]]:
+        if (whole := written_out(self, self.tensors, statement)) is not None:
+            return [(statement.targets[0], self.compute(whole))]
         if not self.shaped and not self.context.tensors:
             return assignment(self, statement)
         return self.tensor_results(statement) or assignment(self, self.scalars(statement))

@@ -20,6 +20,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.inline import POLYGAMMA, POW, CallSite, Name, Template, expand, size, specialised
 from adcli.lang.syntax.constants import NAMED_CONSTANTS, number
 from adcli.lang.syntax.tree import (
+    LIST,
     Assign,
     Call,
     Declare,
@@ -267,6 +268,9 @@ class Scope:
                                   "move its def up; a function may call only functions defined above it")
 
     def unknown(self, node: Call) -> AdError:
+        if node.name == LIST:
+            return self.context.fault("a list of elements is a statement of its own", node,
+                                      "write k = [1, -2, 1], and k where you need it")
         name = node.name
         if name in value_names(self.context.tree) or name in self.env:
             what = "a value" if name in assigned_names(self.context.tree) else "an input"

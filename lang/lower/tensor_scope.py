@@ -27,6 +27,7 @@ from adcli.lang.lower.comprehension_body import (
     shape_of,
 )
 from adcli.lang.lower.gaps import check_elements
+from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
@@ -56,6 +57,9 @@ class TensorScope(EquationScope):
 
     def compute(self, statement: TensorAssign) -> Atom:
         self.shaped = True
+        if statement.subscripts is None and statement.symbol == "=" and not statement.clauses:
+            alone = Assign([statement.target], [statement.value], statement.start, statement.end)
+            statement = written_out(self, self.tensors, alone) or statement
         try:
             if is_matrix_call(self, bare(statement.value)) and statement.subscripts is not None:
                 return MatrixStatement(self, self.tensors, statement, self.called).run()
@@ -379,6 +383,9 @@ class TensorFunction(TensorScope):
                 self.env.update(self.looped(s)[0])
                 continue
             assert isinstance(s, Assign)
+            if (whole := written_out(self, self.tensors, s)) is not None:
+                self.env[s.targets[0].text] = self.compute(whole)
+                continue
             for token, atom in self.tensor_results(s) or assignment(self, self.scalars(s)):
                 self.env[token.text] = atom
         for token in definition.results:

@@ -9,6 +9,7 @@ from adcli.lang.syntax.chain import BINARY, OPEN, OUTER, PREFIX, Chain, finished
 from adcli.lang.syntax.tree import (
     ELEMENTS,
     INTEGERS,
+    LIST,
     Assign,
     Call,
     Clause,
@@ -240,6 +241,9 @@ class Actions:
 
     def call_empty(self, p: Parts) -> Call:
         return Call(p[0].text, [], p[0].start, p[2].end)
+
+    def list(self, p: Parts) -> Call:
+        return Call(LIST, p[1], p[0].start, p[2].end)
 
     def operand(self, p: Parts) -> Chain:
         p[0].nodes.append(p[1])

@@ -13,6 +13,7 @@ from adcli.lang.ir.gc import paused
 from adcli.lang.ir.notation import ALIASES, ATOM, COMPARISON, INDENT, INFIX, NOT, OR, POWER, PRODUCT, TERNARY, UNARY
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.tree import (
+    LIST,
     Assign,
     Call,
     Clause,
@@ -210,6 +211,8 @@ class TreeWriter:
     def shape(self, node: Op | Call) -> tuple[list[Unwritten], int]:
         """An operation as text around its operands, and the level of that text."""
         name, args = node.name, node.args
+        if name == LIST:
+            return ["[", *called("", args)[1:-1], "]"], ATOM
         name = ALIASES.get(name, name) if type(node) is Op or name not in self.own else name
         operator = type(node) is Op or (COUNTS.get(name) == len(args) and name not in self.own)
         if name == "neg" and operator:

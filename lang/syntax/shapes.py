@@ -91,6 +91,8 @@ class Reader:
 
     def line(self, code: str, start: int) -> ShapedLine | None:
         """The ShapedLine that a text is which begins where a statement may; None where it is to be read by itself."""
+        if "[" in code:
+            return None
         parts = self.split(code)
         words = [*map(intern, parts[1::2])]
         key: Key = (*parts[::2], *map(str.isidentifier, words))

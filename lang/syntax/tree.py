@@ -16,6 +16,8 @@ from adcli.lang.ir.names import look
 
 ELEMENTS = ("float", "double", "half", "float16", "float32", "float64")
 """Types of elements that mean double."""
+LIST = "["
+"""The name of a list of elements, which is kept as a call is."""
 INTEGERS = ("int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 """Types of elements that are whole numbers: for subscripts, without derivative."""
 
