@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, affine
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, affine
 from adcli.lang.ir.notation import ATOM, PRODUCT, SUM, UNARY, Piece, enclosed
 
 FLOOR = ("static ptrdiff_t NAME(ptrdiff_t x, ptrdiff_t y)", "{",
@@ -85,9 +85,9 @@ class WholeNumbers:
                 return self.extreme(parts, largest, [self.size(p)[0] for p in parts])
             case Product(left, right):
                 return f"{enclosed(self.size(left), UNARY)}*{enclosed(self.size(right), UNARY)}", PRODUCT
-            case Remainder(whole, by) if self.natural(normal(whole)):
+            case Modulo(whole, by) if self.natural(normal(whole)):
                 return f"{enclosed(self.size(whole), PRODUCT)} % {enclosed(self.size(by), UNARY)}", PRODUCT
-            case Remainder(whole, by):   # % of C has the sign of what it divides
+            case Modulo(whole, by):   # % of C has the sign of what it divides
                 n = f"(ptrdiff_t){enclosed(self.size(by), UNARY)}"
                 return f"(size_t)(({enclosed(self.signed(whole), PRODUCT)} % {n} + {n}) % {n})", UNARY
             case _:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product
 
 Placed = tuple[str, int]
 """How a value is written, and the number of the frame that computes it; 0 is the function."""
@@ -165,7 +165,7 @@ class FunctionWriter:
             case Product(left, right):
                 (x, i), (y, j) = self.number(left), self.number(right)
                 return self.place(max(i, j), f"mul nsw i64 {x}, {y}", ("*", x, y)), max(i, j)
-            case Remainder(whole, by):
+            case Modulo(whole, by):
                 (x, i), (n, j) = self.number(whole), self.number(by)
                 return self.remainder(x, n, max(i, j)), max(i, j)
             case Index():

@@ -25,7 +25,7 @@ from typing import Any
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.scripts.javascript import LANGUAGE, in_library
 from adcli.lang.ir import Atom, Equation, Lit, Program
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, atoms, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, text
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.log_sum_exp import in_sums
 from adcli.lang.ir.sizes import number
@@ -119,7 +119,7 @@ class Taping:
                 return {"greatest" if greatest else "least": [self.affine(p, place) for p in parts]}
             case Product(left, right):
                 return {"times": [self.affine(left, place), self.affine(right, place)]}
-            case Remainder(whole, by):
+            case Modulo(whole, by):
                 return {"remainder": [self.affine(whole, place), self.affine(by, place)]}
             case size:
                 return {"least": [self.sizes[size]]}

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, value
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, value
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import written_out
@@ -137,7 +137,7 @@ def _numbers(a: AffineAtom, known: Mapping[Index | str, Any]) -> Any:
             return found.max(axis=0) if largest else found.min(axis=0)
         case Product(left, right):
             return numbers(left, known) * numbers(right, known)
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             return numbers(whole, known) % numbers(by, known)
         case _:
             return known[a]

@@ -47,7 +47,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
-class Remainder:
+class Modulo:
     """What is left of an expression when multiples of a positive expression of sizes are taken away: from 0 to the divisor - 1,
     also where `whole` is negative."""
 
@@ -55,7 +55,7 @@ class Remainder:
     divisor: Affine
 
 
-AffineAtom = Index | str | Floor | Extreme | Product | Remainder
+AffineAtom = Index | str | Floor | Extreme | Product | Modulo
 AffineTerm = tuple[AffineAtom, int]
 
 
@@ -172,10 +172,10 @@ def remainder(whole: Affine, divisor: Affine) -> Affine:
     """The remainder of a quotient; multiples of the divisor drop out of `whole`, and so do remainders by the same."""
     n = divisor.number
     if n is not None and n <= 0:
-        return affine(Remainder(whole, divisor))   # refused when the sizes are known
+        return affine(Modulo(whole, divisor))   # refused when the sizes are known
     left = Affine((), whole.constant if n is None else whole.constant % n)
     for a, c in whole.terms:
-        if isinstance(a, Remainder) and a.divisor == divisor:
+        if isinstance(a, Modulo) and a.divisor == divisor:
             left = left + a.whole * c
         elif n is None and exact_quotient(Affine(((a, 1),)), divisor) is None:
             left = left + affine(a) * c
@@ -183,14 +183,14 @@ def remainder(whole: Affine, divisor: Affine) -> Affine:
             left = left + affine(a) * (c if abs(c) < n else c % n)
     if left != whole and left.terms:
         return remainder(left, divisor)
-    return left if not left.terms and (n is not None or not left.constant) else affine(Remainder(left, divisor))
+    return left if not left.terms and (n is not None or not left.constant) else affine(Modulo(left, divisor))
 
 
 def within(x: Affine, ranges: Mapping[Index, tuple[Affine, Affine]]) -> Affine:
     """The expression without the remainders of what is between 0 and the divisor anyway, over a box of indices."""
     whole = x
     for a, c in x.terms:
-        if isinstance(a, Remainder):
+        if isinstance(a, Modulo):
             low, high = bounds(a.whole, ranges)
             if never_negative(low) and never_negative(a.divisor - 1 - high):
                 whole = whole + (a.whole - affine(a)) * c
@@ -308,7 +308,7 @@ def _value(a: AffineAtom, known: Mapping[Index | str, int]) -> int:
             return max(found) if largest else min(found)
         case Product(left, right):
             return value(left, known) * value(right, known)
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             n = value(by, known)
             if n <= 0:
                 raise AdError(f"the remainder by {text(by)} is taken, which is {n}", help="a remainder is by a positive number")
@@ -333,7 +333,7 @@ def _substituted(a: AffineAtom, by: Mapping[Index | str, Affine]) -> Affine:
             return _extreme(tuple(substituted(p, by) for p in parts), largest)
         case Product(left, right):
             return product(substituted(left, by), substituted(right, by))
-        case Remainder(whole, of):
+        case Modulo(whole, of):
             return remainder(substituted(whole, by), substituted(of, by))
         case _:
             return by.get(a, affine(a))
@@ -351,7 +351,7 @@ def nested(x: Affine) -> Iterator[Affine]:
                     stack.append(whole)
                 case Extreme(parts, _):
                     stack.extend(parts)
-                case Product(left, right) | Remainder(left, right):
+                case Product(left, right) | Modulo(left, right):
                     stack += [left, right]
 
 
@@ -384,7 +384,7 @@ def _bounds(a: AffineAtom, ranges: Mapping[Index, tuple[Affine, Affine]]) -> tup
         case Floor(whole, divisor) if Affine(((a, 1),)).indices():
             first, last = bounds(whole, ranges)
             return floor(first, divisor), floor(last, divisor)
-        case Remainder(whole, divisor) if whole.indices():
+        case Modulo(whole, divisor) if whole.indices():
             return affine(0), divisor - 1
         case _:
             return affine(a), affine(a)
@@ -405,7 +405,7 @@ def _never_negative(a: AffineAtom) -> bool:
     match a:
         case Product(left, right):
             return never_negative(left) and never_negative(right)
-        case Remainder():
+        case Modulo():
             return True
         case _:
             return isinstance(a, str)
@@ -419,7 +419,7 @@ def text(x: Affine, real: bool = False, places: Mapping[AffineAtom, int] | None 
     for a, c in sorted(x.terms, key=lambda t: (t[1] < 0, places.get(_leading(t[0]), len(places)))):
         name = _text(a, real, places)
         floored = isinstance(a, Floor) and not name.startswith("floor(")
-        if (floored or isinstance(a, Remainder)) and (abs(c) != 1 or (c < 0 and not shown)):
+        if (floored or isinstance(a, Modulo)) and (abs(c) != 1 or (c < 0 and not shown)):
             name = f"({name})"   # -N / 2 is the floor of -N/2
         factor = name if abs(c) == 1 else f"{abs(c)}*{name}"
         shown += (" - " if shown else "-") + factor if c < 0 else (" + " if shown else "") + factor
@@ -450,7 +450,7 @@ def _text(a: AffineAtom, real: bool, places: Mapping[AffineAtom, int]) -> str:
             return f"{'max' if largest else 'min'}({', '.join(text(p, real, places) for p in parts)})"
         case Product(left, right):
             return f"{_factor(left, real, places)}*{_factor(right, real, places)}"
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             return f"{_factor(whole, real, places)} % {_factor(by, real, places)}"
         case Index(name):
             return name

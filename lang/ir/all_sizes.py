@@ -17,8 +17,8 @@ from adcli.lang.ir.affine import (
     Extreme,
     Floor,
     Index,
+    Modulo,
     Product,
-    Remainder,
     affine,
     atoms,
     bounds,
@@ -170,7 +170,7 @@ def _laws(a: AffineAtom) -> Iterator[Affine]:
             yield affine(a) * divisor + (divisor - 1) - whole
         case Extreme(parts, largest):
             yield from (affine(a) - p if largest else p - affine(a) for p in parts)
-        case Remainder(_, by):
+        case Modulo(_, by):
             yield affine(a)
             yield by - 1 - affine(a)
         case _:
@@ -203,7 +203,7 @@ def _reach_of(a: AffineAtom, reaches: Mapping[Index, int]) -> int:
             return _reach(whole, reaches)
         case Extreme(parts, _):
             return max(_reach(p, reaches) for p in parts)
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             return _reach(whole, reaches) + _reach(by, reaches)
         case _:
             return 1
@@ -224,7 +224,7 @@ def _absolute(x: Affine) -> Affine:
             case Extreme(parts, _):
                 for p in parts:
                     whole += _absolute(p) * abs(c)
-            case Remainder(_, by):
+            case Modulo(_, by):
                 whole += _absolute(by) * abs(c)
             case _:
                 whole += affine(a) * abs(c)

@@ -20,7 +20,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result
 from adcli.lang.ir.affine import (
     Affine,
     Index,
-    Remainder,
+    Modulo,
     affine,
     atoms,
     bounds,
@@ -175,7 +175,7 @@ def digits(s: Affine, wanted: Collection[Index], spans: Mapping[Index, Affine]) 
     number of its values; None where their values do not show to follow from that of the expression: the worth of a digit must be
     more than those behind it make together."""
     last = s.terms[0][0] if len(s.terms) == 1 else None
-    if isinstance(last, Remainder) and len(wanted) == 1:   # i + 1 goes around at most once
+    if isinstance(last, Modulo) and len(wanted) == 1:   # i + 1 goes around at most once
         (i,) = wanted
         whole = last.whole
         steps = slope(whole, i).number
@@ -233,7 +233,7 @@ def _runs_through(s: Affine, own: set[Index], extent: Affine, ranges: Mapping[In
     found = digits(s, own, spans)
     if found is None:
         return False
-    if isinstance(around := s.terms[0][0], Remainder):
+    if isinstance(around := s.terms[0][0], Modulo):
         return s == affine(around) and spans[next(iter(own))] == extent == around.divisor
     low = bounds(s, {i: (r.low, r.high - 1) for i, r in ranges.items()})[0]
     count = affine(1)

@@ -17,8 +17,8 @@ from adcli.lang.ir.affine import (
     Extreme,
     Floor,
     Index,
+    Modulo,
     Product,
-    Remainder,
     affine,
     atoms,
     nested,
@@ -281,7 +281,7 @@ def accesses(e: Equation, op: Boxed) -> Iterator[tuple[Atom, tuple[Subscript, ..
 
 def divisors(op: Boxed) -> Iterator[Affine]:
     """What remainders are taken by in the expressions of a comprehension."""
-    return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Remainder))
+    return (a.divisor for x in expressions(op) for each in nested(x) for a, _ in each.terms if isinstance(a, Modulo))
 
 
 def _box(op: Boxed, sizes: Mapping[str, int]) -> IndexBox:
@@ -327,7 +327,7 @@ def _interval(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> Ends:
         case Product(left, right):
             corners = [x * y for x in interval(left, box, sizes) for y in interval(right, box, sizes)]
             return min(corners), max(corners)
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             (low, high), n = interval(whole, box, sizes), number(by, sizes)
             return (low % n, high % n) if low // n == high // n else (0, n - 1)
         case _:

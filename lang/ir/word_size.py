@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Product, Remainder, text
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, text
 from adcli.lang.ir.comprehension import Read, Subscript
 from adcli.lang.ir.matrix import Boxed
 
@@ -68,7 +68,7 @@ def _magnitude(a: AffineAtom, box: IndexBox, sizes: Mapping[str, int]) -> int:
             return max(magnitude(p, box, sizes) for p in parts)
         case Product(left, right):
             return magnitude(left, box, sizes) * magnitude(right, box, sizes)
-        case Remainder(whole, by):
+        case Modulo(whole, by):
             return magnitude(whole, box, sizes) + magnitude(by, box, sizes)
         case _:
             return sizes[a]

@@ -33,7 +33,7 @@ from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.affine import (
     Affine,
     Index,
-    Remainder,
+    Modulo,
     affine,
     greatest,
     remainder,
@@ -217,7 +217,7 @@ def _unwound(e: Equation, op: Comprehension, source: Read) -> Equation:
     (k - c) % N then, so that the adjoint is read around the end and not written around it."""
     for s in source.subscripts:
         around = s.terms[0][0] if isinstance(s, Affine) and len(s.terms) == 1 else None
-        if not isinstance(around, Remainder) or s != affine(around):
+        if not isinstance(around, Modulo) or s != affine(around):
             continue
         for r in op.ranges:
             steps = slope(around.whole, r.index).number
