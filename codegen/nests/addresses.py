@@ -86,6 +86,12 @@ class Addresses(FunctionWriter):
 
     # ------------------------------------------------------------ addresses
 
+    def goes_around_once(self, whole: Affine, by: Affine) -> bool:
+        for r in self.op.ranges:
+            if slope(whole, r.index).number in (1, -1) and r.low.number == 0 and r.high == by:
+                return without(whole, r.index).number in (-1, 0, 1)
+        return False
+
     def strides(self, atom: Atom) -> list[str]:
         """How many elements apart the elements of each dimension are."""
         extents = [self.number(x)[0] for x in shape_of(atom)]

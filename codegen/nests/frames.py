@@ -167,7 +167,7 @@ class FunctionWriter:
                 return self.place(max(i, j), f"mul nsw i64 {x}, {y}", ("*", x, y)), max(i, j)
             case Modulo(whole, by):
                 (x, i), (n, j) = self.number(whole), self.number(by)
-                return self.remainder(x, n, max(i, j)), max(i, j)
+                return self.remainder(x, n, max(i, j), self.goes_around_once(whole, by)), max(i, j)
             case Index():
                 return self.bound[a]
             case _:
@@ -195,12 +195,20 @@ class FunctionWriter:
         one = self.place(level, f"zext i1 {over} to i64")
         return self.place(level, f"sub i64 {q}, {one}", key)
 
-    def remainder(self, text: str, by: str, level: int) -> str:
+    def goes_around_once(self, whole: Affine, by: Affine) -> bool:
+        """Whether an expression is surely from -by on and less than twice `by`."""
+        return False
+
+    def remainder(self, text: str, by: str, level: int, once: bool) -> str:
         """What is left of a number by a positive one, from 0 on."""
         key = ("%", text, by)
         if key in self.frames[level].known:
             return self.frames[level].known[key]
-        left = self.place(level, f"srem i64 {text}, {by}")
+        if once:   # a division takes as long as all else that a stencil does
+            beyond = self.place(level, f"icmp sge i64 {text}, {by}")
+            left = self.place(level, f"sub i64 {text}, {self.place(level, f'select i1 {beyond}, i64 {by}, i64 0')}")
+        else:
+            left = self.place(level, f"srem i64 {text}, {by}")
         more = self.place(level, f"add i64 {left}, {by}")
         below = self.place(level, f"icmp slt i64 {left}, 0")
         return self.place(level, f"select i1 {below}, i64 {more}, i64 {left}", key)
