@@ -89,6 +89,7 @@ def command(options: CheckOptions) -> int:
     With --against, somebody's value, gradient or Hessian is compared too, and a wrong entry traced to a part of the formula.
     """
     from adcli.check.methods import Check
+    from adcli.check.subject import held
     from adcli.task.derive import opened
     if options.at and options.given("samples"):
         raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
@@ -98,6 +99,14 @@ def command(options: CheckOptions) -> int:
         require_place(options.plot, options.form, options.output)
     check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
+    program, points = held(check.primal, points)
+    if program is not check.primal:
+        if options.against is not None:
+            raise AdError("--against cannot be used with a program that has stop",
+                          help="give what stop holds as an input: param k")
+        if not options.quiet:
+            say("what stop holds is kept at its value at each point: derivatives are compared for that")
+        check = Check(program, inputs, options.seed, 10.0 ** -options.digits)
     check.run(points)
     code = report(check, summary, options)
     if options.plot:

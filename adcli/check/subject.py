@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TypeVar
@@ -21,11 +21,15 @@ from adcli.lang.analyse.differences import masked, scale, sided, stencil
 from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
 from adcli.lang.analyse.rounding import ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
-from adcli.lang.ir import LEVELS, SMOOTH, Program
+from adcli.lang.evaluate import FLOAT, every_value
+from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
+from adcli.lang.ir.names import Names
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 
 Job = TypeVar("Job")
+STOP = TABLE["stop"]
 EntryKey = tuple[str, tuple[str, ...]]
 """An entry: the output, and the inputs differentiated with respect to."""
 
@@ -35,6 +39,19 @@ MANY_EQUATIONS = 30_000
 """Equations of a derivative program before entries are sampled."""
 SECOND = 20_000
 """Estimated equations of the second derivatives before they are left to the Taylor remainder."""
+
+
+def held(program: Program, points: Sequence[Point]) -> tuple[Program, list[Point]]:
+    """The program in which what each `stop` holds is an input, and the points with its value there: what its derivative is to
+    methods that know no rule. The program itself where it has none."""
+    stops = [e for e in program.equations if e.op is STOP]
+    if not stops:
+        return program, [*points]
+    names = Names.of(program)
+    params = tuple(Param(e.outs[0], names.fresh("stop"), active=False) for e in stops)
+    others = tuple(e for e in program.equations if e.op is not STOP)
+    made = [{**at, **{p.name: values[p.var] for p in params}} for at in points for values in [every_value(program, at, FLOAT)]]
+    return replace(program, params=(*program.params, *params), equations=others), made
 
 
 class Native:

@@ -51,6 +51,16 @@ def test_a_table_with_a_line_for_every_method_and_a_verdict():
     assert out[-1] == "ok: 46 comparisons, no disagreement"
 
 
+def test_what_stop_holds_is_kept_at_its_value():
+    """A difference would see it move, and blame the rule."""
+    ended = adcli("check", "-e", "v = x*stop(x*stop(y)) + sin(y*stop(y))", "--at", "x=2,y=0.5", "--format", "json")
+    (found,) = ended.records
+    assert method(found, "differences of the value")["compared"] == 2 and not any(m["failed"] for m in found["methods"])
+    assert ended.code == 0 and "what stop holds is kept" in ended.err
+    ended = adcli("check", "-e", "v = x*stop(x)", "--against", "adcli eval -e dv_dx=x")
+    assert ended.code == 2 and "--against cannot be used with a program that has stop" in ended.err
+
+
 def test_json_has_the_same_figures():
     found = record("-e", "v = x*sin(y)", "--at", "x=2,y=0.5")
     assert found["points"] == {"how": "given", "usable": 1, "unusable": 0, "seed": None, "looked_at": 1}
