@@ -125,4 +125,5 @@ def _in_wrong_order(program: Program, each: Meeting, op: Recurrence) -> AdError:
                        "a read has a constant lag of at least one step, or stands behind the assignment of its step",
                        program.source)
     return AdError(f"two statements of the loop over {op.step.name} give elements of '{name}' a value", each.other.span,
-                   "an element is assigned once, and added to only behind that: write += for all that is added up", program.source)
+                   "an element is assigned once, and added to only behind that: write += for all that is added up",
+                   program.source)

@@ -63,5 +63,5 @@ def test_what_has_been_assigned_may_be_added_to(statements: str, allowed: bool) 
     if allowed:
         evaluate(parse(text), inputs)
         return
-    with pytest.raises(AdError, match="of 'h' are assigned, and added to|two statements of the loop over t give"):
+    with pytest.raises(AdError, match=r"of .h. are assigned, and added to|two statements of the loop over t give"):
         evaluate(parse(text), inputs)
