@@ -35,7 +35,7 @@ from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, 
 T = TypeVar("T")
 
 
-class Block(Protocol):
+class LoopSurroundings(Protocol):
     """What a loop asks of the scope that it stands in (`adcli.lang.lower.tensor_scope`)."""
 
     context: Context
@@ -60,7 +60,7 @@ class StepTarget:
 
 # ---------------------------------------------------------------- what loops ask for
 
-def planned(scope: Block, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
+def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[str, WrittenElements]:
     """The tensors that the loops of a block assign, with all elements that the block writes: those of loops, and single ones.
     What cannot be read is left out here; it has a fault that is found where its turn comes."""
     found: dict[str, WrittenElements] = {}
@@ -82,7 +82,7 @@ def names_in(*nodes: Node) -> set[str]:
     return {t.text for n in nodes for t in postorder(n) if isinstance(t, Token) and t.type == "NAME"}
 
 
-def sizes_of(scope: Block, statements: Sequence[Statement]) -> set[str]:
+def sizes_of(scope: LoopSurroundings, statements: Sequence[Statement]) -> set[str]:
     """The names that are sizes in a block: those of its inputs, and those in the ranges of its loops."""
     items = [i.name for s in statements if isinstance(s, Declare) for i in s.items if type(i.name) is Typed]
     extents = [n for typed in items if type(typed) is Typed for n in typed.extents or [typed]]
@@ -90,7 +90,7 @@ def sizes_of(scope: Block, statements: Sequence[Statement]) -> set[str]:
     return names_in(*extents, *ends) | scope.tensors.sizes.keys() | {n for n in scope.env if counted(scope.env, n) is not None}
 
 
-def loop_writes(scope: Block, loop: For) -> list[tuple[str, int, Interval]]:
+def loop_writes(scope: LoopSurroundings, loop: For) -> list[tuple[str, int, Interval]]:
     """The tensors that a loop writes, with the subscript that has the step and the elements there."""
     low, high = header(scope, loop, scope.size_to_come)
     targets = [t for s in loop.body if (t := quietly(target_of, scope, loop, s)) is not None]
@@ -105,14 +105,14 @@ def quietly(ask: Callable[..., T], *args: object) -> T | None:
         return None
 
 
-def header(scope: Block, s: For, size: Callable[[Token], Affine]) -> Interval:
+def header(scope: LoopSurroundings, s: For, size: Callable[[Token], Affine]) -> Interval:
     """The range of the step."""
     reader = AffineReader(scope.context, size, bound=True)
     what = f"the range of the step '{s.step.text}'"
     return reader.read(s.low, what), reader.read(s.high, what)
 
 
-def target_of(scope: Block, loop: For, s: Statement) -> StepTarget:
+def target_of(scope: LoopSurroundings, loop: For, s: Statement) -> StepTarget:
     """Where a statement writes. AdError where that is no constant number of steps from the step."""
     context, step = scope.context, loop.step.text
     token = s.targets[0] if isinstance(s, Assign) else s.target if isinstance(s, TensorAssign) else loop.step
@@ -141,7 +141,7 @@ def target_of(scope: Block, loop: For, s: Statement) -> StepTarget:
 class LoopScope(EquationScope):
     """What the statements of a loop see: histories, and the names of the scope around it."""
 
-    def __init__(self, outer: Block) -> None:
+    def __init__(self, outer: LoopSurroundings) -> None:
         super().__init__(outer.context, outer.allowance)
         self.outer = outer
         self.histories: dict[str, Atom] = {}
@@ -158,7 +158,7 @@ class LoopScope(EquationScope):
 class Loop:
     """One loop being lowered."""
 
-    def __init__(self, outer: Block, s: For) -> None:
+    def __init__(self, outer: LoopSurroundings, s: For) -> None:
         self.outer, self.s, self.context = outer, s, outer.context
         self.scope = LoopScope(outer)
         self.step = Index(s.step.text)
