@@ -20,6 +20,7 @@ WORDS = {
     "where": "C(i) +=! A(i, k) where k in 0:K: ranges and conditions of a tensor statement",
     "exists": "where exists A(i + 1): only where this element is there",
     "for": "for t in 0:T { h(t + 1) = f(h(t)) }: a loop over steps, with down, until c and checkpoint before its {",
+    "int32": "int32 k(i) = floor(x(i)): whole numbers, which subscripts may be read from",
     "and": "c and d: both truth values", "or": "c or d: at least one of two truth values", "not": "not c: the other truth value",
 }
 """The words of the language, each with an example of its use."""
