@@ -76,11 +76,11 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             values[e.outs[0]] = comprehension(e, args, sizes, arithmetic, lambda body, at: evaluate(body, at, arithmetic))
         elif isinstance(e.op, Recurrence):
             from adcli.lang.evaluate.recurrences import recurrence
-            found = recurrence(e, args, dict(sizes), arithmetic, lambda body, at: evaluate(body, at, arithmetic))
+            found = recurrence(e, args, dict(sizes.items()), arithmetic, lambda body, at: evaluate(body, at, arithmetic))
             values.update(zip(e.outs, found, strict=True))
         elif isinstance(e.op, MatrixOperation):
             from adcli.lang.evaluate.matrices import matrix_operation
-            values[e.outs[0]] = matrix_operation(e, args, dict(sizes), arithmetic)
+            values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
         else:
             values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
     return values

@@ -86,7 +86,7 @@ def comprehension(e: Equation, args: list[Any], sizes: Mapping[str, int], arithm
         return values[e.outs[0]]
     shape = tuple([number(x, sizes) for x in op.shape])
     out = _started(op, args, shape, arithmetic)
-    written(e, op, out, args, dict(sizes), arithmetic, evaluate)
+    written(e, op, out, args, dict(sizes.items()), arithmetic, evaluate)
     return out if shape else out[()]
 
 

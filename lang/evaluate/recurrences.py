@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from adcli.lang.evaluate.comprehensions import ElementArithmetic, Evaluate, Known, is_double, written
 from adcli.lang.evaluate.matrices import written_matrices
-from adcli.lang.ir import Equation
+from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import value
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.log_sum_exp import written_out
@@ -30,7 +30,7 @@ def recurrence(e: Equation, args: list[Any], sizes: Known, arithmetic: ElementAr
     steps = range(value(op.low, sizes), value(op.high, sizes))
     for t in reversed(steps) if op.down else steps:
         for s in op.statements:
-            given = [values[a] if a in values else constants[a] if a in constants else arithmetic.constant(a.value)
+            given = [arithmetic.constant(a.value) if isinstance(a, Lit) else values[a] if a in values else constants[a]
                      for a in s.args]
             known, out = {**sizes, op.step: t}, values[s.outs[0]]
             if isinstance(s.op, MatrixOperation):

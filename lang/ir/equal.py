@@ -77,6 +77,7 @@ def loop_form(e: Equation) -> tuple[tuple[object, ...], list[Atom], tuple[Var, .
     forms, starts = [], dict(zip(op.histories, zip(e.args, e.outs, strict=False), strict=True))
     constants = dict(zip(op.constants, e.args[len(op.histories):], strict=True))
     for s in op.statements:
+        assert isinstance(s.op, Boxed)
         shown, args = form_of(s) or ((), [])
         names = [("constant", a.bits) if isinstance(a, Lit) else place.setdefault(constants.get(a, a), len(place))
                  for a in (s.outs[0], *args)]

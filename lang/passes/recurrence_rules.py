@@ -44,7 +44,7 @@ def pushed_recurrence(b: Builder, e: Equation, tangents: Mapping[Atom, Term], pu
     op, active = e.op, active_histories(e, tangents.keys())
     assert isinstance(op, Recurrence)
     known = {a: settled(b, tangents[a]) for a in e.args if a in tangents}
-    begun = {out: start for out, start in zip(e.outs, e.args, strict=False) if out in active}
+    begun: dict[Atom, Atom] = {out: start for out, start in zip(e.outs, e.args, strict=False) if out in active}
 
     def make(certain: Collection[Atom]) -> _Derivatives:
         made = _Derivatives(b, e, op.down, named, certain)
@@ -76,7 +76,8 @@ def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], po
     while len(reached) > before:
         before = len(reached)
         reached.update(a for s in statements if s.outs[0] in reached for a in s.args if a in active)
-    seeds = {out: settled(b, adjoints[out]) if out in adjoints else None for out in e.outs if out in reached}
+    seeds: dict[Atom, Term | None] = {
+        out: settled(b, adjoints[out]) if out in adjoints else None for out in e.outs if out in reached}
     constants = {e.args[i]: i for i in positions if i >= count}
 
     def make(certain: Collection[Atom]) -> _Derivatives:
@@ -87,7 +88,7 @@ def pulled_recurrence(b: Builder, e: Equation, adjoints: Mapping[Atom, Term], po
             if s.outs[0] in reached:
                 made.adjoint(s, {*reached, *constants}, pull_back)
         return made
-    given = {out: _elements_given(b, seed) for out, seed in seeds.items()}
+    given: dict[Atom, list[Box]] = {out: _elements_given(b, seed) for out, seed in seeds.items()}
     made = _borne_out(b, make, reached, lambda made, out: made.all_reached(out, given[out]))
     starts = {i: made.start(e.outs[i]) for i in positions if i < count and e.outs[i] in reached}
     found = made.finish()
@@ -141,14 +142,15 @@ def _elements_given(b: Builder, seed: Term | None) -> list[Box]:
     plain = simplify(Program((), tuple(reversed(cone)), (Result("exists", seed.exists),)))
     made, found, left = {out: e for e in plain.equations for out in e.outs}, list[Box](), [plain.results[0].atom]
     while left:
-        e = made.get(left.pop())   # type: ignore[call-overload]
-        if e is None or not isinstance(e.op, Comprehension):
+        flags = left.pop()
+        x = made.get(flags) if isinstance(flags, Var) else None
+        if x is None or not isinstance(x.op, Comprehension):
             continue
-        if _is_certain(e):
-            found += [box for box in [sure_box(e.op)] if box is not None]
-            left += [e.args[e.op.onto]] if e.op.onto is not None and e.op.reduction == "+" else []
-        elif _is_sum(e.op):
-            left += [e.args[s.arg] for _, s in e.op.reads()]
+        if _is_certain(x):
+            found += [box for box in [sure_box(x.op)] if box is not None]
+            left += [x.args[x.op.onto]] if x.op.onto is not None and x.op.reduction == "+" else []
+        elif _is_sum(x.op):
+            left += [x.args[s.arg] for _, s in x.op.reads()]
     return found
 
 
@@ -192,21 +194,20 @@ class _Derivatives:
         self.found: dict[Atom, list[_Certainty]] = {}
         self.statements = whole_statements(e)
         self.system = StepSystem(Range(op.step, op.low, op.high), down)
-        self.places = {s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
+        self.places: dict[Atom, int] = {
+            s.outs[0]: step_place(s.op, op.step)[0] for s in self.statements if isinstance(s.op, Boxed)}
         self.terms: dict[Atom, Term] = {}
 
     def history(self, out: Atom, before: Term | None, place: int | None = None, zeros: bool = True) -> None:
         """Enter the derivative of a history, or of a value beside them, which starts from the term `before`."""
         assert isinstance(out, Var)
-        (name, temp), exists = self.named(out), UNWRITTEN
+        (name, temp), exists = self.named(out), before.exists if before is not None else UNWRITTEN
         value, there = Var(name, temp, shape=out.shape), Var(None, True, shape=out.shape)
         at = self.places.get(out, 0) if place is None else place
         self.system.history(value, UNWRITTEN if before is None else before.value.atom, at, zeros)
         self.terms[out] = Term(self.b.expr(value), (), None if out in self.certain else there)
         if out not in self.certain:
-            if before is not None:
-                exists = filled(self.b, out.shape, 1.0) if before.exists is None else before.exists
-            self.system.history(there, exists, at, zeros)
+            self.system.history(there, filled(self.b, out.shape, 1.0) if exists is None else exists, at, zeros)
 
     def tangent(self, s: Equation, known: Mapping[Atom, Term], push_forward: PushForward) -> None:
         """The statement that gives the tangent of what `s` writes."""

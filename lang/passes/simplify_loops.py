@@ -75,10 +75,10 @@ def shared(e: Equation, args: tuple[Atom, ...], normal: Normal, key: Key) -> tup
         statements.append(Equation(s.outs, inner_op, inner_args, s.span, s.group))
     kept = [h for h in op.histories if h not in env]
     constants = [c for c in op.constants if env[c] is c]
-    given = dict(zip(op.constants, args[count:], strict=True))
+    read = dict(zip(op.constants, args[count:], strict=True))
     small = replace(op, signature=signature_of(len(kept)), histories=tuple(kept), constants=tuple(constants),
                     statements=tuple(statements), until=None if last is None else kept.index(last))
-    made = Equation(tuple([outs[h] for h in kept]), small, (*[starts[h] for h in kept], *[given[c] for c in constants]),
+    made = Equation(tuple([outs[h] for h in kept]), small, (*[starts[h] for h in kept], *[read[c] for c in constants]),
                     e.span, e.group)
     return made, same
 

@@ -178,7 +178,7 @@ class StepSystem:
             for a in args:
                 if isinstance(a, Var) and a not in inside and a not in constants:
                     constants[a] = Var(a.name, a.temp, a.truth, a.shape, a.integer, a.whole)
-            named = tuple([inside.get(a) or constants.get(a) or a for a in args])
+            named = tuple([(inside.get(a) or constants.get(a) or a) if isinstance(a, Var) else a for a in args])
             statements.append(Equation((inside[p.var],), op, named, s.span))
         loop = Recurrence(signature=signature_of(len(group)), step=self.steps.index, low=self.steps.low, high=self.steps.high,
                           down=self.down, histories=tuple(inside.values()), constants=tuple(constants.values()),
