@@ -258,7 +258,8 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
             b.equations.append(s)
             continue
         assert isinstance(s.op, Comprehension)
-        if out in places and out not in now and (s.op.onto is not None or not covers(s.op, out.shape, places[out])):
+        adds = s.op.onto is not None or (s.op.reduction == "=" and out in places and not covers(s.op, out.shape, places[out]))
+        if out in places and out not in now and adds:
             now[out] = start = made(b, without(out.shape, places[out]), starts[out])
             versions.setdefault(out, []).append(start)
         s = in_terms_of_one_step(s, places, now)
@@ -267,8 +268,9 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
             versions.setdefault(out, []).append(s.outs[0])
         s = in_ring(s, rings)
         assert isinstance(s.op, Comprehension)
-        if out not in places and s.op.onto is None and s.op.reduction != "=" and not writes_fixed(s.op):
-            b.equations.append(neutral_slice(s))
+        sums = s.op.reduction == "+" and writes_fixed(s.op)
+        if out not in places and s.op.onto is None and s.op.reduction != "=" and not sums:
+            b.equations.append(neutral(s))
         b.equations.append(s)
     histories = tuple(out for out in e.outs if out not in places)
     own = {a for x in b.equations for a in (*x.args, *x.outs) if isinstance(a, Var)}
@@ -353,15 +355,16 @@ def made(b: Builder, shape: tuple[Affine, ...], start: Atom) -> Var:
     return b.emit(fill, shape=shape)
 
 
-def neutral_slice(s: Equation) -> Equation:
+def neutral(s: Equation) -> Equation:
     """The elements of a history that a statement may write at one step as what its reduction starts from."""
     op, (out,) = s.op, s.outs
     assert isinstance(op, Comprehension)
     ranges, here = every_element(out.shape)
-    fixed = {d: x for d, x in enumerate(op.write) if isinstance(x, Affine) and not x.indices()
-             and any(isinstance(a, str) for a in atoms(x))}
-    fill = Comprehension(ranges=tuple(r for d, r in enumerate(ranges) if d not in fixed),
-                         write=tuple(fixed.get(d, x) for d, x in enumerate(here)), shape=op.shape, reduction="=", sources=(),
+    write = tuple(x if isinstance(x, Affine) else i for x, i in zip(op.write, here, strict=True))
+    named = {i for x in write for i in atoms(x)}
+    kept = tuple(r for r in (*op.ranges, *ranges) if r.index in named)
+    guards = tuple(g for g in op.guards if set(g.indices()) <= named)
+    fill = Comprehension(ranges=kept, guards=guards, write=write, shape=op.shape, reduction="=", sources=(),
                          body=constant_body(NEUTRAL[op.reduction]))
     return Equation(s.outs, fill, (), s.span, s.group)
 

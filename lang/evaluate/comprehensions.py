@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from adcli.lang.ir import Equation, Param, Program, Var
-from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, value
+from adcli.lang.ir.affine import Affine, AffineAtom, Extreme, Floor, Index, Modulo, Product, atoms, value
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, Comprehension, Read, Subscript
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.log_sum_exp import written_out
@@ -94,16 +95,31 @@ def written(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], si
             evaluate: Evaluate, afresh: bool = False) -> None:
     """Write what all points of the domain give into the elements of `out`; `afresh`: which a reduction gives their neutral value
     before. `sizes` may have indices too, those that are no range."""
+    if afresh and op.reduction != "=":
+        _made_neutral(e, op, out, args, sizes, arithmetic)
     known, count = points(op, sizes)
     if count:
         subscripts = subscripts_at(e, op.write, e.outs[0], out.shape, args, known, count)
         values = _body(e, op, args, known, count, arithmetic, evaluate)
-        if afresh and op.reduction != "=":
-            out[subscripts] = arithmetic.constant(NEUTRAL[op.reduction])
         if op.reduction == "+" and count > BLOCK:
             _sum_in_blocks(out, subscripts, values, arithmetic)
         else:
             _combine(op.reduction, out, subscripts, values, arithmetic)
+
+
+def _made_neutral(e: Equation, op: Comprehension, out: np.ndarray, args: list[Any], sizes: Known,
+                  arithmetic: ElementArithmetic) -> None:
+    """Give the elements that a reduction is for their neutral value, also those that no point is left for."""
+    indices = {i for s in op.write for i in _atoms(s)}
+    elements = replace(op, ranges=tuple(r for r in op.ranges if r.index in indices),
+                       guards=tuple(g for g in op.guards if indices.issuperset(g.indices())))
+    known, count = points(elements, sizes)
+    if count:
+        out[subscripts_at(e, op.write, e.outs[0], out.shape, args, known, count)] = arithmetic.constant(NEUTRAL[op.reduction])
+
+
+def _atoms(s: Subscript) -> set[Index | str]:
+    return {a for x in s.subscripts for a in _atoms(x)} if isinstance(s, Read) else atoms(s)
 
 
 def points(op: Boxed, sizes: Known) -> tuple[Known, int]:

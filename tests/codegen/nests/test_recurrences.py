@@ -123,3 +123,21 @@ output h, c
     everywhere(parse(text), {"x": x}, {"h": np.array(h), "c": np.array(c)})
     made = [step.equations[0] for step in emit(parse(text), 4, NO_LIBRARY).steps]
     assert not [e for e in made if isinstance(e.op, Comprehension) and e.args]
+
+
+@pytest.mark.parametrize("symbol, nothing", [("max=!", -np.inf), ("min=!", np.inf), ("*=!", 1.0), ("+=!", 0.0)])
+@pytest.mark.parametrize("outputs", ["h", "h, m"])
+def test_a_reduction_over_no_points_is_neutral_in_a_loop_as_outside(symbol: str, nothing: float, outputs: str) -> None:
+    """Element 0 has no point; the history may lie in memory or be of one step."""
+    text = f"""input x(T, N)
+h(0, n) = 0 where n in 0:N
+for t in 0:T {{
+    m(t, n) {symbol} h(t, k) + x(t, k) where n in 0:N, k in 0:N, n - k >= 1
+    h(t+1, n) = tanh(m(t, n))
+}}
+output {outputs}
+"""
+    program, at = parse(text), {"x": R.standard_normal((4, 11))}
+    want = evaluate(program, at, NUMPY)
+    np.testing.assert_array_equal(want["h"][1:, 0], np.tanh(nothing))
+    everywhere(program, at, want)
