@@ -176,7 +176,8 @@ def real_array(what: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except Exception as error:   # an object says in its own way that it is no array
-        raise AdError(f"{what}: {error or type(error).__name__}") from None
+        from adcli.input.arrays import no_array
+        raise no_array(what, value, error) from None
     if array.dtype.kind not in "fiub":
         found = f"an array of {array.dtype}" if array.ndim else type(value).__name__
         raise AdError(f"{what} must be real numbers, not {found}")

@@ -264,7 +264,7 @@ program_options: Decorator = together(
     click.argument("program", required=False, cls=Operand),
     option(PROGRAM, "-e", "--expression", "expressions", multiple=True, metavar="TEXT",
            help="The program, or one line of it (repeatable); a bare expression is named f."),
-    option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as they are written, whatever they cost."),
+    option(OTHER, "--exact-order", is_flag=True, help="Take sums of products of tensors as written, whatever they cost."),
     click.version_option(__version__, "--version", prog_name="adcli", cls=Option, group=OTHER),
 )
 """PROGRAM and -e, and how it is read; --version, which every verb has as it has --help."""

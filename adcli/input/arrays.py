@@ -162,6 +162,16 @@ def missing(given: Any) -> int:
     return int(np.sum(np.asarray(given.isna())))
 
 
+def no_array(what: str, given: Any, error: Exception) -> AdError:
+    """What is said of an object that NumPy makes no array of, and says so by an error."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    if any(getattr(x, "requires_grad", False) for x in parts):
+        name = what.partition("'")[2].rstrip("'") or "x"
+        return AdError(f"{what} requires grad, and torch would not know of what is computed with it",
+                       help=f"give {name}.detach()" if parts[0] is given else "give x.detach() for each of them")
+    return AdError(f"{what}: {error or type(error).__name__}")
+
+
 def conformed(p: Param, given: Any, where: str = "") -> Array:
     """The value of an input as an array of its kind of elements; its shape is checked where sizes are bound."""
     refuse_missing(f"{where}input '{p.name}'", given)
@@ -169,7 +179,7 @@ def conformed(p: Param, given: Any, where: str = "") -> Array:
         array = np.asarray(given)
     except Exception as error:   # an object says in its own way that it is no array
         flattened(p.name, given, where)
-        raise AdError(f"{where}input '{p.name}': {error or type(error).__name__}") from None
+        raise no_array(f"{where}input '{p.name}'", given, error) from None
     if array.dtype.kind not in "fiub":
         what = f"an array of {array.dtype}" if array.ndim else type(given).__name__
         if array.dtype == object and isinstance(given, list | tuple):

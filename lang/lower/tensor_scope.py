@@ -196,9 +196,11 @@ class TensorScope(EquationScope):
         for access in b.accesses:
             check_elements(self.context, self.tensors.written, self.env.get(access.tensor), access, (), ())
             for d, (x, extent) in enumerate(zip(access.subscripts, access.extents, strict=True)):
-                if x is not None and ((x.number or 0) < 0 or ((x - extent).number or -1) >= 0):
+                beyond = None if x is None else (x - extent).number
+                if x is not None and ((x.number or 0) < 0 or (beyond is not None and beyond >= 0)):
                     raise AdError(f"subscript {text(x)} of {access.tensor} is outside of dimension {d}, which has extent "
-                                  f"{text(extent)}", access.span(d), "subscripts start at 0", self.context.source)
+                                  f"{text(extent)}", access.span(d), "subscripts start at 0" if (x.number or 0) < 0 else
+                                  f"the last element is {text(extent - 1)}", self.context.source)
         return self.single(Read(b.argument(tensor), subscripts), b.args, (node.start, node.end), name)
 
     def single(self, source: BodySource, args: list[Atom], span: Span, name: str | None = None) -> Var:
@@ -217,6 +219,8 @@ class TensorScope(EquationScope):
         if len(statement.values) != 1 or type(node) is not Call:
             return None
         names = [None if t.text == "_" else t.text for t in statement.targets]
+        if node.name in self.context.broken:
+            return [(t, POISON) for t in statement.targets]
         if node.name in self.context.tensors:
             return list(zip(statement.targets, self.tensor_call(node, names), strict=True))
         if is_matrix_call(self, node):
@@ -249,8 +253,17 @@ class TensorScope(EquationScope):
             raise self.context.too_long(operations, node, self.allowance.spent)
         named = {t.text: n for t, n in zip(definition.results, names, strict=True)}
         function = TensorFunction(self.context, definition, self.equations, named)
-        function.lower_call(node, args)
+        try:
+            function.lower_call(node, args)
+        except AdError as fault:
+            raise self.in_call(fault, node) from None
         return function.results()
+
+    def in_call(self, fault: AdError, node: Call) -> AdError:
+        """A fault that stands in a definition and comes of the arguments of a call says which call."""
+        if fault.span is not None and not node.start <= fault.span[0] < node.end:
+            fault.message += f" (in the call {self.context.text(node, 40)} in line {self.context.source.place(node.start)[0]})"
+        return fault
 
     def argument(self, node: Node) -> Atom:
         inner = bare(rewritten(node, lambda n: None, self.called))
@@ -438,7 +451,10 @@ class TensorDefinition(TensorFunction):
             if not self.allowance.allows(OF_A_STATEMENT * len(definition.body)):
                 raise self.context.too_long(OF_A_STATEMENT * len(definition.body), node, self.allowance.spent)
             function = TensorDefinition(self.context, definition, [], {}, self.allowance)
-            function.lower_call(node, args)
+            try:
+                function.lower_call(node, args)
+            except AdError as fault:
+                raise self.in_call(fault, node) from None
             known = self.context.checked[key] = function.results()
         return [Var(n, True, a.truth, a.shape, a.integer, a.whole) if isinstance(a, Var) else a
                 for a, n in zip(known, names, strict=True)]

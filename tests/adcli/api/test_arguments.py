@@ -244,3 +244,23 @@ def test_numbers_are_the_same_for_any_number_of_threads(jobs):
     for wrong in (0, -1, 1.0, "1"):
         with pytest.raises(AdError, match="jobs must be a whole number from 1"):
             f(x=2.0, y=3.0, jobs=wrong)
+
+
+class Tracked:
+    """What torch has where it keeps derivatives: no array, and an error that says so."""
+
+    requires_grad = True
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+
+
+@pytest.mark.parametrize(("program", "given"), [
+    ("input x(N)\nv +=! x(i)", {"x": Tracked()}), ("v = 2*x", {"x": Tracked()}),
+    ("input y(N), x\nv +=! x*y(i)", {"x": Tracked(), "y": [1.0]}),
+    ("input x(N)\nv +=! x(i)", {"x": [Tracked(), Tracked()]})])
+def test_a_tensor_of_torch_that_requires_grad_is_to_be_detached(program, given):
+    for f in (adcli.compile(program), adcli.compile(program).grad("x")):
+        with pytest.raises(AdError, match="input 'x' requires grad") as caught:
+            f(given)
+        assert ".detach()" in caught.value.help

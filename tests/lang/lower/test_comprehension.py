@@ -584,3 +584,35 @@ def test_powers_with_sums_of_indices_as_exponents_are_products(exponent, count):
         again = parse(print_program(made))
         assert print_program(again) == print_program(made)
         assert len(index_powers(again)) == len(index_powers(made))
+
+
+ROW = "def row(float(N) A) -> (r) { r = A(9) }\n"
+MISSING = "input A(M, N), v(N), x(M)\n"
+
+
+@pytest.mark.parametrize(("program", "place", "message"), [
+    # A fault of a definition stands there, and says for which call; what uses the result is no further fault.
+    (f"{ROW}input a(4)\nv = row(a)\nw = v + 1",
+     (1, 36), "subscript 9 of A is outside of dimension 0, which has extent 4 (in the call row(a) in line 3)"),
+    (f"{ROW}def h(float(N) A) -> (r) {{ r = row(A) }}\ninput b(5)\nv = h(b)",
+     (1, 36), "(in the call row(A) in line 2) (in the call h(b) in line 4)"),
+    ("def f(float(N) x) -> (s) { s +=! x(i + 1) where i in 0:N }\ninput a(4)\nv = f(a)",
+     (1, 36), "index 'i': subscript i + 1 of x goes up to N"),
+    ("def f(float(N) x) -> (s) { s = x(i) }\ninput a(4)\nv = f(a)",
+     (1, 32), "index 'i' on the right is not on the left of '='"),
+    ("def f(float(M, N) A, float(N) b) -> (r) { r(j) +=! A(i, j)*b(j) }\ninput a(4, 5), b(4)\nr = f(a, b)",
+     (3, 10), "dimension 0 of 'b' in 'f' has 4 elements, not 5"),
+    ("input a(4)\nv = a(4)", (2, 7), "subscript 4 of a is outside of dimension 0, which has extent 4"),
+    # A product sign left out is that, whatever stands around it.
+    (f"{MISSING}y(i) +=! A(i,j) v(j)", (2, 17), "an operator is missing before 'v'"),
+    (f"{MISSING}y(i) +=! A(i,j)v(j) where i in 0:2  # a product", (2, 16), "an operator is missing before 'v'"),
+    (f"{MISSING}y max=! x(i)**2 (v(j) + 1)", (2, 17), "an operator is missing before '('"),
+    (f"{MISSING}def f(float(M,N) A, float(N) v) -> (y) {{\n  y(i) +=! A(i,j) v(j)\n}}",
+     (3, 19), "an operator is missing before 'v'"),
+])
+def test_where_a_fault_is_placed(program: str, place: tuple[int, int], message: str) -> None:
+    with pytest.raises(AdError) as caught:
+        parse(program)
+    assert message in caught.value.message
+    assert (caught.value.line, caught.value.column) == place
+    assert not caught.value.more
