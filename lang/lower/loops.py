@@ -293,9 +293,10 @@ class Loop:
     def written_twice(self, each: Meeting) -> AdError:
         name, first = each.writer.outs[0].name, self.line_of(each.writer)
         kinds = {s.op.onto is None for s in (each.writer, each.other) if isinstance(s.op, Comprehension)}
-        said = "assigned twice in one step" if len(kinds) == 1 else "assigned, and added to"
-        return AdError(f"elements of '{name}' are {said}: here and {first}", each.other.span,
-                       "give one of them another name, or write += for both, which add to zero", self.context.source)
+        said, help = "assigned twice in one step", "give one of them another name, or write += for both, which add to zero"
+        if len(kinds) > 1:
+            said, help = "assigned, and added to before", "assign an element first, and add to it then"
+        return AdError(f"elements of '{name}' are {said}: here and {first}", each.other.span, help, self.context.source)
 
     def read_too_early(self, each: Meeting) -> AdError:
         element = f"{each.writer.outs[0].name}({', '.join(text(s) if isinstance(s, Affine) else '...' for s in each.subscripts)})"

@@ -186,7 +186,8 @@ FAULTS = [
      "move this statement"),
     (START + "for t in 0:T { h(t+1) = h(t)*2; h(t+1) = h(t) + 1 }", 2, 33, "elements of 'h' are assigned twice in one step",
      "+="),
-    (START + "for t in 0:T { h(t+1) = h(t)*2; h(t+1) += h(t) + 1 }", 2, 33, "elements of 'h' are assigned, and added to", "+="),
+    (START + "for t in 0:T { h(t+1) += h(t)*2; h(t+1) = h(t) + 1 }", 2, 34,
+     "elements of 'h' are assigned, and added to before", "assign an element first"),
     # Subscripts.
     (START + "for t in 0:T { a = 2*h(t); h(t+1) = a }", 2, 16, "'a' is assigned in the loop without its step",
      "write a(t) = ..."),
