@@ -596,7 +596,7 @@ def is_condition(root: Node) -> bool:
     stack = [root]
     while stack:
         node = bare(stack.pop())
-        if isinstance(node, Token) or not is_logical(node):
+        if not isinstance(node, Op | Call) or not is_logical(node):
             return False
         if node.name not in COMPARISONS:
             stack += node.args

@@ -18,7 +18,7 @@ def written_out(scope: EquationScope, tensors: Tensors, s: Assign) -> TensorAssi
     root = bare(s.values[0])
     if len(s.targets) != 1 or len(s.values) != 1 or type(root) is not Call or root.name != LIST:
         return None
-    rows, shape = [root], list[int]()
+    rows, shape = list[Node]([root]), list[int]()
     while rows and all(is_list(node) for node in rows):
         counts = {len(node.args) for node in rows if isinstance(node, Call)}
         if len(counts) > 1:
@@ -42,7 +42,7 @@ def written_out(scope: EquationScope, tensors: Tensors, s: Assign) -> TensorAssi
     for name, n in zip(reversed(names), reversed(shape), strict=True):
         chosen: list[Node] = []
         for first in range(0, len(rows), n):
-            value = rows[first + n - 1]
+            value: Node = rows[first + n - 1]
             for k in range(n - 2, -1, -1):
                 here = Op("eq", [word("NAME", name), word("NUMBER", str(k))], root.start, root.end)
                 value = Op("select", [here, rows[first + k], value], root.start, root.end)

@@ -414,9 +414,9 @@ def is_place(e: Equation) -> bool:
     """Whether an equation finds the place of an extremum: the least index at which a value is equal to another one."""
     assert isinstance(e.op, Comprehension)
     body = e.op.body
-    made = {x.outs[0]: x for x in body.equations}
-    last = made.get(body.results[0].atom)   # type: ignore[call-overload]
-    chosen = made.get(last.args[0]) if last is not None and last.op is SELECT else None   # type: ignore[call-overload]
+    made: dict[Atom, Equation] = {x.outs[0]: x for x in body.equations}
+    last = made.get(body.results[0].atom)
+    chosen = made.get(last.args[0]) if last is not None and last.op is SELECT else None
     never = last.args[-1] if last is not None else None
     return (e.outs[0].whole and e.op.reduction == "min" and chosen is not None and chosen.op is EQ and isinstance(never, Lit)
             and never.value == math.inf)
@@ -502,8 +502,8 @@ class Inside:
             atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
             if use is not None and isinstance(atom, Var) and not atom.integer:
                 yield atom, self.read(s, atom, use.guard, use.still)
-            for inner in gathers(s.subscripts) if use is not None else ():
-                if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
+            for inner in gathers(s.subscripts):
+                if use is not None and isinstance(found := self.e.args[inner.arg], Var) and found.whole:
                     yield found, self.read(inner, found, use.guard, use.still)
         for inner in gathers(self.op.write):
             if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
