@@ -95,6 +95,28 @@ def in_logarithms(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     return {"loss": mpmath.log(sum(mpmath.exp(v) for v in a))}
 
 
+def matrix_product(a: Any, b: Any) -> Any:
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b, strict=True)] for row in a]
+
+
+def kalman(x: Mapping[str, Any], T: int) -> dict[str, Any]:
+    """A filter of two states with one measurement each, and the log-likelihood."""
+    A, Q = [list(r) for r in x["A"]], [list(r) for r in x["Q"]]
+    m, P, loss = list(x["m0"]), [[1, 0], [0, 1]], 0
+    for t in range(T):
+        p = [sum(A[i][j] * m[j] for j in range(2)) for i in range(2)]
+        B = matrix_product(matrix_product(A, P), [[*c] for c in zip(*A, strict=True)])
+        S = [[B[i][j] + sum(Q[i][k] * Q[j][k] for k in range(2)) + (i == j) for j in range(2)] for i in range(2)]
+        r = [x["y"][t][i] - p[i] for i in range(2)]
+        det = S[0][0] * S[1][1] - S[0][1] * S[1][0]
+        v = [(S[1][1] * r[0] - S[0][1] * r[1]) / det, (S[0][0] * r[1] - S[1][0] * r[0]) / det]
+        loss += sum(a * b for a, b in zip(r, v, strict=True)) + mpmath.log(det)
+        m = [p[i] + sum(S[i][j] * v[j] for j in range(2)) - v[i] for i in range(2)]
+        inverse = [[S[1][1] / det, -S[0][1] / det], [-S[1][0] / det, S[0][0] / det]]
+        P = [[(i == j) - inverse[i][j] for j in range(2)] for i in range(2)]
+    return {"loss": loss, "w": m}
+
+
 def heat(x: Mapping[str, Any], T: int) -> dict[str, Any]:
     u = [list(x["u0"])]
     for t in range(T):
@@ -219,6 +241,29 @@ for t in 0:T {
 loss lse=! a(T, j)
 output loss
 """, in_logarithms, {"A": (3, 3), "p0": (3,)}, {"obs": [0, 1, 2, 0]}),
+    "Kalman filter": LoopProgram("""input A(N, N), Q(N, N), m0(N), y(T, N)
+m(0, i) = m0(i)
+P(0, i, j) = i == j ? 1 : 0 where i in 0:N, j in 0:N
+for t in 0:T {
+    p(t, i) +=! A(i, j)*m(t, j)
+    B(t, i, k) +=! A(i, j)*P(t, j, k)
+    C(t, i, j) +=! B(t, i, k)*A(j, k)
+    S(t, i, j) += C(t, i, j) + (i == j ? 1 : 0)
+    S(t, i, j) += Q(i, k)*Q(j, k)
+    r(t, i) = y(t, i) - p(t, i)
+    v(t) = solve(S(t), r(t))
+    l(t) = logdet(S(t))
+    m(t+1, i) += p(t, i) - v(t, i)
+    m(t+1, i) += S(t, i, j)*v(t, j)
+    V(t) = inverse(S(t))
+    P(t+1, i, j) = (i == j ? 1 : 0) - V(t, i, j)
+}
+a +=! r(t, i)*v(t, i)
+d +=! l(t)
+loss = a + d
+w(i) = m(T, i)
+output loss, w
+""", kalman, {"A": (2, 2), "Q": (2, 2), "m0": (2,), "y": (4, 2)}),
     "heat": LoopProgram("""input u0(N), k, right, int32 T
 u(0, i) = u0(i)
 for t in 0:T {
