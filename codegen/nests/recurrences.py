@@ -243,11 +243,12 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
     """The recurrence as a loop over a size `name`; `outside` is what is read elsewhere."""
     op = e.op
     assert isinstance(op, Recurrence)
-    places = {out: place for k, out in enumerate(e.outs) if (place := one_step(e, k, outside)) is not None}
-    rings = {out: ring for out, inner in zip(e.outs, op.histories, strict=True) if out not in places
-             for ring in [(d, n.number) for d, (n, full) in enumerate(zip(out.shape, inner.shape, strict=True)) if n != full]}
+    places: dict[Atom, int] = {out: place for k, out in enumerate(e.outs) if (place := one_step(e, k, outside)) is not None}
+    rings = {out: (d, count) for out, inner in zip(e.outs, op.histories, strict=True) if out not in places
+             for d, (n, full) in enumerate(zip(out.shape, inner.shape, strict=True))
+             if n != full and (count := n.number) is not None}
     starts = dict(zip(e.outs, e.args, strict=False))
-    now: dict[Var, Var] = {}
+    now: dict[Atom, Var] = {}
     versions: dict[Var, list[Var]] = {}
     b = Builder()
     for s in whole_statements(e):

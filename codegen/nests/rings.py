@@ -35,12 +35,14 @@ def with_ring(program: Program, n: int, k: int) -> Program:
     d, count = kept
     new = {out: Var(out.name, out.temp, shape=(*out.shape[:d], affine(count), *out.shape[d + 1:])) for out in (*chain, e.outs[k])}
 
+    by: dict[Atom, Atom] = {**new}
+
     def changed(x: Equation) -> Equation:
         if new.keys().isdisjoint((*x.args, *x.outs)):
             return x
         if x is e or not isinstance(x.op, Comprehension):
-            return x.substituted(dict(new))
-        return in_ring(x, dict.fromkeys(new, (d, count))).substituted(dict(new))
+            return x.substituted(by)
+        return in_ring(x, dict.fromkeys(new, (d, count))).substituted(by)
     return replace(program, equations=tuple(map(changed, program.equations)))
 
 

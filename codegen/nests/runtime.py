@@ -283,7 +283,7 @@ class TensorKernel:
         """Where values lie that are neither input nor result, as pairs of cell and offset, and the bytes of all: a value's place
         is free for others after the last step that reads it."""
         steps, cells = self.module.steps, self.module.env.tensors
-        last = {cells[a]: k for k, s in enumerate(steps) for a in used(s) if a in cells}
+        last = {cells[a]: k for k, s in enumerate(steps) for a in used(s) if isinstance(a, Var) and a in cells}
         own, placed, free, end = {cells[v]: v for v in self.own}, list[tuple[int, int]](), list[tuple[int, int]](), 0
         lying: dict[int, list[tuple[int, int]]] = {}
         for k, s in enumerate(steps):
@@ -521,7 +521,7 @@ def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def has_points(op: Comprehension, sizes: Mapping[str, int]) -> bool:
     from adcli.lang.evaluate.comprehensions import points  # start-up: hardly any program asks
-    return points(op, sizes)[1] > 0
+    return points(op, {**sizes})[1] > 0
 
 
 def named(e: Equation, s: Read) -> str:
