@@ -226,7 +226,11 @@ def _past_writes(f: Folder, e: Equation, op: Comprehension) -> tuple[Atom, ...]:
 def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
     """Enter a recurrence with what its statements share; an operation beside it that is one of its statements again is the
     history that this writes."""
-    made, same = shared(e, args, lambda op, a: normal(op, a) if isinstance(op, Comprehension) else (op, a), f.value_key)
+    assert isinstance(e.op, Recurrence)
+    given = zip(e.op.constants, args[len(e.op.histories):], strict=True)
+    known: dict[Atom, Support] = {c: f.supports[a] for c, a in given if a in f.supports}
+    made, same = shared(e, args, lambda op, inner: normal(op, inner, known, False) if isinstance(op, Comprehension)
+                        else (op, inner), f.value_key)
     f.env.update(same)
     f.equations.append(made)
     whole = whole_statements(made)
@@ -236,9 +240,10 @@ def _recurrence(f: Folder, e: Equation, args: tuple[Atom, ...]) -> None:
         f.seen.setdefault(f.value_key(s.op, s.args), made.outs[i])
 
 
-def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN
+def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHING_KNOWN, alone: bool = True
            ) -> tuple[Comprehension, tuple[Atom, ...]]:
-    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need."""
+    """The same comprehension with a simplified body, and without sources, arguments and guards that it does not need. One that is
+    not `alone` is a statement of a loop, where elements that no point writes are not 0."""
     known: dict[Atom, Atom] = decided(op, args, supports) if supports else {}
     first: dict[object, Var] = {}
     for p, s in zip(op.body.params, op.sources, strict=True):
@@ -250,7 +255,7 @@ def normal(op: Comprehension, args: tuple[Atom, ...], supports: Supports = NOTHI
             if earlier is not p.var:
                 known[p.var] = earlier
     op = replace(op, guards=needed_guards(op), body=simplify(op.body, known))
-    if supports:
+    if supports and alone:
         op, known = guarded(op, args, supports)
         op = replace(op, body=simplify(op.body, known)) if known else op
     return compact(op, args)

@@ -123,7 +123,7 @@ def written(op: Comprehension) -> Support | None:
 def without_index(conditions: Iterable[Affine], i: Index) -> list[Affine] | None:
     """What holds of the others if conditions hold for some value of an index: every lower bound is at most every upper one. That
     is exact for coefficients 1 and -1; None for others."""
-    lows, highs, rest = [], [], []
+    lows, highs, rest = list[Affine](), list[Affine](), list[Affine]()
     for c in conditions:
         if i not in atoms(c):
             rest.append(c)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from adcli.lang.ir.errors import AdError, Fix, Source
 from adcli.lang.ir.notation import ATOM, OR, POWER, PRODUCT, SUM, TERNARY, UNARY, enclosed
-from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.primitives import TABLE as PRIMITIVES
 from adcli.lang.syntax.chain import level
 from adcli.lang.syntax.characters import misplaced
 from adcli.lang.syntax.lalr import Unexpected, read_tokens
@@ -139,7 +139,7 @@ TABLE = [Spelling(*row) for row in (
      "for the inverse function write a{0}({1}), for the reciprocal 1 / {0}({1})"),
     (rf"<n>{INVERSE} \( <l> \)", "(1 / {0}({1}))", "", "for the reciprocal write 1 / {0}({1})"),
     (rf"<n>([{SUPERSCRIPTS}]+) \( <l> \)", "{0}({2})**{1:plain}"),
-    (rf"(?<![\w.])({'|'.join(sorted(TABLE, key=len, reverse=True))})(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
+    (rf"(?<![\w.])({'|'.join(sorted(PRIMITIVES, key=len, reverse=True))})(?:\*\*|\^) (\d+) \( <l> \)", "{0}({2})**{1}"),
     (rf"([{SUPERSCRIPTS}]+)", "**{0:plain}"), (r"<a> @ <a>", "matmul({0}, {1})", "@", MATRICES),
     (r"<m> (?:mod|MOD|rem)\b <p>", "fmod({0}, {1})", "mod"), (r"<s> (?:div|DIV)\b <p>", "floor({0:product} / {1:unary})", "div"),
     (r"<s> // <p>", "floor({0:product} / {1:unary})", "//"), (r"<m> % <p>", "fmod({0}, {1})", "%"),
