@@ -25,6 +25,8 @@ from sample_files import ROOT, TENSORS
 import adcli
 
 CASES: list[dict[str, Any]] = json.loads((DATA / "tensors" / "networks.json").read_text(encoding="utf-8"))["references"]
+OTHERS = ("kepler", "gaussian_process")
+"""Samples with tensors that are compared with numbers of mpmath."""
 CLAMPED = "clamp(z(t, n, h) + r(t, n, h) + b1(h), 0, inf)"
 NOTEBOOK = [c for c in CASES if c["program"] in ("feed_forward", "recurrent")][::2]
 every_case = pytest.mark.parametrize("case", CASES, ids=[f"{i}-{c['program']}" for i, c in enumerate(CASES)])
@@ -97,7 +99,7 @@ def test_second_derivatives_are_those_of_pytorch(case):
 
 
 def test_every_sample_with_tensors_has_numbers_of_pytorch():
-    assert {c["program"] for c in CASES} == {*(p.stem for p in TENSORS if p.stem != "kepler"), "recurrent with clamp"}
+    assert {c["program"] for c in CASES} == {*(p.stem for p in TENSORS if p.stem not in OTHERS), "recurrent with clamp"}
 
 
 @pytest.mark.parametrize("case", NOTEBOOK, ids=lambda case: case["program"])
@@ -125,6 +127,26 @@ def test_newtons_method_has_the_derivative_of_the_implicit_function(mean, e):
     got = sample("kepler").vjp(wrt=("M", "e"))({"M": mean, "e": e, "d_dE": 1.0, "d_dr": 0.0})
     want = {"E": exact, "r": slope, "d_dM": 1 / slope, "d_de": mpmath.sin(exact) / slope}
     assert {n: float(got[n]) for n in want} == pytest.approx({n: float(x) for n, x in want.items()}, rel=1e-13)
+
+
+# ---------------------------------------------------------------- a Gaussian process
+
+def log_likelihood(x, y, length, noise):
+    """The negative logarithm of the likelihood, by the determinant and the inverse of the kernel's matrix."""
+    K = mpmath.matrix([[mpmath.exp(-((a - b) / length)**2 / 2) + (noise**2 if i == j else 0) for j, b in enumerate(x)]
+                       for i, a in enumerate(x)])
+    values = mpmath.matrix(y)
+    return (values.T * mpmath.inverse(K) * values)[0] / 2 + mpmath.log(mpmath.det(K)) / 2 + len(x) * mpmath.log(2 * mpmath.pi) / 2
+
+
+def test_a_likelihood_by_cholesky_is_that_by_determinant_and_inverse():
+    at = {"x": [0.0, 1.0, 2.5], "y": [1.0, 0.5, -1.0], "length": 1.2, "noise": 0.3}
+    got = sample("gaussian_process").grad()(at)
+    with mpmath.workdps(50):
+        want = {"nll": log_likelihood(**at)}
+        for name in ("length", "noise"):
+            want[f"dnll_d{name}"] = mpmath.diff(lambda v, name=name: log_likelihood(**{**at, name: v}), at[name])
+    assert {n: float(got[n]) for n in want} == pytest.approx({n: float(v) for n, v in want.items()}, rel=1e-12)
 
 
 # ---------------------------------------------------------------- the mixture, exactly

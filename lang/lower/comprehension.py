@@ -64,6 +64,8 @@ IndexTest = tuple[str, Node, Node]
 """A comparison of indices: its name and its operands."""
 Piece = list[IndexTest]
 """Part of a box: the points where all of these hold."""
+Pieces = list[Piece] | None
+"""Pieces of a box, of which no two meet; None: more than can be."""
 COMPARISONS = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 """Each comparison with the one that holds where it does not."""
 
@@ -320,7 +322,7 @@ class TensorStatement:
 
     def pieces(self, root: Node, holds: bool) -> list[Piece]:
         """The pieces of a box where a condition on indices `holds`, or does not; no two of them meet."""
-        stack: list[tuple[list[Piece], list[Piece]]] = []   # where it holds, where it does not
+        stack: list[tuple[Pieces, Pieces]] = []   # where it holds, where it does not
         for node in postorder(bare(root)):
             if isinstance(node, Token) or not is_logical(node):
                 continue
@@ -334,14 +336,15 @@ class TensorStatement:
             (yes, no), (more, less) = stack[-2:]   # c or d holds where c does, and where only d does
             del stack[-2:]
             if node.name == "and":
-                stack.append((joint(yes, more), [*no, *joint(yes, less)]))
+                stack.append((joint(yes, more), together(no, joint(yes, less))))
             else:
-                stack.append(([*yes, *joint(no, more)], joint(no, less)))
-            if max(map(len, stack[-1])) > SPLITS:
-                raise self.context.fault(f"this condition makes more than {SPLITS} comprehensions", node)
+                stack.append((together(yes, joint(no, more)), joint(no, less)))
         if not is_condition(root):
             raise self.context.fault("a condition of where compares indices", root, "for example where k >= i")
-        return stack[0][not holds]
+        found = stack[0][not holds]
+        if found is None:
+            raise self.context.fault(f"this condition makes more than {SPLITS} comprehensions", root)
+        return found
 
     def condition(self, b: Elements, name: str, *nodes: Node) -> list[Affine]:
         """What must not be negative for a comparison of indices to hold."""
@@ -624,9 +627,16 @@ def alternatives(name: str, operands: Sequence[Node]) -> list[Piece]:
     return [[(each, left, right)] for each in (("lt", "gt") if name == "ne" else (name,))]
 
 
-def joint(first: Sequence[Piece], second: Sequence[Piece]) -> list[Piece]:
+def joint(first: Pieces, second: Pieces) -> Pieces:
     """Where a piece of the one and a piece of the other meet."""
+    if first is None or second is None or len(first) * len(second) > SPLITS:
+        return None
     return [[*p, *q] for p in first for q in second]
+
+
+def together(first: Pieces, second: Pieces) -> Pieces:
+    """The pieces of both."""
+    return None if first is None or second is None or len(first) + len(second) > SPLITS else [*first, *second]
 
 
 def swapped(root: Node, old: Node, new: Node) -> Node:

@@ -115,7 +115,7 @@ def test_json_has_the_digits_that_are_asked_for_and_whole_numbers_as_such():
     for number in (shortest, coarse):
         assert repr(tensors.json_tensor(np.array([3, 4]), number)) == "[3, 4]"
         assert repr(tensors.json_tensor(np.array(3), number)) == "3"
-        assert repr(tensors.json_tensor(3, number)) == "3.0"
+        assert repr(tensors.json_tensor(3.0, number)) == "3.0" and repr(tensors.json_tensor(3, number)) == "3"
 
 
 def layout(*names):

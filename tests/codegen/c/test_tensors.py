@@ -101,7 +101,7 @@ def test_what_does_not_fit_returns_1(target: str, tmp_path: pathlib.Path) -> Non
 @compiled
 def test_work_that_no_memory_holds_is_not_a_small_number(tmp_path: pathlib.Path) -> None:
     """Sizes whose products wrap around."""
-    program = parse("input A(M, N)\nB(i, j) +=! A(i, j) * A(i, k)\nC(i) +=! B(i, j) * B(i, j)\noutput C")
+    program = parse("input A(M, N)\nB(i, j) +=! exp(A(i, j) * A(i, k))\nC(i) +=! B(i, j) * B(i, j)\noutput C")
     main = """
 #include <stdio.h>
 int main(void) { printf("%zu %zu %d", f_work_size(2, 3), f_work_size((size_t)1 << 33, (size_t)1 << 33), f_work_size(0, 3) == 0); }
