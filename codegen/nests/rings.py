@@ -35,7 +35,7 @@ def with_ring(program: Program, n: int, k: int) -> Program:
     d, count = kept
     new = {out: Var(out.name, out.temp, shape=(*out.shape[:d], affine(count), *out.shape[d + 1:])) for out in (*chain, e.outs[k])}
 
-    by: dict[Atom, Atom] = {**new}
+    by: dict[Atom, Atom] = dict(new.items())
 
     def changed(x: Equation) -> Equation:
         if new.keys().isdisjoint((*x.args, *x.outs)):

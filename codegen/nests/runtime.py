@@ -521,7 +521,7 @@ def merged(free: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def has_points(op: Comprehension, sizes: Mapping[str, int]) -> bool:
     from adcli.lang.evaluate.comprehensions import points  # start-up: hardly any program asks
-    return points(op, {**sizes})[1] > 0
+    return points(op, dict(sizes.items()))[1] > 0
 
 
 def named(e: Equation, s: Read) -> str:

@@ -351,10 +351,10 @@ help: for a choice write c ? a : b
 ---
 for i in x
 =>
-f.ad:1:1: error: 'for' is not a word of this language
+f.ad:1:1: error: a loop has its statements in braces
     for i in x
     ^^^
-help: there are no loops
+help: write for i in 0:T { ... }
 ---
 3 = x
 =>
@@ -395,12 +395,6 @@ f.ad:1:7: error: unexpected ','
     v = (a, b)
           ^
 help: several values go to several names: (a, b) = (x, y)
----
-v = [1]
-=>
-f.ad:1:5: error: unexpected '['
-    v = [1]
-        ^
 ---
 input x
 x = x + 1
@@ -454,7 +448,7 @@ def f(a) -> (u) {
 }
 v = f(x)
 =>
-f.ad:2:3: error: a function contains only assignments
+f.ad:2:3: error: a function contains only assignments and loops
       input b
       ^^^^^^^
 help: move it out of the braces

@@ -33,7 +33,7 @@ def test_the_checker_refuses_what_is_not_complete_by_itself() -> None:
         (with_op(program, sources=(e.op.sources[0], Read(2, ()))), "a read of an argument that is not there"),
         (with_op(program, write=(Read(0, (affine(h),)),)), "a subscript that is no integer"),
         (with_op(program, onto=2), "onto an argument that is not there"),
-        (with_op(program, onto=0, reduction="max"), "only a sum or = goes onto a value"),
+        (with_op(program, onto=0, reduction="lse"), "no lse goes onto a value"),
         (replace(program, equations=(replace(e, args=(Lit(1.0), e.args[1])),)), "a read of another rank than its argument"),
         (replace(program, equations=(replace(e, args=(Var("x", shape=(affine("H"),)), e.args[1])),)), "no bound value"),
         (replace(program, equations=(Equation((Var("z"),), check.TABLE["sin"], (image,)),)), "a scalar operation on tensors"),
