@@ -20,7 +20,7 @@ WORDS = {
     "where": "C(i) +=! A(i, k) where k in 0:K: ranges and conditions of a tensor statement",
     "exists": "where exists A(i + 1): only where this element is there",
     "int32": "int32 k(i) = floor(x(i)): whole numbers that are computed, which subscripts may be",
-    "for": "for t in 0:T { h(t + 1) = f(h(t)) }: a loop over steps, with down, until c and checkpoint before its {",
+    "for": "for t in 0:T { h(t + 1) = f(h(t)) }: a loop over steps, with down or until c before its {",
     "and": "c and d: both truth values", "or": "c or d: at least one of two truth values", "not": "not c: the other truth value",
 }
 """The words of the language, each with an example of its use."""

@@ -7,7 +7,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.scope import Context, Scope
 from adcli.lang.syntax.constants import NEVER_HIDDEN
 from adcli.lang.syntax.scan import LOGICAL
-from adcli.lang.syntax.tree import Assign, Call, Def, Token, bare
+from adcli.lang.syntax.tree import Assign, Call, Def, Token, TupleAssign, bare
 
 
 def check_signature(context: Context, definition: Def) -> None:
@@ -77,7 +77,7 @@ def results(scope: Scope, statement: Assign, names: list[str | None]) -> list[At
     return list(scope.emit(TABLE["dup"], tuple(args), (node.start, node.end), tuple(names)))
 
 
-def count_fault(context: Context, statement: Assign) -> AdError:
+def count_fault(context: Context, statement: Assign | TupleAssign) -> AdError:
     given, wanted = len(statement.values), len(statement.targets)
     span = (statement.start, statement.end)
     return AdError(f"{plural(wanted, 'name')} on the left, {plural(given, 'value')} on the right", span,

@@ -25,7 +25,7 @@ from adcli.lang.ir.comprehension import (
     identity_body,
     with_index_powers,
 )
-from adcli.lang.ir.errors import AdError, Fix, Note, Span, plural
+from adcli.lang.ir.errors import AdError, Fix, Span, plural
 from adcli.lang.ir.histories import Gappy, box_of, extent_over
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.ranges import Access, Domain, Given, infer, outside, surely_inside
@@ -283,9 +283,7 @@ class TensorStatement:
 
     def remark(self, said: str, span: Span | None) -> None:
         """A note, once: a statement may be looked at several times."""
-        if (said, span) not in self.context.remarked:
-            self.context.remarked.add((said, span))
-            self.context.notes.append(Note(said, span, self.context.source))
+        self.context.remark(said, span)
 
     def is_onto(self, clause: Clause) -> bool:
         """Whether `where C = D` names the tensor that the target starts from."""

@@ -29,6 +29,7 @@ from adcli.lang.lower.gaps import check_elements
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call
 from adcli.lang.lower.scope import POISON, Context, EquationScope
 from adcli.lang.lower.subscripts import AffineReader
+from adcli.lang.lower.tuples import flat
 from adcli.lang.lower.until import Ending
 from adcli.lang.syntax.tree import Assign, Call, Declare, For, Node, Statement, TensorAssign, Token, Typed, bare, postorder
 
@@ -68,7 +69,7 @@ def planned(scope: LoopSurroundings, statements: Sequence[Statement]) -> dict[st
     for loop in (s for s in statements if isinstance(s, For)):
         for name, place, interval in quietly(loop_writes, scope, loop) or ():
             found[name] = found.get(name, WrittenElements(place)).also(interval)
-    for s in statements if found else ():
+    for s in flat(statements) if found else ():
         history = found.get(s.target.text) if isinstance(s, TensorAssign) else None
         if history and isinstance(s, TensorAssign) and history.place < len(s.subscripts or ()):
             node = (s.subscripts or [])[history.place]
@@ -93,7 +94,7 @@ def sizes_of(scope: LoopSurroundings, statements: Sequence[Statement]) -> set[st
 def loop_writes(scope: LoopSurroundings, loop: For) -> list[tuple[str, int, Interval]]:
     """The tensors that a loop writes, with the subscript that has the step and the elements there."""
     low, high = header(scope, loop, scope.size_to_come)
-    targets = [t for s in loop.body if (t := quietly(target_of, scope, loop, s)) is not None]
+    targets = [t for s in flat(loop.body) if (t := quietly(target_of, scope, loop, s)) is not None]
     return [(t.statement.target.text, t.place, (low + t.offset, high + t.offset)) for t in targets]
 
 
@@ -165,6 +166,9 @@ class Loop:
         self.low, self.high = header(outer, s, outer.size_of_step)
         self.check_step()
         self.check_range()
+        if s.checkpoint:
+            at = self.context.source.text.rindex("checkpoint", s.high.end, s.brace)
+            self.context.remark("checkpoint changes nothing yet: all steps are kept", (at, at + len("checkpoint")))
         self.targets = [target_of(outer, s, statement) for statement in s.body]
         self.done: str | None = None
         if s.until is not None:
@@ -404,6 +408,10 @@ class LoopStatement(TensorStatement):
         if steps is None:
             raise AdError(f"'{a.tensor}' is not read at a constant number of steps from '{step.name}'", a.span(place),
                           f"a loop reads what it assigns at {step.name}, {step.name} - 1, ...", self.context.source)
+        if any(t.offset == steps and t.statement.start == self.s.start and t.statement.target.start != self.s.target.start
+               for t in targets):
+            raise AdError(f"'{a.tensor}' is assigned by this statement, whose right sides are read before", a.span(place),
+                          f"assign {a.tensor} in a statement of its own above", self.context.source)
         offsets = [t.offset for t in targets]
         last = min(offsets) if loop.s.down else max(offsets)
         if steps < last if loop.s.down else steps > last:

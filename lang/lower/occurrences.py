@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.ir.names import RESERVED
+from adcli.lang.lower.tuples import flat
 from adcli.lang.syntax.constants import NAMED_CONSTANTS
 from adcli.lang.syntax.scan import scan
 from adcli.lang.syntax.tree import (
@@ -30,6 +32,7 @@ from adcli.lang.syntax.tree import (
     TensorAssign,
     Token,
     Tree,
+    TupleAssign,
     Typed,
     bare,
     postorder,
@@ -149,6 +152,8 @@ class NameReader:
             self.assign(scope, s)
         elif isinstance(s, TensorAssign):
             self.compute(scope, s)
+        elif isinstance(s, TupleAssign):
+            self.compute_all(scope, s)
         elif isinstance(s, Declare):
             for item in s.items:
                 for node in (item.default, item.low, item.high):
@@ -236,6 +241,8 @@ class NameReader:
         if function is not None and function.function is not None:
             given = tensor_outputs(function.function)
             return given if len(given) == len(s.targets) else none
+        if node.name in ABOUT and function is None:
+            return [node.name != "logdet"] * len(s.targets)
         copied = node.name == "dup" and any(type(a := bare(n)) is Token and a.text in scope.tensors for n in node.args)
         return [copied] * len(s.targets)
 
@@ -277,11 +284,21 @@ class NameReader:
         for inner in s.body:
             if isinstance(inner, TensorAssign):
                 self.compute(scope, inner, {s.step.text: step})
+            elif isinstance(inner, TupleAssign):
+                self.compute_all(scope, inner, {s.step.text: step})
             else:
                 self.one(scope, inner)
         self.expression(scope, s.until, {s.step.text: step})
         step.places.sort(key=lambda o: o.start)
         self.trace(step)
+
+    def compute_all(self, scope: NameScope, s: TupleAssign, around: Locals | None = None) -> None:
+        """Several targets: one statement with the subscripts of all, and a name that is not written for what they get."""
+        values = Call("", s.values, s.start, s.start) if len(s.values) > 1 else s.values[0]
+        subscripts = [n for nodes in s.subscripts for n in nodes or ()]
+        self.compute(scope, TensorAssign(s.targets[0], subscripts, "=", values, None, s.clauses, s.start, s.end), around)
+        for token, nodes in zip(s.targets[1:], s.subscripts[1:], strict=True):
+            self.write(scope, token, nodes is not None)
 
     def compute(self, scope: NameScope, s: TensorAssign, around: Locals | None = None) -> None:
         """A comprehension: what its subscripts and conditions name is an index, unless it is a size or has a value."""
@@ -376,7 +393,7 @@ class NameReader:
 
 def tensor_outputs(function: Def) -> list[bool]:
     """Which results of a function are tensors."""
-    elements = {s.target.text for s in function.body if isinstance(s, TensorAssign) and s.subscripts}
+    elements = {s.target.text for s in flat(function.body) if isinstance(s, TensorAssign) and s.subscripts}
     return [(type(t) is Typed and bool(t.extents)) or t.text in elements for t in function.results]
 
 

@@ -39,6 +39,7 @@ from adcli.lang.syntax.tree import (
     TensorAssign,
     Token,
     Tree,
+    TupleAssign,
     Typed,
     postorder,
     targets_of,
@@ -201,7 +202,7 @@ class MainScope(TensorScope):
     def fail(self, statement: Statement, fault: AdError) -> None:
         """Record a fault; what the statement would have defined is no further fault."""
         self.faults.append(fault)
-        if isinstance(statement, Assign | TensorAssign | For):
+        if isinstance(statement, Assign | TensorAssign | TupleAssign | For):
             for token in targets_of(statement):
                 self.unread.pop(token.text, None)
                 self.assigned.add(token.text)
@@ -220,6 +221,8 @@ class MainScope(TensorScope):
                 self.bind(token, atom)
         elif type(statement) is TensorAssign:
             self.tensor_statement(statement)
+        elif isinstance(statement, TupleAssign):
+            self.tuple_statement(statement)
         elif isinstance(statement, For):
             self.loop(statement)
         elif isinstance(statement, Declare):
@@ -263,6 +266,16 @@ class MainScope(TensorScope):
         if not statement.symbol.endswith("!"):
             self.unread.pop(token.text, None)   # what it starts from is read
         self.bind(token, atom)
+
+    def tuple_statement(self, statement: TupleAssign) -> None:
+        for token in targets_of(statement):
+            check_name(self.context, token)
+            self.check_target(token)
+            if token.text not in self.env:
+                self.note_hidden(token)
+        for part, atom in self.compute_all(statement):
+            self.unread.pop(part.target.text, None)   # what it starts from is read
+            self.bind(part.target, atom)
 
     def loop(self, statement: For) -> None:
         for token in statement.targets:

@@ -31,6 +31,7 @@ from adcli.lang.syntax.tree import (
     TensorAssign,
     Token,
     Tree,
+    TupleAssign,
     bare,
     postorder,
     targets_of,
@@ -92,6 +93,12 @@ class Context:
 
     def note(self, message: str, at: Token) -> None:
         self.notes.append(Note(message, (at.start, at.end), self.source))
+
+    def remark(self, said: str, span: Span | None) -> None:
+        """A note, once: a statement may be looked at several times."""
+        if (said, span) not in self.remarked:
+            self.remarked.add((said, span))
+            self.notes.append(Note(said, span, self.source))
 
     def text(self, node: Node, most: int = 40) -> str:
         text = self.source.text[node.start:node.end]
@@ -283,7 +290,7 @@ class Scope:
             return self.context.fault(f"'{name}' takes tensors by name", node_name(node),
                                       help or f"declare them, for example input A(N, N), and write X = {name}(...)", fix)
         known = [n for n in (*TABLE, *ALIASES, *ABOUT, *self.context.functions, *self.context.library_functions())
-                 if n not in HIDDEN]
+                 if n not in HIDDEN and "#" not in n]
         return self.context.fault(f"unknown function '{name}'", node_name(node), *self.instead(node, known))
 
     def instead(self, node: Call, known: Collection[str] = ()) -> tuple[str | None, Fix | None]:
@@ -309,7 +316,7 @@ def node_name(node: Call) -> Token:
 
 def assigned_names(tree: Tree) -> set[str]:
     targets = {t.text for s in tree.statements if type(s) is Assign for t in s.targets}
-    return targets | {t.text for s in tree.statements if type(s) in (TensorAssign, For) for t in targets_of(s)}
+    return targets | {t.text for s in tree.statements if type(s) in (TensorAssign, TupleAssign, For) for t in targets_of(s)}
 
 
 def value_names(tree: Tree) -> set[str]:

@@ -17,7 +17,7 @@ from adcli.lang.ir.errors import Fix, meant
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, enclosed
 from adcli.lang.syntax.chain import level
-from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, bare, within
+from adcli.lang.syntax.tree import Assign, Call, Def, Node, Op, Statement, TensorAssign, Token, Tree, TupleAssign, bare, within
 
 SYNONYMS = {
     "ln": "log", "lg": "log10", "ld": "log2", "lb": "log2", "power": "pow", "sqr": "square",
@@ -133,7 +133,7 @@ def statement_of(tree: Tree, node: Call) -> Statement | None:
     """The statement whose value is the call and nothing else."""
     for outer in tree.statements:
         for s in within(outer):
-            values = s.values if isinstance(s, Assign) else [s.value] if isinstance(s, TensorAssign | Def) else []
+            values = s.values if isinstance(s, Assign | TupleAssign) else [s.value] if isinstance(s, TensorAssign | Def) else []
             inner = bare(values[0]) if len(values) == 1 and values[0] is not None else None
             if inner is not None and (inner.start, inner.end) == (node.start, node.end):
                 return s

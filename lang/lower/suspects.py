@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from adcli.lang.ir.errors import Note
 from adcli.lang.syntax.constants import CONSTANTS_ELSEWHERE
-from adcli.lang.syntax.tree import Assign, Def, Node, Op, TensorAssign, Token, Tree, bare, postorder, within
+from adcli.lang.syntax.tree import Assign, Def, Node, Op, TensorAssign, Token, Tree, TupleAssign, bare, postorder, within
 
 DOT = "\N{MIDDLE DOT}"
 MAYBE_INPUTS = ("e", "E")
@@ -52,7 +52,7 @@ def first_uses(tree: Tree, names: Collection[str]) -> dict[str, tuple[Token, Nod
 def expressions(tree: Tree) -> Iterator[Node]:
     """The expressions of the program's own statements."""
     for s in (s for outer in tree.statements for s in ([outer] if isinstance(outer, Def) else within(outer))):
-        if isinstance(s, Assign):
+        if isinstance(s, Assign | TupleAssign):
             yield from s.values
         elif isinstance(s, TensorAssign):
             yield s.value

@@ -7,6 +7,7 @@ its size names become the extents they have there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.affine import Affine, affine, text
@@ -17,6 +18,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.assignments import assignment, check_name
 from adcli.lang.lower.comprehension import TensorStatement
 from adcli.lang.lower.comprehension_body import (
+    NO_RECURRENCE,
     Poisoned,
     Tensors,
     counted,
@@ -31,6 +33,7 @@ from adcli.lang.lower.lists import written_out
 from adcli.lang.lower.loops import Loop, planned
 from adcli.lang.lower.matrix_statement import MatrixStatement, is_matrix_call, lifted
 from adcli.lang.lower.scope import POISON, Context, EquationScope, calls_itself, no_parameter
+from adcli.lang.lower.tuples import apart
 from adcli.lang.syntax.tree import (
     Assign,
     Call,
@@ -40,6 +43,7 @@ from adcli.lang.syntax.tree import (
     Statement,
     TensorAssign,
     Token,
+    TupleAssign,
     Typed,
     bare,
     postorder,
@@ -67,6 +71,16 @@ class TensorScope(EquationScope):
         except Poisoned:
             return POISON
 
+    def compute_all(self, statement: TupleAssign) -> list[tuple[TensorAssign, Atom]]:
+        """What each of several targets gets."""
+        self.shaped = True
+        try:
+            return [(part, self.compute(part)) for part in apart(self, statement)]
+        except AdError as fault:
+            if fault.fix and fault.fix.start == statement.start:   # a loop for one of them
+                fault.fix, fault.help = None, NO_RECURRENCE
+            raise
+
     def matrix_call(self, node: Call, name: str | None) -> Atom:
         """The value of a call of an operation on matrices that stands where a value of this name does."""
         target = Token("NAME", name or f"#{len(self.env)}", node.start, node.end)
@@ -88,7 +102,8 @@ class TensorScope(EquationScope):
         """Emit a loop; what the names that it assigns have behind it, and those of them that the loop itself reads wholly."""
         self.shaped = True
         try:
-            loop = Loop(self, statement)
+            body = [p for s in statement.body for p in (apart(self, s) if isinstance(s, TupleAssign) else [s])]
+            loop = Loop(self, replace(statement, body=body))
             return loop.run(), loop.read
         except Poisoned:
             return dict.fromkeys((t.text for t in statement.targets), POISON), set()
@@ -392,6 +407,9 @@ class TensorFunction(TensorScope):
             if isinstance(s, TensorAssign):
                 self.env[s.target.text] = self.compute(s)
                 continue
+            if isinstance(s, TupleAssign):
+                self.env.update({part.target.text: atom for part, atom in self.compute_all(s)})
+                continue
             if isinstance(s, For):
                 self.env.update(self.looped(s)[0])
                 continue
@@ -478,19 +496,22 @@ def unfolded(context: Context, definition: Def) -> int:
     return count
 
 
-def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign]:
+def assignments(statements: Sequence[Statement]) -> Iterator[Assign | TensorAssign | TupleAssign]:
     """The statements, those of loops too."""
     for s in statements:
         if isinstance(s, For):
             yield from assignments(s.body)
-        elif isinstance(s, Assign | TensorAssign):
+        elif isinstance(s, Assign | TensorAssign | TupleAssign):
             yield s
 
 
-def calls(statement: Assign | TensorAssign) -> Iterator[Call]:
+def calls(statement: Assign | TensorAssign | TupleAssign) -> Iterator[Call]:
     """Every call in a statement."""
     if isinstance(statement, Assign):
         roots = [*statement.values]
+    elif isinstance(statement, TupleAssign):   # a call is copied for each of its results
+        roots = [*statement.values * (1 if len(statement.values) > 1 else len(statement.targets)),
+                 *[n for nodes in statement.subscripts for n in nodes or ()], *[n for c in statement.clauses for n in c.nodes]]
     else:
         roots = [statement.value, *(statement.subscripts or ()), *[n for c in statement.clauses for n in c.nodes]]
     return (n for root in roots for n in postorder(root) if type(n) is Call)

@@ -23,6 +23,7 @@ from adcli.lang.syntax.tree import (
     Statement,
     TensorAssign,
     Token,
+    TupleAssign,
     Typed,
 )
 
@@ -69,19 +70,22 @@ class Actions:
         p[0].append(p[1])
         return p[0]
 
-    def assign_results(self, p: Parts) -> Assign:
+    def assign_results(self, p: Parts) -> Assign | TupleAssign:
         value = finished(p[2])
-        return Assign(p[0], [value], p[0][0].start, value.end)
+        return several(p[0], [value], p[3], value.end)
 
-    def assign_each(self, p: Parts) -> Assign:
-        return Assign(p[0], [finished(p[3]), *p[5]], p[0][0].start, p[6].end)
+    def assign_each(self, p: Parts) -> Assign | TupleAssign:
+        return several(p[0], [finished(p[3]), *p[5]], p[7], p[6].end)
 
-    def assign_dup(self, p: Parts) -> Assign:
+    def assign_dup(self, p: Parts) -> Assign | TupleAssign:
         name, argument = p[2], p[3]
         if name.text != "dup":
             raise AdError(f"an operator is missing between '{name.text}' and '{argument.text}'",
                           (argument.start, argument.end), f"write {name.text}*{argument.text}")
-        return Assign(p[0], [Call("dup", [argument], name.start, argument.end)], p[0][0].start, argument.end)
+        return several(p[0], [Call("dup", [argument], name.start, argument.end)], [], argument.end)
+
+    def whole(self, p: Parts) -> Element:
+        return p[0], None
 
     def declare(self, p: Parts) -> Declare:
         last = p[1][-1]
@@ -99,7 +103,7 @@ class Actions:
 
     def def_block(self, p: Parts) -> Def:
         for inner in p[6]:
-            if not isinstance(inner, Assign | TensorAssign | For):
+            if not isinstance(inner, Assign | TensorAssign | TupleAssign | For):
                 raise AdError("a function contains only assignments and loops", (inner.start, inner.end),
                               "move it out of the braces")
         return Def(p[1], p[2], p[4], p[6], None, p[5].start, p[0].start, p[7].end)
@@ -124,7 +128,7 @@ class Actions:
         if not p[6]:
             raise AdError("a loop without statements", (p[0].start, p[7].end), f"assign elements: h({step.text} + 1) = ...")
         for inner in p[6]:
-            if not isinstance(inner, Assign | TensorAssign):
+            if not isinstance(inner, Assign | TensorAssign | TupleAssign):
                 raise not_in_loop(inner)
         return For(step, low, high, "down" in words, words.get("until"), "checkpoint" in words, p[6], p[5].start, p[0].start,
                    p[7].end)
@@ -297,6 +301,17 @@ class Actions:
                           "put parentheses around it: (not a)")
         chain.ops.append((level, name, token))
         return chain
+
+
+def several(targets: list[Element], values: list[Node], clauses: list[Clause], end: int) -> Assign | TupleAssign:
+    """A statement with several targets."""
+    tokens, start = [token for token, _ in targets], targets[0][0].start
+    if any(subscripts is not None for _, subscripts in targets):
+        return TupleAssign(tokens, [n for _, n in targets], values, clauses, start, clauses[-1].end if clauses else end)
+    if clauses:
+        raise AdError("a where belongs to elements", (clauses[0].start, clauses[-1].end),
+                      f"write elements on the left: {tokens[0].text}(i)")
+    return Assign(tokens, values, start, end)
 
 
 def computed(target: Token, subscripts: list[Node] | None, symbol: Token, chain: Any, clauses: list[Clause]) -> TensorAssign:

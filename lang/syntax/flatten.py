@@ -112,6 +112,7 @@ class Flattener:
 
     def named(self, value: Node, s: Assign, pieces: list[Statement]) -> Token:
         name = Token("NAME", self.fresh(), s.start, s.end)
+        self.known.add(name.text)
         pieces.append(Assign([name], [value], s.start, s.end))
         return name
 
@@ -154,7 +155,7 @@ class Flattener:
 
 def is_atom(node: Node) -> bool:
     """Whether a node is a name, a number or a number with its sign."""
-    node = bare(node)
+    node, signed = bare(node), False
     while type(node) is Op and node.name == "neg":
-        node = bare(node.args[0])
-    return type(node) is Token
+        node, signed = bare(node.args[0]), True
+    return type(node) is Token and (not signed or node.type == "NUMBER" or node.text in NAMED_CONSTANTS)

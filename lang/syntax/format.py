@@ -29,6 +29,7 @@ from adcli.lang.syntax.tree import (
     TensorAssign,
     Token,
     Tree,
+    TupleAssign,
     Typed,
     tensor_names,
 )
@@ -110,6 +111,8 @@ class TreeWriter:
                 return [joined(statement.targets, tuple_of=len(statement.targets) > 1), " = ", *self.values(statement)]
             case TensorAssign():
                 return self.compute(statement)
+            case TupleAssign():
+                return self.elements(statement)
             case Declare():
                 return [statement.keyword, " ", ", ".join(self.item(i) for i in statement.items)]
             case DeclareOutputs():
@@ -135,7 +138,7 @@ class TreeWriter:
         words = [word for word, there in (("down", s.down), ("checkpoint", s.checkpoint)) if there]
         return " ".join([f"for {s.step.text} in {low}:{high}", *words[:s.down], *until, *words[s.down:]])
 
-    def values(self, statement: Assign) -> list[str]:
+    def values(self, statement: Assign | TupleAssign) -> list[str]:
         if len(statement.values) == 1:
             return self.expression(statement.values[0])
         pieces = ["("]
@@ -165,9 +168,16 @@ class TreeWriter:
         pieces = [f"{self.typed(s.target)}{subscripts} {s.symbol} ", *self.expression(s.value)]
         if s.same is not None:
             pieces += [" <=> ", *self.expression(s.same)]
-        for position, clause in enumerate(s.clauses):
-            pieces += [", " if position else " where ", *self.clause(clause)]
-        return pieces
+        return [*pieces, *self.conditions(s.clauses)]
+
+    def elements(self, s: TupleAssign) -> list[str]:
+        targets = [t.text + (self.listed(nodes) if nodes is not None else "")
+                   for t, nodes in zip(s.targets, s.subscripts, strict=True)]
+        return [f"({', '.join(targets)}) = ", *self.values(s), *self.conditions(s.clauses)]
+
+    def conditions(self, clauses: list[Clause]) -> list[str]:
+        return [piece for position, clause in enumerate(clauses)
+                for piece in (", " if position else " where ", *self.clause(clause))]
 
     def clause(self, c: Clause) -> list[str]:
         values = ["".join(self.expression(n)) for n in c.nodes]

@@ -250,8 +250,8 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
         return fault(f"'{foreign.text}' is not a word of this language", FOREIGN[foreign.text], foreign)
     if unit[0].type == "FOR" and (fault_of_header := header_fault(unit, index)):
         return fault(*fault_of_header)
-    if unit[0].type == "LPAR" and token.type == "LPAR" and "EQUAL" in kinds and not kinds_before(unit, index) & ASSIGNS:
-        return fault("elements are assigned one by one", "write a statement for each: u(t) = ...; v(t) = ...")
+    if token.type in ("AUGMENT", "REDUCE") and unit[0].type == "LPAR":
+        return fault(f"'{token.text}' has one target", "write a statement for each target")
     if token.type == "AUGMENT":
         name = quoted(0, index - 1)
         return fault(f"there is no '{token.text}'", f"write {name} = {name} {token.text[:-1]} ...")
@@ -283,10 +283,6 @@ def diagnose(unit: list[Token], index: int, source: Source) -> AdError:
     if token.type == "LBRACK" and before.type == "NAME":
         return fault("unexpected '['", f"write elements and extents with parentheses: {before.text}(i)")
     return fault(f"unexpected '{token.text}'")
-
-
-def kinds_before(unit: list[Token], index: int) -> set[str]:
-    return {t.type for t in unit[:index]}
 
 
 def header_fault(unit: list[Token], index: int) -> tuple[str, str, Token] | None:

@@ -116,6 +116,24 @@ class TensorAssign:
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class TupleAssign:
+    """Elements of several tensors: `(u(i), v(i)) = …`, values as those of an Assign. `subscripts` are those of each target, None
+    for a name alone, as `_` is for a value not wanted."""
+
+    targets: list[Token]
+    subscripts: list[list[Node] | None]
+    values: list[Node]
+    clauses: list[Clause]
+    start: int
+    end: int
+
+    def parts(self, values: list[Node]) -> list[TensorAssign]:
+        """A statement for each target that is wanted, with these values."""
+        return [TensorAssign(t, subscripts, "=", v, None, self.clauses, self.start, self.end)
+                for t, subscripts, v in zip(self.targets, self.subscripts, values, strict=True) if t.text != "_" or subscripts]
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Item:
     """One input of a declaration; a Typed name is that of a tensor, or of a scalar with its type."""
 
@@ -159,7 +177,7 @@ class Def:
     def tensors(self) -> bool:
         """Whether this is a function of tensors: it declares a type, or one of its statements is a comprehension."""
         return any(type(t) is Typed for t in (*self.params, *self.results)) or any(
-            type(s) in (TensorAssign, For) for s in self.body)
+            type(s) in (TensorAssign, TupleAssign, For) for s in self.body)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -223,7 +241,7 @@ class ShapedLine:
         self.shape, self.words, self.start = shape, words, start
 
 
-Statement = Assign | TensorAssign | For | Declare | DeclareOutputs | Def | Broken
+Statement = Assign | TensorAssign | TupleAssign | For | Declare | DeclareOutputs | Def | Broken
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -266,6 +284,8 @@ def targets_of(statement: Statement) -> list[Token]:
     """The names that a statement assigns."""
     if isinstance(statement, Assign | For):
         return statement.targets
+    if isinstance(statement, TupleAssign):
+        return [t for t in statement.targets if t.text != "_"]
     return [statement.target] if isinstance(statement, TensorAssign) else []
 
 
@@ -282,13 +302,15 @@ def tensor_names(tree: Tree) -> set[str]:
     for s in tree.statements:
         if type(s) is TensorAssign and s.subscripts is not None:
             names.add(s.target.text)
+        elif type(s) is TupleAssign:
+            names |= {t.text for t, subscripts in zip(s.targets, s.subscripts, strict=True) if subscripts is not None}
         elif type(s) is For:
             names |= {t.text for t in s.targets}
         elif isinstance(s, Declare):
             names |= {i.name.text for i in s.items if type(i.name) is Typed}
         elif isinstance(s, Def) and s.tensors:
             names |= {s.name.text, *(t.text for t in (*s.params, *s.results))}
-            names |= {t.text for b in s.body if type(b) in (TensorAssign, For) for t in targets_of(b)}
+            names |= {t.text for b in s.body if type(b) in (TensorAssign, TupleAssign, For) for t in targets_of(b)}
         elif type(s) is Assign and type(value := bare(s.values[0])) is Call:
             copied = value.name == "dup" and any(type(a) is Token and a.text in names for a in value.args)
             names |= {t.text for t in s.targets} if copied or value.name in names else set()

@@ -1,0 +1,87 @@
+"""Elements of several tensors that one statement assigns: the same as a statement for each, whose right sides are read before."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from adcli.lang.evaluate import evaluate
+from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.lower.frontend import parse
+from adcli.lang.lower.occurrences import occurrences
+from adcli.lang.passes.pipeline import adjoints
+from adcli.lang.syntax.flatten import flatten
+from adcli.lang.syntax.format import format_tree
+from adcli.lang.syntax.parse import parse_tree
+
+RATE = "def rate(u, v, a) -> (du, dv) { p = u*v; du = a*u - p; dv = p - v }\n"
+SAME = [   # a text with tuples, and one without
+    ("input x(N); (u(i), v(i)) = (x(i) + 1, x(i)**2); (u(i), v(i)) = (v(i), u(i))",
+     "input x(N); v(i) = x(i) + 1; u(i) = x(i)**2; output u, v"),
+    (RATE + "input x(N), a; (p(i), q(i)) = rate(x(i), sin(x(i)), a)",
+     "input x(N), a; p(i) = a*x(i) - x(i)*sin(x(i)); q(i) = x(i)*sin(x(i)) - sin(x(i))"),
+    (RATE + "input x(N), a; (_, q(i)) = rate(x(i), 2, a) where i in 1:N", "input x(N), a; q(i) = x(i)*2 - 2 where i in 1:N"),
+    ("input x(N); (s, w(i)) = (x(0), 2*x(i))", "input x(N); s = x(0); w(i) = 2*x(i)"),
+    ("input x(N); p(i), q(i) = dup(x(i))", "input x(N); p(i) = x(i); q(i) = x(i)"),
+    (RATE + """input x(N), a; (u(0), v(0)) = (x(0), x(1))
+     for t in 0:4 { (k(t), l(t)) = rate(u(t), v(t), a); (u(t+1), v(t+1)) = (u(t) + 0.1*k(t), v(t) + 0.1*l(t)) }
+     output u, v""", """input x(N), a; u(0) = x(0); v(0) = x(1)
+     for t in 0:4 { u(t+1) = u(t) + 0.1*(a*u(t) - u(t)*v(t)); v(t+1) = v(t) + 0.1*(u(t)*v(t) - v(t)) }
+     output u, v"""),
+    ("input x(N); def f(float(N) x) -> (a, b) { (a(i), b(i)) = (x(i) + 1, 2*x(i)) }; (p, q) = f(x)",
+     "input x(N); p(i) = x(i) + 1; q(i) = 2*x(i)"),
+]
+WRONG = [
+    (RATE + "input x(N); (u(i), v(i), w(i)) = rate(x(i), 1, 2)", "'rate' gives 2 results, 3 wanted here"),
+    (RATE + "input x(N); (u(i), v(i)) = rate(x(i), 1)", "'rate' takes 3 arguments, not 2"),
+    ("input x(N); (u(i), v(i)) = sin(x(i))", "'sin' gives 1 result, 2 wanted here"),
+    ("input x(N); (u(i), v(i)) = x(i)", "2 names on the left, 1 value on the right"),
+    ("input x(N); (u(i), v(i)) = (x(i), 1, 2)", "2 names on the left, 3 values on the right"),
+    ("input x(N); (u(i), u(i)) = (x(i), 1)", "target 'u' is named twice"),
+    ("input x(N); (u(i), _(i)) = (x(i), 1)", "'_' is a value that is not wanted and has no elements"),
+    ("input x(N); (a, b) = (x(0), x(1)) where i in 0:N", "a where belongs to elements"),
+    ("for t in 0:3 { (a, b(t)) = (1, 2) }", "'a' is assigned in the loop without its step"),
+    ("for t in 0:3 { (a(t), b(t)) = (1, a(t)) }", "'a' is assigned by this statement, whose right sides are read before"),
+    ("for t in 0:3 { (a(t), b(t)) = (b(t), 1) }", "'b' is assigned by this statement, whose right sides are read before"),
+    ("input x(N); def f(float(N) x) -> (a, b) { a(i) = x(i); b(i) = x(i) }; (p(i), q(i)) = f(x)",
+     "'f' is a function of tensors, which gives them whole"),
+    ("(p(i), q(i)) += (1, 2)", "'+=' has one target"),
+]
+
+
+def values(program):
+    point = {"x": np.array([0.5, -1.25, 2.0]), "a": 0.75}
+    found = evaluate(program, {q.name: point[q.name] for q in program.params})
+    return {k: np.asarray(v, float).tolist() for k, v in found.items()}
+
+
+@pytest.mark.parametrize(("text", "plain"), SAME)
+def test_a_tuple_of_elements_is_a_statement_for_each(text, plain):
+    program, reference = parse(text), parse(plain)
+    found, wanted = values(program), values(reference)
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-15)
+    assert {r.name for r in adjoints(program).results} == {r.name for r in adjoints(reference).results}
+
+
+@pytest.mark.parametrize(("text", "_"), SAME)
+def test_formatted_text_is_the_same_program(text, _):
+    tree = parse_tree(Source("t", text))
+    once = format_tree(tree)
+    assert format_tree(parse_tree(Source("t", once))) == once
+    assert format_tree(flatten(tree)) == format_tree(flatten(parse_tree(Source("t", once))))
+    assert values(parse(once)) == values(parse(text)) == values(parse(format_tree(flatten(tree))))
+    places = [(o.start, o.end) for o in occurrences(tree).places]
+    assert len(places) == len(set(places)) and all(text[a:b].isidentifier() for a, b in places)
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_what_is_wrong_with_a_tuple_is_said(text, message):
+    with pytest.raises(AdError) as caught:
+        parse(text)
+    assert caught.value.message == message
+
+
+def test_the_flat_form_reads_inputs_in_the_order_of_the_text():
+    text = "(x, y) = (-y, x**2); x = x"
+    flat = parse(format_tree(flatten(parse_tree(Source("t", text)))))
+    assert [p.name for p in flat.params] == [p.name for p in parse(text).params] == ["y", "x"]
