@@ -14,8 +14,8 @@ Sizes come when the function is called, so a program is compiled once for all of
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from adcli.codegen.machine import veclib
@@ -34,8 +34,9 @@ from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, TEAM, YIELD, functions
 from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
-from adcli.lang.ir import Equation, Lit, Program, Var
-from adcli.lang.ir.comprehension import NEUTRAL, Comprehension, covers
+from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Read, covers
+from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation, covered_points
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
@@ -67,7 +68,7 @@ class ModuleStep:
 class TensorModule:
     """LLVM IR with what a caller must know: the program as it was compiled, its steps, the positions of all values in `env`,
     which has `cells` cells, and the values that the first cells are the addresses of. Of `choosers` each has a cell from
-    `choices` on: the steps, and those inside of loops."""
+    `choices` on: the steps, and those inside of loops. `gathering` are the places of gathers in the text."""
 
     text: str
     entry: EntryPoint
@@ -78,16 +79,34 @@ class TensorModule:
     values: list[Var]
     choices: int
     cells: int
+    gathering: Mapping[tuple[Atom, Atom, int], Span | None] = field(default_factory=dict)
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
          header: Iterable[str] = ()) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
+    gathering = gathering_statements(program)
     given = in_machine_terms(joined(distributed(program)))
     program = in_place(with_rings(own_starts(given)))
     module = assembled(program, divided(program, lanes), lanes, library, name, header=header)
-    module.program = given
+    module.program, module.gathering = given, gathering
     return module
+
+
+def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span | None]:
+    """Where the text gathers from a tensor by a subscript that another one has, with the dimension: the statement, whatever
+    loops it comes to stand in. Where there are several it is not known which."""
+    found: dict[tuple[Atom, Atom, int], Span | None] = {}
+    for e in program.equations:
+        stack: list[BodySource] = [*e.op.sources] if isinstance(e.op, Comprehension) else []
+        while stack:
+            s = stack.pop()
+            for d, inner in enumerate(s.subscripts if isinstance(s, Read) else ()):
+                if isinstance(s, Read) and isinstance(inner, Read):
+                    key = e.args[s.arg], e.args[inner.arg], d
+                    found[key] = e.span if found.get(key, e.span) == e.span else None
+                    stack.append(inner)
+    return found
 
 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",

@@ -416,7 +416,7 @@ class TensorKernel:
         got = np.int64(env[flag + 1])
         value, help = no_subscript(float(got.view(np.float64)) if source.whole else int(got), extent)
         return AdError(f"{named(e, s)}{where} = {value} is out of range for dimension {d} of '{target}', which has "
-                       f"{elements(extent)}", e.span, help, self.program.source)
+                       f"{elements(extent)}", self.module.gathering.get((tensor, source, d)) or e.span, help, self.program.source)
 
 
 def cheapest(costs: Sequence[float]) -> int:

@@ -549,6 +549,10 @@ def test_steps_are_worth_threads_by_what_they_cost(monkeypatch: pytest.MonkeyPat
 # ---------------------------------------------------------------- arrays in and out
 
 def test_a_subscript_that_is_outside_is_named_with_its_place() -> None:
+    fused = parse("input x(N), B(M)\nint32 k(i) = floor(x(i))\ny(i) = B(k(i))\ns +=! y(i)\noutput s\n")
+    with pytest.raises(AdError) as fault:
+        compile_tensors(fused)({"x": np.array([0.5, 9.0]), "B": np.ones(4)})
+    assert fault.value.line == 3 and fault.value.message.startswith("k(1) = 9 is out of range for dimension 0 of 'B'")
     program = parse("input T(R), int32 I(A, B)\nO(a, b) = T(I(a, b))\n")
     with pytest.raises(AdError) as fault:
         compile_tensors(program)({"T": np.ones(4), "I": np.array([[0, 1, 2], [3, 0, 9]])})
