@@ -102,7 +102,9 @@ class TensorScope(EquationScope):
         """Emit a loop; what the names that it assigns have behind it, and those of them that the loop itself reads wholly."""
         self.shaped = True
         try:
-            body = [p for s in statement.body for p in (apart(self, s) if isinstance(s, TupleAssign) else [s])]
+            body: list[Statement] = []
+            for s in statement.body:
+                body += apart(self, s) if isinstance(s, TupleAssign) else [s]
             loop = Loop(self, replace(statement, body=body))
             return loop.run(), loop.read
         except Poisoned:
