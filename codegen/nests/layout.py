@@ -25,7 +25,7 @@ def plain(program: Program) -> Program:
     for e in program.equations:
         if isinstance(e.op, Recurrence):
             raise AdError("functions for other programs have no loops over steps", e.span,
-                          "call the program by its compiled code, as --rows and Python do", program.source)
+                          "call the program by its compiled code, as adcli eval and Python do", program.source)
         if isinstance(e.op, MatrixOperation):
             raise AdError(f"functions for other programs have no '{e.op.name}': it needs a library of linear algebra", e.span,
                           "call the program by its compiled code, as adcli eval and Python do", program.source)
