@@ -100,11 +100,14 @@ class FunctionWriter:
             self.bound[index] = frame.index, len(self.frames) - 1
         return [name for _, _, name in frame.carried]
 
-    def close_loop(self, results: Sequence[str]) -> list[str]:
-        """End the innermost loop; `results` are what is carried on. What is carried out of the loop."""
+    def close_loop(self, results: Sequence[str], until: str | None = None) -> list[str]:
+        """End the innermost loop, where `until` holds before its last turn; `results` are what is carried on. What is carried
+        out of the loop."""
         frame = self.frames.pop()
         following = self.put(f"add nsw i64 {frame.index}, {frame.step}")
         more = self.put(f"icmp slt i64 {following}, {frame.last}")
+        if until is not None:
+            more = self.put(f"select i1 {until}, i1 false, i1 {more}")
         self.say(f"br i1 {more}, label %{frame.label}, label %{frame.exit}")
         low, latch = frame.phis.pop(), self.label
         frame.phis.append(f"  {frame.index} = phi i64 [ {low}, %{frame.before} ], [ {following}, %{latch} ]")

@@ -49,6 +49,8 @@ class StepLoop:
     homes: Mapping[Var, Var]
     starts: Mapping[Var, float]
     """What each history enters with that enters with a number."""
+    until: Var | None = None
+    """The history that is 1 behind the step after which others copy: see `Recurrence.until`."""
 
     @property
     def own(self) -> list[Var]:
@@ -279,7 +281,8 @@ def step_loop(e: Equation, outside: Collection[Atom], name: str) -> StepLoop:
     equations = in_machine_terms(needed(fused(program))).equations
     homes = {v: many[-1] for many in versions.values() for v in many}
     numbers = {out: a.value for out, a in zip(e.outs, e.args, strict=False) if out in histories and isinstance(a, Lit)}
-    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers)
+    until = None if op.until is None else e.outs[op.until]
+    return StepLoop(name, op.low, op.high, op.down, equations, histories, homes, numbers, until)
 
 
 def at_step(s: Equation, step: Index, name: str) -> Equation:

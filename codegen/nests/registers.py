@@ -4,10 +4,13 @@
 
 The elements of a history that a step reads or writes are a window along the step: what it had at its last step, moved by one, and
 the element that comes in. So an element is loaded when it comes in, where it has a value then, and stored when it gets one.
+
+A loop that has ended (`until`) is left where all that somebody reads behind it would be copied from step to step; a second loop
+stores the last values.
 """
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from adcli.codegen.nests.addresses import Environment
@@ -38,6 +41,7 @@ class RegisterLoop(NestWriter):
     def __init__(self, env: Environment, loop: StepLoop, kept: Collection[Atom]) -> None:
         self.loop, self.kept = loop, kept
         self.take(env, loop.equations[0], first=True)
+        self.move = -1 if loop.down else 1
         self.windows: dict[Place, StepWindow] = {}
         self.numbers: dict[Atom, str] = {}
         """Values of one step."""
@@ -74,22 +78,81 @@ class RegisterLoop(NestWriter):
         self.now = (self.place(self.floor, f"sub i64 {high}, 1") if self.loop.down else low), self.floor
         inside = [(key, k) for key, w in self.windows.items() for k in self.staying(w)]
         before = [("double", self.entering(key, k)) for key, k in inside]
-        names = self.open_loop(None, low, high, 1, before)
-        self.chunks.pop()   # all lines go to the beginning of the loop, in their order
-        level, index = len(self.frames) - 1, self.frames[-1].index
-        if self.loop.down:
-            index = self.place(level, f"sub i64 {self.now[0]}, {self.place(level, f'sub i64 {index}, {low}')}")
-        self.now = index, level
-        for (key, k), text in zip(inside, names, strict=True):
+        ending, stored = self.ending(), [e for e in self.loop.equations if e.outs[0] in self.kept]
+        if ending is not None:
+            before += [("i64", high), *[("double", "0.0") for _ in stored]]
+        first = self.now[0]
+        names = self.open_steps(first, low, low, high, before)
+        for (key, k), text in zip(inside, names, strict=False):
             self.windows[key].values[k] = text
         for e in self.loop.equations:
             self.take(self.env, e)
             self.statement(e)
-        move = -1 if self.loop.down else 1
-        self.close_loop([self.register(key, k + move) for key, k in inside])
+        results = [self.register(key, k + self.move) for key, k in inside]
+        if ending is None:
+            self.close_loop(results)
+        else:
+            following = self.put(f"add nsw i64 {self.frames[-1].index}, 1")
+            last = [self.register(*self.written(e)) for e in stored]
+            ended = self.put(f"fcmp ogt double {self.register(*ending)}, 0.5")
+            begin, *values = self.close_loop([*results, following, *last], ended)[len(inside):]
+            self.open_steps(first, low, begin, high, [])
+            for e, value in zip(stored, values, strict=True):
+                self.take(self.env, e)
+                self.kept_in_memory(value)
+            self.close_loop([])
         self.close_condition()
         self.say("ret void")
         return [*self.text(), "}", ""]
+
+    def open_steps(self, first: str, low: str, begin: str, high: str, carried: Sequence[tuple[str, str]]) -> list[str]:
+        """Begin a loop over the steps from turn `begin` on; the turn `low` is step `first`. The names of what is carried."""
+        names = self.open_loop(None, begin, high, 1, carried)
+        self.chunks.pop()   # all lines go to the beginning of the loop, in their order
+        level, index = len(self.frames) - 1, self.frames[-1].index
+        if self.loop.down:
+            index = self.place(level, f"sub i64 {first}, {self.place(level, f'sub i64 {index}, {low}')}")
+        self.now = index, level
+        return names
+
+    # ------------------------------------------------------------ leaving early
+
+    def written(self, e: Equation) -> tuple[Place, int]:
+        """What an equation of a history writes, by its distance from the step."""
+        assert isinstance(e.op, Comprehension)
+        found = place(self.loop, e.outs[0], e.op.write)
+        assert found is not None
+        return found
+
+    def ending(self) -> tuple[Place, int] | None:
+        """Where it is written whether the loop has ended; None where it does not end early, or somebody reads behind it what is
+        not copied from then on."""
+        until = self.loop.until
+        found = next((self.written(e) for e in self.loop.equations if e.outs[0] is until), None)
+        if found is None or not all(self.repeats(e, found) for e in self.loop.equations if e.outs[0] in {*self.kept, until}):
+            return None
+        return found
+
+    def repeats(self, e: Equation, ending: tuple[Place, int]) -> bool:
+        """Whether an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
+        op, (out,) = e.op, e.outs
+        assert isinstance(op, Comprehension)
+        made = {x.outs[0]: x for x in op.body.equations}
+        reads = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
+        chosen = made.get(op.body.results[0].atom)   # type: ignore[call-overload]
+        if op.reduction != "=" or op.onto is not None or chosen is None or chosen.op is not TABLE["select"]:
+            return False
+
+        def one_before(a: Atom, what: tuple[Place, int]) -> bool:
+            s = reads.get(a)   # type: ignore[call-overload]
+            return s is not None and place_of(e.args[s.arg], s) == (what[0], what[1] - self.move)
+
+        def place_of(a: Atom, s: Read) -> tuple[Place, int] | None:
+            return place(self.loop, a, s.subscripts) if a in self.loop.histories else None
+        condition, then, _ = chosen.args
+        test = made.get(condition)   # type: ignore[call-overload]
+        ended = test is not None and test.op is TABLE["gt"] and literal(test.args[1]) == 0.5 and one_before(test.args[0], ending)
+        return ended and (one_before(then, self.written(e)) or (out is self.loop.until and literal(then) == 1.0))
 
     def staying(self, w: StepWindow) -> range:
         """The distances of the elements that the step before had too."""
@@ -129,7 +192,11 @@ class RegisterLoop(NestWriter):
             return
         self.windows[found[0]].values[found[1]] = value
         if out in self.kept:
-            self.say(f"store double {value}, ptr {self.address(out, op.write, 0)[0]}, align 8")
+            self.kept_in_memory(value)
+
+    def kept_in_memory(self, value: str) -> None:
+        """The value of the equation, where it lies for those who read it behind the loop."""
+        self.say(f"store double {value}, ptr {self.address(self.out, self.op.write, 0)[0]}, align 8")
 
     def old(self, start: Atom) -> str:
         """What a statement adds to."""
@@ -137,6 +204,10 @@ class RegisterLoop(NestWriter):
             return self.scalars.constant(start.value)
         found = place(self.loop, start, self.op.write) if start in self.loop.histories else None
         return self.numbers[start] if found is None else self.register(*found)
+
+
+def literal(a: Atom) -> float | None:
+    return a.value if isinstance(a, Lit) else None
 
 
 class RegisterBody(BodyWriter):

@@ -6,8 +6,12 @@ import pytest
 from adcli.codegen.machine.veclib import NO_LIBRARY
 from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import compile_tensors
+from adcli.lang.evaluate import evaluate
 from adcli.lang.lower.frontend import parse
+from adcli.lang.passes.pipeline import adjoints
+from adcli.lang.passes.simplify import simplify
 from native_tensors import everywhere
+from tensor_laws import NUMPY
 
 R = np.random.default_rng(6)
 PREY = """input a, b, x0, y0, f(T)
@@ -73,3 +77,24 @@ def test_a_million_steps_are_no_more_code() -> None:
     text = "input a; input int32 T\nv(0) = a\nfor t in 0:T { v(t+1) = v(t) * 0.5 + 1 }\ny = v(T)\noutput y"
     kernel = compile_tensors(parse(text))
     assert kernel({"a": 0.0, "T": 10**6})["y"] == 2.0
+
+
+@pytest.mark.parametrize("text", [
+    "v(0) = a\nfor t in 0:T until abs(v(t+1)**2 - a) < 1e-9 { v(t+1) = 0.5*(v(t) + a/v(t)) }\ny = v(T)\noutput y",
+    "v(T) = a\nfor t in 0:T down until abs(v(t)**2 - a) < 1e-9 { v(t) = 0.5*(v(t+1) + a/v(t+1)) }\noutput v",
+    # what somebody reads behind the loop and is no copy, and a start from which the loop never ends
+    "v(0) = a; w(0) = 2*a\nfor t in 0:T until v(t+1) > 9 { w(t+1) = w(t) - 0.5*v(t); v(t+1) = v(t) + w(t) * 0.1 }\noutput v, w",
+    "input x(T)\nv(0) = a\nfor t in 0:T until v(t+1) > 3 { k(t) = x(t) * v(t); v(t+1) = v(t) + abs(k(t)) }\noutput v, k"])
+def test_a_loop_that_has_ended_copies(text: str) -> None:
+    """The bits of the steps that are left out, in values and adjoints, wherever the loop ends."""
+    program = parse(f"input a\n{text}")
+    both = program, simplify(adjoints(program))
+    for p in both:
+        run = compile_tensors(p)
+        for steps in (0, 1, 2, 5, 6, 7, 40):
+            at = {"a": 2.0, "T": steps, "x": np.linspace(0.5, 1, steps)}
+            at |= {f"d_d{r.name}": 1.0 if r.name == "y" else np.linspace(1, 2, steps + (r.name != "k")) for r in program.results}
+            at = {q.name: at[q.name] for q in p.params} | {"T": steps}
+            want, got = evaluate(p, at, NUMPY), run(at)
+            for name, value in want.items():
+                np.testing.assert_array_equal(got[name], value, f"{name} at T = {steps}")
