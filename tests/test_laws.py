@@ -19,8 +19,9 @@ import adcli
 every_primitive = pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 both_back_ends = pytest.mark.parametrize("back_end", BACK_ENDS)
 
-LINEAR = {"add", "sub", "neg", "mul", "div", "fma", "select", "copysign"}
-"""Rows that are linear in an argument: the partial with respect to it is the other factor (1 in a sum), whatever is NaN."""
+LINEAR = {"add", "sub", "neg", "mul", "div", "fma", "select", "copysign", "stop"}
+"""Rows that are linear in an argument: the partial with respect to it is the other factor (1 in a sum), whatever is NaN; and
+`stop`, whose partial is 0 by construction."""
 PARTLY = {"pow", "pown", "hypot", "fmin", "fmax", "xlogy"}
 """Rows whose value can be a number although an argument is NaN, so a partial can be one too."""
 

@@ -233,7 +233,8 @@ class NameReader:
             self.write(scope, token, tensor)
 
     def tensor_results(self, scope: NameScope, s: Assign) -> list[bool]:
-        """Which targets become tensors: those of a duplicate of one, and of a function that gives them."""
+        """Which targets become tensors: those of a duplicate of one, of an operation on matrices but for a determinant, and of a
+        function that gives them."""
         node, none = bare(s.values[0]), [False] * len(s.targets)
         if len(s.values) != 1 or type(node) is not Call:
             return none

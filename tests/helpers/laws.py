@@ -22,6 +22,7 @@ from adcli.lang.ir import Equation, Primitive, Program, Result, Var
 from adcli.lang.ir.check import check, check_linear
 from adcli.lang.ir.equal import equal
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes import duplicate as duplication
 from adcli.lang.passes import pipeline
@@ -240,8 +241,10 @@ def check_differences(program: Program, at: Point, mode: str) -> int:
     """Partials against central differences of the value, in multiple precision; the number of partials compared.
 
     Nothing is compared where the status is not smooth or a number in between is very large. The differences know no
-    rule; that a point is smooth is what the status program says.
+    rule; that a point is smooth is what the status program says. Nor do they know what `stop` takes for a constant.
     """
+    if any(e.op is TABLE["stop"] for e in program.equations):
+        return 0
     wrt = [p.name for p in program.params]
     derived = with_status(gradient(program, wrt, mode=mode), program, wrt)
     if any(abs(x) > LARGEST for v, x in every_value(derived, at, FLOAT).items() if not v.truth):

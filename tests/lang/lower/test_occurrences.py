@@ -36,6 +36,8 @@ READS = [   # a text, a name, and for each of its places in order: which of them
     ("input A(N)\nC(i) = A(i)\nC(i) += A(i)\nv = C(0)", "C", "011", "value"),
     ("def f(float(N) A) -> (float(N) C) { C(i) = 2 * A(i) }\ninput A(N)\nC = f(A)\nv = C(0)", "C", "1122", "value"),
     ("def f(float(N) A) -> (float(N) C) { C(i) = 2 * A(i) }\ninput A(N)\nC = f(A)\nv = C(0)", "N", "002", "size"),
+    ("input A(N, N)\nL = cholesky(A)\ns +=! log(L(i, i))", "i", "00", "index"),
+    ("input A(N, N)\nL = cholesky(A)\ns +=! log(L(i, i))", "L", "00", "value"),
     ("input relu(N)\nv(i) = relu(i)", "relu", "00", "input"),
     ("x = 2 +\nv = x * y", "x", "00", "value"),   # a statement that cannot be read still gives its name a meaning
     ("v = tahn(x\nw = v", "v", "00", "value"),
