@@ -15,6 +15,7 @@ from typing import Any
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT
 from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Primitive, Var
+from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.ir.notation import ALIASES, ATOM, Piece, constant, infix
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.rounded import Meaning, meaning
@@ -24,6 +25,7 @@ from adcli.manual.markdown import BREAK
 
 SAMPLES = 64
 """Points inside a row's domain at which a condition that holds everywhere, or nowhere, is told from a real case."""
+OF_MATRICES = "whole matrices (adcli help tensors)"
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
@@ -67,8 +69,11 @@ class FunctionFacts:
 
 def functions(wanted: str | None = None) -> list[FunctionFacts]:
     """All functions in the order of the table, those of the prelude behind them, then the operators; or those of one name. A
-    power has two, since a constant whole exponent has a rule of its own."""
+    power has two, since a constant whole exponent has a rule of its own. One on matrices has no row: only by its name."""
     name = ALIASES.get(wanted, wanted) if wanted else None
+    if name in ABOUT:
+        args, about = ABOUT[name]
+        return [FunctionFacts(name, f"{name}({args})", about, tuple(args.split(", ")), OF_MATRICES, {})]
     rows = [described(row) for row in TABLE.values() if name in (None, row.spelled or row.name)]
     own = [composed(known) for known in prelude() if name in (None, known)]
     return [*[f for f in rows if not f.operator], *own, *[f for f in rows if f.operator]]
@@ -76,7 +81,7 @@ def functions(wanted: str | None = None) -> list[FunctionFacts]:
 
 def names() -> list[str]:
     """The names that `functions` knows."""
-    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES]))
+    return list(dict.fromkeys([*[row.spelled or row.name for row in TABLE.values()], *prelude(), *ALIASES, *ABOUT]))
 
 
 def called() -> list[str]:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from adcli.manual.functions import FunctionFacts
 
 
-OF_MATRICES = "an operation on whole matrices: adcli help tensors"
-
-
 def completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Functions whose names begin so, for the shell."""
     from click.shell_completion import CompletionItem
@@ -37,13 +34,8 @@ def command(name: str | None, form: str) -> int:
 
     Everything comes from the table that differentiation itself uses.
     """
-    from adcli.lang.ir.matrix import ABOUT
     from adcli.manual.functions import functions, names
     found = functions(name)
-    if name in ABOUT:
-        args, about = ABOUT[str(name)]
-        sys.stdout.write(f"{name}({args}): {about}\n  {OF_MATRICES}\n")
-        return 0
     if not found:
         from adcli.lang.lower.suggestions import SYNONYMS
         raise unknown("function", str(name), names(), SYNONYMS)

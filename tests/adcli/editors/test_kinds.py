@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import pytest
-from adcli.lang.ir.matrix import ABOUT
 from adcli.lang.syntax.scan import HEADER_WORDS, KEYWORDS, TERMINALS, scan
 from texts_to_colour import AWKWARD, FILES
 
@@ -13,7 +12,7 @@ from adcli.manual.functions import names
 def test_the_table_has_every_token_of_the_scanner():
     assert set(OF_TERMINAL) == set(TERMINALS) | {*KEYWORDS.values(), *HEADER_WORDS.values()}
     assert sorted(KEYWORDS) == sorted(word for kind in KINDS.values() for word in keywords(kind))
-    assert {*names(), *ABOUT} == {w for row in words() if row.kind.name == "function" for w in row.words}
+    assert {*names()} == {w for row in words() if row.kind.name == "function" for w in row.words}
 
 
 @pytest.mark.parametrize("text", [*FILES, *AWKWARD])

@@ -56,6 +56,8 @@ def accepted(program: str) -> bool:
 def test_functions_one_all_and_as_json():
     assert succeeds("functions", "atan2").out.startswith("atan2(y, x): ")
     assert succeeds("functions", "negate").out == succeeds("functions", "neg").out
+    assert succeeds("functions", "solve").out.startswith("solve(A, b): x with A·x = b\n  domain      whole matrices (")
+    assert [f["arguments"] for f in succeeds("functions", "solve", "--format", "json").records] == [["A", "b"]]
     assert [f["form"] for f in succeeds("functions", "pow", "--format", "json").records] == ["x**n", "x**y"]
     assert len(succeeds("functions", "--format", "json").records) == len(ALL)
     (record,) = succeeds("functions", "sqrt", "--format", "json").records

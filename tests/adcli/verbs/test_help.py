@@ -56,6 +56,7 @@ def test_the_list_of_topics_and_a_wrong_one():
     ended = adcli("help", "tensor")
     assert (ended.code, ended.out, ended.err) == (2, "", "adcli: error: no topic 'tensor'\nhelp: did you mean 'tensors'?\n")
     assert adcli("help", "atan2").err == "adcli: error: no topic 'atan2'\nhelp: for the function: adcli functions atan2\n"
+    assert adcli("help", "cholesky").err.endswith("help: for the function: adcli functions cholesky\n")
 
 
 def test_the_samples_are_listed_a_line_each(monkeypatch):
