@@ -137,20 +137,20 @@ class RegisterLoop(NestWriter):
         """Whether an equation is `a(t) = done(t - 1) > 0.5 ? a(t - 1) : …`, or this with 1 for `done` itself."""
         op, (out,) = e.op, e.outs
         assert isinstance(op, Comprehension)
-        made = {x.outs[0]: x for x in op.body.equations}
-        reads = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
-        chosen = made.get(op.body.results[0].atom)   # type: ignore[call-overload]
+        made: dict[Atom, Equation] = {x.outs[0]: x for x in op.body.equations}
+        reads: dict[Atom, Read] = {p.var: s for p, s in zip(op.body.params, op.sources, strict=True) if isinstance(s, Read)}
+        chosen = made.get(op.body.results[0].atom)
         if op.reduction != "=" or op.onto is not None or chosen is None or chosen.op is not TABLE["select"]:
             return False
 
         def one_before(a: Atom, what: tuple[Place, int]) -> bool:
-            s = reads.get(a)   # type: ignore[call-overload]
+            s = reads.get(a)
             return s is not None and place_of(e.args[s.arg], s) == (what[0], what[1] - self.move)
 
         def place_of(a: Atom, s: Read) -> tuple[Place, int] | None:
             return place(self.loop, a, s.subscripts) if a in self.loop.histories else None
         condition, then, _ = chosen.args
-        test = made.get(condition)   # type: ignore[call-overload]
+        test = made.get(condition)
         ended = test is not None and test.op is TABLE["gt"] and literal(test.args[1]) == 0.5 and one_before(test.args[0], ending)
         return ended and (one_before(then, self.written(e)) or (out is self.loop.until and literal(then) == 1.0))
 
