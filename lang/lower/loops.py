@@ -468,9 +468,7 @@ class LoopMatrixStatement(LoopStatement, MatrixStatement):
         return super().tensor(node)
 
     def lifted(self, node: Node) -> Node:
-        step, call = self.loop.step.name, self.context.text(node)
-        raise self.context.fault("a statement of a loop has one operation on matrices", node,
-                                 f"give it a name first in the loop: M({step}) = {call}")
+        raise no_statement_of_its_own(self.loop, node)
 
     def probed(self) -> tuple[Affine, ...]:
         return self.made()[0].shape
@@ -482,5 +480,16 @@ class LoopMatrixStatement(LoopStatement, MatrixStatement):
 def statement_of(loop: Loop, target: StepTarget) -> LoopStatement:
     """One statement of a loop, to be lowered."""
     value = bare(target.statement.value)
-    matrix = is_matrix_call(loop.scope, value) and target.statement.symbol == "="
-    return LoopMatrixStatement(loop, target) if matrix else LoopStatement(loop, target)
+    if is_matrix_call(loop.scope, value) and target.statement.symbol == "=":
+        return LoopMatrixStatement(loop, target)
+    inner = next((n for n in postorder(value) if is_matrix_call(loop.scope, n)), None)
+    if inner is not None:
+        raise no_statement_of_its_own(loop, inner)
+    return LoopStatement(loop, target)
+
+
+def no_statement_of_its_own(loop: Loop, call: Node) -> AdError:
+    """What is said of an operation on matrices that stands inside of an expression in a loop."""
+    context = loop.scope.context
+    return context.fault("an operation on matrices is a statement of its own in a loop", call,
+                         f"give it a name first in the loop: M({loop.step.name}) = {context.text(call)}")

@@ -100,12 +100,12 @@ def test_its_native_gradient_and_its_hessian_times_a_direction():
 
 
 FAULTS = [
-    ("X(t) = solve(cholesky(S(t)), c(t))", "one operation on matrices", "M(t) = cholesky(S(t))"),
+    ("X(t) = solve(cholesky(S(t)), c(t))", "a statement of its own in a loop", "M(t) = cholesky(S(t))"),
     ("X(t) = solve(S(t), X(t))", "'X' is read before anything has written it", ""),
     ("X(t + 1) = solve(S(t), X(t))", "'X' is read before anything has written it", "before the loop, X(0, ...)"),
     ("X = solve(S(t), c(t))", "assigned in the loop without its step", "X(t) = ..."),
     ("X(t, i) = solve(S(t), c(t))", "reads nothing with index 'i'", "write X(t) = solve(S(t), c(t))"),
-    ("X(t) = 2*logdet(S(t))", "'logdet' takes tensors by name", ""),
+    ("X(t) = 2*logdet(S(t))", "a statement of its own in a loop", "M(t) = logdet(S(t))"),
 ]
 
 
