@@ -29,7 +29,7 @@ def grammar() -> dict[str, Any]:
         "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
         "name": "adcli", "scopeName": SCOPE, "fileTypes": ["ad"], "uuid": "5b2f4a7e-3c0e-4d0b-9a53-1f6c2f6f0a11",
         "patterns": [{"include": "#token"}],
-        "repository": {"token": {"patterns": rules(AFTER)}, "header": {"patterns": rules(HEADER)},
+        "repository": {"token": {"patterns": rules(AFTER)}, "header": {"patterns": [AGAIN, *rules(HEADER)]},
                        "comment": rule(TERMINALS["COMMENT"], KINDS["comment"])},
     }
 
@@ -66,18 +66,18 @@ def operand(shape: str, kind: TokenKind, after: str) -> dict[str, Any]:
 
 def after(where: str) -> str:
     """What ends an operand: what is a word or an operator only behind one, or the place of any other token."""
-    return (r"^(?=[ \t]*(?:m(?:in|ax)=|where[ \t]*(?:\(|$)))"   # a statement begins
+    return (r"^(?=[ \t]*(?:(?:min|max|lse)=|argm(?:in|ax)=!|where[ \t]*(?:\(|$)))"   # a statement begins
             rf"|(and|or){ENDED}"
             rf"|(where){ENDED}(?={where})(?:[ \t]+(exists){ENDED}(?=[ \t]+\w))?"
-            r"|(m(?:in|ax)=!)|(m(?:in|ax)=(?!=))"
+            r"|((?:(?:arg)?m(?:in|ax)|lse)=!)|((?:min|max|lse)=(?!=))"
             rf"|(?=(?!#){FULL})")
 
 
-WORDS = "|".join(w for w in HEADER_WORDS if w != "until")
 AFTER, DUP = after(r"[ \t]+\w|[ \t]*\(|[ \t]*$"), after(r"[ \t]+\w")
 
 
-HEADER = AFTER.replace("|(?=(?!#)", rf"|((?:{WORDS})(?:[ \t]+(?:{WORDS}))*(?:[ \t]+until)?{ENDED}|until{ENDED})|(?=(?!#)")
+WORDS = rf"(?:{'|'.join(HEADER_WORDS)}){ENDED}"
+HEADER = AFTER.replace("|(?=(?!#)", rf"|({WORDS})|(?=(?!#)")
 """In the header of a loop, which has words of its own."""
 
 
@@ -92,3 +92,7 @@ def captures(*kinds: str) -> dict[str, Any]:
 
 def scope(kind: TokenKind) -> str:
     return f"{kind.scope}.adcli"
+
+
+AGAIN = rule("(?<=" + "|".join(rf"[ \t]{word}[ \t]" for word in HEADER_WORDS if word != "until") + f"){WORDS}", KINDS["clause"])
+"""A word of a header behind another one."""

@@ -20,8 +20,8 @@ SHAPES = (
     ("name", r"\<\K\k*\>"),
     ("number", r"\k\@1<!\%(0[xX][0-9a-fA-F_]*\.\?[0-9a-fA-F_]*\%([pP][-+]\?\d\+\)\?\|\%(\d[0-9_]*\.\?[0-9_]*\|\.\d[0-9_]*\)"
                r"\%([eE][-+]\?\d[0-9_]*\)\?\)"),
-    ("augmented", r"\%(\*\*\|[-+*/^]\|\<m\%(in\|ax\)\)==\@!"),
-    ("reduction", r"\%([-+*/]\|\<m\%(in\|ax\)\)=!"),
+    ("augmented", r"\%(\*\*\|[-+*/^]\|\<\%(min\|max\|lse\)\)==\@!"),
+    ("reduction", r"\%([-+*/]\|\<\%(\%(arg\)\?m\%(in\|ax\)\|lse\)\)=!"),
     ("comment", "#.*$"),
 )
 """Shapes in the regular expressions of Vim; of two that fit at one place it takes the later."""

@@ -24,6 +24,7 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Lit, Param, Program, Result, V
 from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError, Source
+from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INFIX
 from adcli.lang.ir.recurrence import Recurrence
@@ -54,9 +55,11 @@ def document(source: Source, at: Mapping[str, Any] | None = None, of: Sequence[s
     program = chosen(parse_source(source), of)
     if of is not None:
         program = prune(program)
-    loop = next((e for e in program.equations if isinstance(e.op, Recurrence)), None)
-    if loop is not None:
-        raise AdError("a page shows no loops over steps", loop.span, "adcli eval prints what all steps make", program.source)
+    unknown = next((e for e in program.equations if isinstance(e.op, Recurrence | MatrixOperation)), None)
+    if unknown is not None:
+        loop = isinstance(unknown.op, Recurrence)
+        raise AdError(f"a page shows no {'loops over steps' if loop else f'{unknown.op.name}()'}", unknown.span,
+                      f"adcli eval prints {'what all steps make' if loop else 'what it gives'}", program.source)
     inputs, outputs = inputs_to_differentiate(program, wrt), outputs_to_differentiate(program, None)
     if len(program.equations) > MOST_OPERATIONS:
         raise AdError(f"a page shows programs of at most {MOST_OPERATIONS:,} operations; this one has {len(program.equations):,}",

@@ -139,7 +139,17 @@ def table(*args: object) -> dict[str, str]:
     return {name: float(x) for name, x in re.findall(r"^(\w+) = ([-+.\w]+)$", ended.out, re.M)}
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)
+REFUSED = {"kepler": "loops over steps", "recurrent": "loops over steps", "gaussian_process": "cholesky()"}
+"""Samples with what a page does not show."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_page_does_not_show_is_said(name):
+    ended = adcli("explore", ROOT / "samples" / f"{name}.ad")
+    assert ended.code == 3 and f"a page shows no {REFUSED[name]}" in ended.err
+
+
+@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in REFUSED], ids=lambda p: p.stem)
 def test_a_sample(path, browser, folder):
     """Every pane opens and folds, each step lights up its operation, and the results are those of vjp and jvp."""
     made = page(browser, folder, path, *point(path), hash="#notation=plain")
