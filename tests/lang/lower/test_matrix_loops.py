@@ -68,6 +68,7 @@ def read_back(program):
     return again
 
 
+@pytest.mark.engine
 def test_a_kalman_filter_over_time():
     at, draw, h = point(), np.random.default_rng(3), 1e-5
     program = read_back(parse(KALMAN))
