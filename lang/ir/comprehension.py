@@ -66,6 +66,23 @@ BodySource = Read | Affine
 """What feeds a parameter of the body: an element of an argument, or the value of an expression of indices and sizes."""
 
 
+def nested_reads(sources: Iterable[BodySource]) -> Iterator[Read]:
+    """The elements of tensors among sources or subscripts, each followed by those inside of its subscripts."""
+    stack = list(sources)[::-1]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Read):
+            yield s
+            stack.extend(reversed(s.subscripts))
+
+
+def atoms_in(sources: Iterable[BodySource]) -> set[Index | str]:
+    """All indices and sizes in sources or subscripts, those inside of subscripts too."""
+    own = list(sources)
+    every = [*own, *(x for s in nested_reads(own) for x in s.subscripts)]
+    return {a for s in every if isinstance(s, Affine) for a in atoms(s)}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
     """Two extents that must be the same number once sizes are known, or there is a fault of the user: `message` has %d twice."""

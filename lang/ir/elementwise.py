@@ -11,7 +11,7 @@ from dataclasses import replace
 from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine
 from adcli.lang.ir.build import Builder, Expr
-from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, Subscript, body_of, constant_body
+from adcli.lang.ir.comprehension import BodySource, Comprehension, Range, Read, body_of, constant_body, nested_reads
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.recurrence import Recurrence
@@ -98,12 +98,7 @@ def arguments(op: Comprehension) -> Iterator[int]:
     """The positions of the arguments that a comprehension uses, with repetition."""
     if op.onto is not None:
         yield op.onto
-    stack: list[Subscript] = [*op.sources, *op.write]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            yield s.arg
-            stack.extend(s.subscripts)
+    yield from (s.arg for s in nested_reads((*op.sources, *op.write)))
 
 
 def moved(op: Comprehension, read: Callable[[Read], Read], position: Callable[[int], int]) -> Comprehension:

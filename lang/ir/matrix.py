@@ -28,7 +28,7 @@ from typing import TypeVar
 
 from adcli.lang.ir import Atom, Equation, Primitive, Var
 from adcli.lang.ir.affine import Affine, Index
-from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript
+from adcli.lang.ir.comprehension import Agreement, Comprehension, Range, Read, Subscript, nested_reads
 
 SOLVES = {"solve": "solve", "solve_lower": "solve_upper", "solve_upper": "solve_lower"}
 """The operations with a right-hand side, each with the one that solves with the transpose of its matrix."""
@@ -117,19 +117,9 @@ def trailing(e: Equation) -> tuple[Affine, ...]:
     return e.op.shape[len(e.op.write):]
 
 
-def arguments_of(op: MatrixOperation) -> Iterator[int]:
-    """The positions of the arguments that an operation uses, with repetition."""
-    stack: list[Subscript] = [*op.sources, *op.write]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            yield s.arg
-            stack.extend(s.subscripts)
-
-
 def compacted(op: MatrixOperation, args: tuple[Atom, ...]) -> tuple[MatrixOperation, tuple[Atom, ...]]:
     """The same without arguments that it does not use."""
-    needed = sorted(set(arguments_of(op)))
+    needed = sorted({s.arg for s in nested_reads((*op.sources, *op.write))})
     if len(needed) == len(args):
         return op, args
     return renumbered(op, {old: new for new, old in enumerate(needed)}), tuple([args[i] for i in needed])

@@ -26,7 +26,7 @@ from adcli.lang.ir.affine import (
     text,
     value,
 )
-from adcli.lang.ir.comprehension import Range, Read, Subscript
+from adcli.lang.ir.comprehension import Range, Read, Subscript, atoms_in
 from adcli.lang.ir.errors import AdError, Span
 from adcli.lang.ir.matrix import Boxed
 from adcli.lang.ir.primitives import TABLE
@@ -129,14 +129,7 @@ def size_names(program: Program) -> set[str]:
     found = {a for p in program.params for x in p.var.shape for a in atoms(x)}
     for e in with_statements(program.equations):
         if isinstance(op := e.op, Boxed):
-            stack: list[Subscript] = [*op.shape, *op.guards, *op.write, *op.sources]
-            stack += [x for r in op.ranges for x in (r.low, r.high)]
-            while stack:
-                s = stack.pop()
-                if isinstance(s, Read):
-                    stack += s.subscripts
-                else:
-                    found |= atoms(s)
+            found |= atoms_in((*op.shape, *op.guards, *op.write, *op.sources, *(x for r in op.ranges for x in (r.low, r.high))))
     return {a for a in found if isinstance(a, str)}
 
 

@@ -33,6 +33,7 @@ from adcli.lang.ir.comprehension import (
     Range,
     Read,
     all_fixed,
+    atoms_in,
     body_of,
     corner,
     in_reading_order,
@@ -183,14 +184,7 @@ def size_of(extent: Affine) -> int:
 
 def box_of(op: Comprehension, sources: Iterable[BodySource]) -> int:
     """The ranges whose indices occur in sources or subscripts."""
-    found: set[Index | str] = set()
-    stack = list(sources)
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            stack += s.subscripts
-        else:
-            found |= atoms(s)
+    found = atoms_in(sources)
     return union(1 << k for k, r in enumerate(op.ranges) if r.index in found)
 
 

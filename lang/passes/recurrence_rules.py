@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_histories
-from adcli.lang.ir.affine import Affine, affine, atoms
+from adcli.lang.ir.affine import Affine, affine
 from adcli.lang.ir.build import Builder, Hint
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, constant_body, identity_body
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, atoms_in, constant_body, identity_body
 from adcli.lang.ir.elementwise import compact, elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.histories import Box, box_of, missing
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -335,13 +335,7 @@ def everywhere(s: Equation, value: float) -> Equation:
 
 def written_ranges(op: Boxed) -> tuple[Range, ...]:
     """The ranges of the elements that an operation writes: those of the indices in its write, and in its guards."""
-    used, stack = {a for g in op.guards for a in atoms(g)}, list(op.write)
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Read):
-            stack += s.subscripts
-        else:
-            used |= atoms(s)
+    used = atoms_in((*op.guards, *op.write))
     return tuple([r for r in op.ranges if r.index in used])
 
 

@@ -37,7 +37,7 @@ from adcli.lang.ir import (
 )
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Expr
-from adcli.lang.ir.comprehension import Comprehension, Range, Read, Subscript, all_fixed, body_of
+from adcli.lang.ir.comprehension import Comprehension, Range, Read, all_fixed, body_of, nested_reads
 from adcli.lang.ir.elementwise import elementwise, emit, every_element, filled, shape_of
 from adcli.lang.ir.gc import paused
 from adcli.lang.ir.matrix import Boxed, MatrixOperation
@@ -400,14 +400,6 @@ def _indeterminate(b: Builder, program: Program, primal: Program, levels: Levels
         levels.note(INDETERMINATE, surprise if levels.explained is None else surprise & ~levels.explained, ())
 
 
-def gathers(subscripts: Iterable[Subscript]) -> Iterator[Read]:
-    """The subscripts that are read from tensors, those inside of them too."""
-    for s in subscripts:
-        if isinstance(s, Read):
-            yield s
-            yield from gathers(s.subscripts)
-
-
 # ---------------------------------------------------------------- extrema
 
 def is_place(e: Equation) -> bool:
@@ -502,10 +494,10 @@ class Inside:
             atom, use = self.e.args[s.arg], self.uses.get(self.op.body.params[k].var)
             if use is not None and isinstance(atom, Var) and not atom.integer:
                 yield atom, self.read(s, atom, use.guard, use.still)
-            for inner in gathers(s.subscripts):
+            for inner in nested_reads(s.subscripts):
                 if use is not None and isinstance(found := self.e.args[inner.arg], Var) and found.whole:
                     yield found, self.read(inner, found, use.guard, use.still)
-        for inner in gathers(self.op.write):
+        for inner in nested_reads(self.op.write):
             if isinstance(found := self.e.args[inner.arg], Var) and found.whole:
                 yield found, Liveness(self.use.guard, None, self.use.still)
 
