@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,7 +57,7 @@ def place_notes(span: GridRange, found: Iterable[Sequence[Found]], source: Sourc
 
 def where(span: GridRange, at: Sequence[float]) -> str:
     """At x = 1, 2; of many, how many there are and how far they reach. Six digits of the range are told."""
-    largest, wide = max(map(abs, span.ends)), abs(span.ends[1] - span.ends[0])
+    largest, wide = max(map(abs, span.ends)), min(abs(span.ends[1] - span.ends[0]), sys.float_info.max)
     digits = min(6 + max(0, math.floor(math.log10(largest / wide))), 17)
     x, words = span.name, [f"{value:.{digits}g}" for value in at]
     if len(at) > MOST_NAMED:

@@ -167,6 +167,10 @@ def test_any_range_is_drawn(formula):
     assert "┌──" in text(got)
 
 
+def test_a_place_is_named_in_a_range_that_is_wider_than_a_double():
+    assert places(picture(parse("v = log(x)"), {"x": (-1.79e308, 1.79e308)}, points=5)) == {"singular": [0]}
+
+
 def test_notes_tell_neighbours_apart():
     near = picture(parse("v = abs(x - 1) + abs(x - 1.0000001)"), {"x": (0.9999999, 1.0000003)})
     assert places(near) == {"kink": [1, 1.0000001]}
