@@ -7,17 +7,15 @@ tests/test_sample_references.py.
 """
 from __future__ import annotations
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import mpmath
 import pytest
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import evaluate, mpmath_arithmetic
 from adcli.lang.ir import Program
+from command import pipe, succeeds
 from sample_files import ROOT, SAMPLES, SCALARS
 
 import adcli
@@ -25,15 +23,6 @@ import adcli
 DIGITS, STEP = 60, mpmath.mpf(10) ** -15
 every_sample = pytest.mark.parametrize("path", SAMPLES, ids=[p.stem for p in SAMPLES])
 every_sample_of_scalars = pytest.mark.parametrize("path", SCALARS, ids=[p.stem for p in SCALARS])
-
-
-def shell(command: str) -> str:
-    """What a command prints, run in the project's folder with this environment's adcli first."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, env={**os.environ, "PATH": path},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
-    return done.stdout
 
 
 def tries(path: pathlib.Path) -> list[tuple[str, str]]:
@@ -69,13 +58,13 @@ def test_it_prints_what_its_comments_say(path):
     assert commands, "a sample without a command"
     for command, shown in commands:
         assert f" samples/{path.name} " in f"{command} "
-        assert shell(command) == shown, command
+        assert pipe(command, ROOT) == shown, command
 
 
 @every_sample
 def test_it_begins_with_what_it_is_and_is_in_canonical_form(path):
     assert re.match(r"# \S.+\n(# \S.+\n)+#\n# Try:", path.read_text(encoding="utf-8"))
-    shell(f"adcli fmt --check samples/{path.name}")
+    succeeds("fmt", "--check", path)
 
 
 @every_sample_of_scalars
@@ -99,8 +88,8 @@ def test_a_reverse_derivative_of_the_printed_forward_one_is_a_hessian_vector_pro
     active = [p.name for p in f.program.params if p.active]
     along = {x: 1.0 + 0.5 * i for i, x in enumerate(active)}
     point = ",".join(f"{k}={x!r}" for k, x in {**at, **{f"d{x}": s for x, s in along.items()}}.items())
-    printed = shell(f"adcli jvp samples/{path.name} --of {v} --emit text |"
-                    f" adcli vjp - --wrt {','.join(active)} --at {point} --cotangent d{v}=1")
+    printed = pipe(f"adcli jvp samples/{path.name} --of {v} --emit text |"
+                   f" adcli vjp - --wrt {','.join(active)} --at {point} --cotangent d{v}=1", ROOT)
     got = {name: float(x) for name, x in re.findall(r"^(\w+) = (\S+)$", printed, re.M)}
     exact = mpmath_arithmetic(DIGITS)
     first = gradient(f.program, active, [v], "forward")
@@ -216,7 +205,7 @@ d_dx = add(d_dx1, d_dx2)
 
 @pytest.mark.parametrize("stage, text", [("forward", FORWARD), ("reverse", REVERSE)])
 def test_the_worked_example_becomes_the_lines_of_the_article(stage, text):
-    assert shell(f"adcli show samples/worked.ad --stage {stage} --style prefix") == text
+    assert succeeds("show", ROOT / "samples/worked.ad", "--stage", stage, "--style", "prefix").out == text
 
 
 def test_the_stages_of_the_worked_example_are_programs():

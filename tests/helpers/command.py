@@ -4,7 +4,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pathlib
 import re
+import shlex
+import subprocess
 import sys
 from typing import Any, NamedTuple
 from unittest import mock
@@ -47,6 +50,21 @@ def succeeds(*args: object, stdin: bytes = b"") -> Ended:
     ended = adcli(*args, stdin=stdin)
     assert (ended.code, ended.err) == (0, ""), ended
     return ended
+
+
+def pipe(line: str, folder: pathlib.Path) -> str:
+    """What a line of a shell prints that is commands with `|` between them, run in a folder: each must end well."""
+    data = b""
+    for part in line.split(" | "):
+        name, *args = shlex.split(part)
+        if name == "adcli":
+            with contextlib.chdir(folder):
+                ended = adcli(*args, stdin=data)
+            assert ended.code == 0, f"{part}\n{ended.err}"
+            data = ended.data
+        else:
+            data = subprocess.run([name, *args], cwd=folder, input=data, capture_output=True, check=True).stdout
+    return data.decode()
 
 
 def numbers(text: str) -> dict[str, float]:
