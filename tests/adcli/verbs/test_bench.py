@@ -14,6 +14,11 @@ from adcli.verbs import bench
 QUICK = ["--rows", "64", "--seconds", "0"]
 
 
+@pytest.fixture(autouse=True)
+def few_processes(monkeypatch):
+    monkeypatch.setattr(bench, "RUNS", 1)
+
+
 def test_figures_of_every_kind():
     [figures] = succeeds("bench", "-e", "v = x*sin(y)", *QUICK, "--format", "json").records
     assert (figures["inputs"], figures["outputs"], figures["rows"]) == (2, 1, 64)

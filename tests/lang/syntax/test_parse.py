@@ -62,7 +62,7 @@ def test_bare_expression(text: str, bare: bool) -> None:
 
 # Very long and very deep.
 
-N = 40_000
+N = 20_000
 
 
 def deep(n: int) -> list[str]:
