@@ -116,8 +116,8 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import calling, comment, source
-    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.rows.expand import for_machine
+    from adcli.lang.ir.precision import PRECISIONS
     program = for_machine(program)
     written = source(program, options.name, options.fast, precision=PRECISIONS[options.precision])
     before, behind = "", ""
@@ -129,8 +129,8 @@ def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 
 def c_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import comment
-    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.c.tensors import calling, tensor_source
+    from adcli.lang.ir.precision import PRECISIONS
     from adcli.lang.passes.pipeline import evaluation_program
     if options.main:
         raise AdError("--main reads rows of numbers; this program has tensors", help="leave out --main, and call the function")
@@ -141,8 +141,8 @@ def c_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> 
 def c_header_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.header import tensor_declarations
     from adcli.codegen.c.source import comment
-    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.c.tensors import tensor_source
+    from adcli.lang.ir.precision import PRECISIONS
     from adcli.lang.passes.pipeline import evaluation_program
     program = evaluation_program(program)
     written = tensor_source(program, options.name, precision=PRECISIONS[options.precision])
@@ -152,8 +152,8 @@ def c_header_tensors(program: Program, header: Sequence[str], options: EmitOptio
 def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.header import declarations
     from adcli.codegen.c.source import comment, source
-    from adcli.codegen.c.spelling import PRECISIONS
     from adcli.codegen.rows.expand import for_machine
+    from adcli.lang.ir.precision import PRECISIONS
     program = for_machine(program)
     return comment(header) + declarations(program, source(program, options.name, precision=PRECISIONS[options.precision]))
 

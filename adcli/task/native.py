@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 
-def compiled(program: Program, keep: bool = False) -> Any:
+def compiled(program: Program, keep: bool = False, precision: str = "double") -> Any:
     """A Kernel, or a TensorKernel where the program has tensors. `keep`: it may come from the compile cache and go there."""
     store = Store(location(), to_stderr) if keep else None
     if has_tensors(program):
         from adcli.task.nest_code import native
-        return native(program, store)
+        return native(program, store, precision)
     from adcli.codegen.rows.expand import for_machine
     from adcli.codegen.rows.tiers import native as of_numbers
-    return of_numbers(for_machine(program), store=store)
+    return of_numbers(for_machine(program), store=store, precision=precision)

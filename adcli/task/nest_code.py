@@ -12,6 +12,7 @@ from adcli.codegen.nests.module import emit
 from adcli.codegen.nests.runtime import TensorKernel
 from adcli.codegen.rows.compiled import kept_or_made
 from adcli.lang.ir.gc import paused
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes.pipeline import evaluation_program
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from adcli.lang.ir import Program
 
 
-def native(program: Program, store: Store | None = None) -> TensorKernel:
+def native(program: Program, store: Store | None = None, precision: str = "double") -> TensorKernel:
     """A program made callable: elements of seeds that are zero drop what they would have caused."""
     with paused():
-        module = emit(evaluation_program(program), veclib.lanes(), veclib.host())
+        real = PRECISIONS[precision]
+        module = emit(evaluation_program(program), veclib.lanes(real.bytes), veclib.host(), precision=real)
 
     def made() -> bytes:
         from adcli.codegen.rows import jit

@@ -118,7 +118,8 @@ class Task:
         except NoExecutableMemory as refused:
             from adcli.codegen.rows.interpreted import Interpreted
             cache.to_stderr(f"{refused.message}: programs are interpreted, thousands of times slower")
-            return Interpreted(self.expanded)
+            from adcli.lang.ir.precision import PRECISIONS
+            return Interpreted(self.expanded, PRECISIONS[self.request.precision])
 
     @cached_property
     def expanded(self) -> Program:
@@ -137,8 +138,8 @@ class Task:
         from adcli.codegen.rows.tiers import begins_on_tape, recorded
         if self.tier == "auto" and not begins_on_tape(self.expanded):
             return None
-        tape = recorded(self.expanded)
-        self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, ()), tape.packed())
+        tape = recorded(self.expanded, self.request.precision)
+        self.keep(EntryPoint(TAPE, 1, 0, tape.inputs, tape.outputs, (), tape.constants.typecode), tape.packed())
         return tape
 
     def compiled(self) -> Kernel:
@@ -147,8 +148,10 @@ class Task:
         from adcli.codegen.rows import jit
         from adcli.codegen.rows.compiled import kernel_texts
         from adcli.lang.ir.gc import paused
+        from adcli.lang.ir.precision import PRECISIONS
         with paused():
-            texts = kernel_texts(self.expanded, lanes(), host(), self.request.fast)
+            real = PRECISIONS[self.request.precision]
+            texts = kernel_texts(self.expanded, lanes(real.bytes), host(), self.request.fast, real)
             code = jit.object_codes(texts.texts, texts.level, self.jobs)
         kernel = linked(code, texts.entry)
         self.keep(texts.entry, code)
@@ -187,13 +190,15 @@ def made(request: Request, slot: Slot | None, tier: str = "auto", jobs: int | No
 # ---------------------------------------------------------------- entries of the cache
 
 Name, Number, Place = str | None, float | None, int | None
-HEAD = {"key": str, "entry": (str, int, int, int, int, [str]), "wrt": [str], "outputs": [str], "results": [(str, Name, [str])],
-        "inputs": [(str, Number, Number, Number, bool, Name)], "notes": [(str, Place, Place)]}
+HEAD = {"key": str, "entry": (str, int, int, int, int, [str], str), "wrt": [str], "outputs": [str],
+        "results": [(str, Name, [str])], "inputs": [(str, Number, Number, Number, bool, Name)], "notes": [(str, Place, Place)]}
 """What the first line of an entry is; see `fits`."""
 TAPE = "tape"
 """What the entry of a tape is called."""
-LANES, MOST_WORK = (1, 2, 4, 8), 1 << 40
+LANES, MOST_WORK = (1, 2, 4, 8, 16), 1 << 40
 """What rows can go together, and bytes of working memory that no program needs."""
+LETTERS = {"double": "d", "single": "f"}
+"""The letters that `array` has for the precisions."""
 
 
 def pack(key: str, signature: Signature, entry: EntryPoint, code: bytes) -> bytes:
@@ -220,13 +225,13 @@ def unpack(request: Request, key: str, data: bytes) -> Task | None:
         inputs=tuple(Param(Var(p[0]), *p) for p in head["inputs"]), outputs=tuple(head["outputs"]), wrt=tuple(head["wrt"]),
         results=tuple(Column(name, of, tuple(wrt)) for name, of, wrt in head["results"]), source=request.source,
         notes=tuple(Note(said, None if start is None else (start, end), request.source) for said, start, end in head["notes"]))
-    *entry, externals = head["entry"]
-    point = EntryPoint._make([*entry, tuple(externals)])
+    *entry, externals, kind = head["entry"]
+    point = EntryPoint._make([*entry, tuple(externals), kind])
     sizes = (point.inputs, point.outputs) == (len(signature.inputs), len(signature.results) + 1)
-    if not (sizes and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK):
+    if not (sizes and kind == LETTERS[request.precision] and point.lanes in LANES and 0 <= point.work_bytes < MOST_WORK):
         return None
     if point.name == TAPE:
-        tape = unpacked(code)
+        tape = unpacked(code, kind)
         return Task(request, signature, recorded=tape) if tape and (tape.inputs, tape.outputs) == point[3:5] else None
     kernel = kept(code, point)
     return None if kernel is None else Task(request, signature, linked=kernel)

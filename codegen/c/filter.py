@@ -10,8 +10,8 @@ from string import Template
 
 from adcli.codegen.c.header import array, defaults, quoted
 from adcli.codegen.c.source import CFunction
-from adcli.codegen.c.spelling import SINGLE
 from adcli.lang.ir import Program
+from adcli.lang.ir.precision import SINGLE
 
 INCLUDES = "#include <errno.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
 

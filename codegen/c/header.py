@@ -23,11 +23,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from adcli.codegen.c.source import CFunction
-from adcli.codegen.c.spelling import Precision, number
+from adcli.codegen.c.spelling import number
 from adcli.codegen.c.tensors import CTensorFunction
 from adcli.lang.ir import Lit, Program, Result
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import Precision
 
 Entry = tuple[int, int, int]
 """Column, row, and place among the results."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from adcli.codegen.c.source import Statements, comment
-from adcli.codegen.c.spelling import CNames, Precision, number
+from adcli.codegen.c.spelling import CNames, number
 from adcli.codegen.c.whole_numbers import WholeNumbers
 from adcli.codegen.nests.layout import elements
 from adcli.codegen.rows.parts import ProgramPart
@@ -20,6 +20,7 @@ from adcli.lang.ir.affine import Affine, Index, linear, never_negative, slope
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL, BodySource, Comprehension, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
 from adcli.lang.ir.notation import ATOM, INDENT, PRODUCT, SUM, UNARY, Piece, enclosed
+from adcli.lang.ir.precision import Precision
 from adcli.lang.syntax.comprehension_printer import ComprehensionText, TensorWriter
 
 ACCUMULATORS = {"=": "last", "+": "sum", "*": "product", "min": "least", "max": "greatest"}

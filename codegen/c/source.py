@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function, number, operation
+from adcli.codegen.c.spelling import HELPERS, CNames, helper_function, number, operation
 from adcli.codegen.rows.expand import expand
 from adcli.codegen.rows.instructions import DEFINITIONS
 from adcli.codegen.rows.parts import LARGEST_STACK, PART_SIZE, ProgramPart, alone, cut
@@ -22,6 +22,7 @@ from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import ATOM, INDENT, Piece
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.syntax.scalar_printer import ScalarWriter
 
 FAST_MATH = ("#ifdef __FAST_MATH__",

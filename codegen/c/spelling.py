@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import struct
-import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from adcli.lang.ir import Primitive
-from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.notation import ATOM, COMPARISON, OR, PRODUCT, SUM, TERNARY, UNARY, Piece, call, enclosed
 from adcli.lang.ir.notation import INFIX as LANGUAGE
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 OPERATORS = {**{symbol: level for name, (symbol, level) in LANGUAGE.items() if name != "pow"},
              "===": COMPARISON, "!==": COMPARISON, "&&": LANGUAGE["and"][1], "||": OR, "%": PRODUCT}
@@ -46,43 +43,6 @@ HELPERS = {
 }
 """Operations that C has not, as functions. Equal numbers other than zeros are the result themselves; the sum of two zeros is -0.0
 only if both are, and a sum with NaN is NaN."""
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """A precision as C has it: its type, and what ends literals and the names of functions; `code` is its letter in `struct`,
-    `digits` are the bits of its significand, `smallest` is its smallest normal number."""
-
-    name: str
-    type: str
-    suffix: str
-    code: str
-    digits: int
-    smallest: float
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of a number."""
-        return struct.calcsize(self.code)
-
-    def nearest(self, value: float) -> float:
-        """The number of this precision that is nearest. The smallest normal double, where rules tell numbers that keep their
-        digits from those that do not, is the smallest normal number. AdError where only infinity or zero is near."""
-        if value == DOUBLE.smallest:
-            return self.smallest
-        try:
-            found: float = struct.unpack(self.code, struct.pack(self.code, value))[0]
-        except OverflowError:
-            found = math.inf
-        if math.isinf(found) != math.isinf(value) or (found == 0) != (value == 0):
-            raise AdError(f"{value!r} is too {'large' if found else 'small'} for a number of {self.name} precision",
-                          help="leave out --precision")
-        return found
-
-
-DOUBLE = Precision("double", "double", "", "d", 53, sys.float_info.min)
-SINGLE = Precision("single", "float", "f", "f", 24, 2.0 ** -126)
-PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}
 
 
 def helper_function(template: Sequence[str], name: str, precision: Precision) -> list[str]:

@@ -21,7 +21,7 @@ from math import prod
 
 from adcli.codegen.c.loops import Loops
 from adcli.codegen.c.source import FAST_MATH, Statements, block
-from adcli.codegen.c.spelling import DOUBLE, HELPERS, CNames, Precision, helper_function
+from adcli.codegen.c.spelling import HELPERS, CNames, helper_function
 from adcli.codegen.c.whole_numbers import FLOOR, WholeNumbers
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
@@ -32,6 +32,7 @@ from adcli.lang.ir.comprehension import COMBINED_BY, Comprehension
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.notation import INDENT
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import counts, shape_text
 from adcli.lang.ir.word_size import LARGEST_WHOLE
 from adcli.lang.syntax.comprehension_printer import TensorWriter

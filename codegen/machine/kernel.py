@@ -47,7 +47,8 @@ class NoExecutableMemory(AdError):
 
 
 class EntryPoint(NamedTuple):
-    """What a caller of compiled code must know, and the loader: `externals` are the functions it calls."""
+    """What a caller of compiled code must know, and the loader: `externals` are the functions it calls, `code` is the letter that
+    `array` and NumPy have for the numbers in its columns, which are doubles or of single precision."""
 
     name: str
     lanes: int
@@ -55,6 +56,12 @@ class EntryPoint(NamedTuple):
     inputs: int
     outputs: int
     externals: tuple[str, ...]
+    code: str = "d"
+
+    @property
+    def size(self) -> int:
+        """Bytes of a number."""
+        return array(self.code).itemsize
 
 
 class Kernel:
@@ -85,8 +92,9 @@ def run(kernel: Kernel, columns: Sequence[Sequence[float]], rows: int | None = N
     if rows == 0:
         return [[] for _ in range(kernel.entry.outputs)]
     full = -(-rows // kernel.lanes) * kernel.lanes
-    inputs = [array("d", c) + array("d", c[-1:]) * (full - rows) for c in columns]
-    outputs = [array("d", bytes(8 * full)) for _ in range(kernel.entry.outputs)]
+    code, size = kernel.entry.code, kernel.entry.size
+    inputs = [array(code, c) + array(code, c[-1:]) * (full - rows) for c in columns]
+    outputs = [array(code, bytes(size * full)) for _ in range(kernel.entry.outputs)]
     kernel(pointers([a.buffer_info()[0] for a in inputs]), pointers([a.buffer_info()[0] for a in outputs]), 0, full,
            kernel.workspace())
     return [list(a[:rows]) for a in outputs]

@@ -10,7 +10,7 @@ import struct
 from array import array
 from typing import NamedTuple
 
-from adcli.codegen.machine.kernel import CACHE_LINE, EntryPoint, Kernel, Pointers
+from adcli.codegen.machine.kernel import CACHE_LINE, Kernel, Pointers
 
 END, RESULT = 0, 1
 """The instructions that are no operation: the end of a block, and that a value goes to a column."""
@@ -24,8 +24,8 @@ WORD = array("i").itemsize
 class Tape(NamedTuple):
     """A program as instructions, each a number followed by where its result goes and its operands lie: for RESULT a column and a
     slot, for an operation slots. A slot has one value at a time, for each row of a block; input i is in slot i, constant k in
-    slot -1 - k. `instructions` counts them, with the END; `length` is how much work the program would be to compile (see
-    `adcli.codegen.rows.llvm`)."""
+    slot -1 - k; the type of `constants` is that of all values. `instructions` counts them, with the END; `length` is how much
+    work the program would be to compile (see `adcli.codegen.rows.llvm`)."""
 
     code: array[int]
     constants: array[float]
@@ -42,17 +42,23 @@ class Tape(NamedTuple):
         return counts + self.constants.tobytes() + self.code.tobytes()
 
 
-def unpacked(data: bytes) -> Tape | None:
-    """The tape in `packed` bytes; None where their number is not that of one."""
+def unpacked(data: bytes, kind: str = "d") -> Tape | None:
+    """The tape in `packed` bytes, whose constants are of this type of `array`; None where their number is not that of one."""
     if len(data) < COUNTS.size:
         return None
     words, values, *numbers = COUNTS.unpack_from(data)
-    code, constants, middle = array("i"), array("d"), COUNTS.size + 8 * values
+    code, constants = array("i"), reals(kind)
+    middle = COUNTS.size + constants.itemsize * values
     if words < 1 or values < 0 or min(numbers) < 0 or len(data) != middle + WORD * words:
         return None
     constants.frombytes(data[COUNTS.size:middle])
     code.frombytes(data[middle:])
     return Tape(code, constants, *numbers)
+
+
+def reals(kind: str) -> array[float]:
+    """An empty array of real numbers with this letter."""
+    return array("f") if kind == "f" else array("d")
 
 
 class TapeKernel(Kernel):
@@ -62,8 +68,8 @@ class TapeKernel(Kernel):
 
     def __init__(self, tape: Tape, player: Kernel) -> None:
         self.tape, self.held, self.function, self.lanes = tape, player, player.function, player.lanes
-        self.work_bytes = HEADER + 8 * self.lanes * (tape.slots + len(tape.constants))
-        self.entry = EntryPoint(player.entry.name, self.lanes, self.work_bytes, tape.inputs, tape.outputs, player.entry.externals)
+        self.work_bytes = HEADER + player.entry.size * self.lanes * (tape.slots + len(tape.constants))
+        self.entry = player.entry._replace(work_bytes=self.work_bytes, inputs=tape.inputs, outputs=tape.outputs)
 
     def workspace(self) -> Pointers:
         memory, t = super().workspace(), self.tape

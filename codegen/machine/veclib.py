@@ -1,8 +1,8 @@
 """Which vector maths library the machine has, and what its functions are called.
 
 glibc's libmvec holds `_ZGVeN8v_sin` and its like: the letter is the instruction set that the calling convention needs
-(b SSE2, d AVX2, e AVX-512), then the number of lanes and one `v` an argument. It grew over time (2.35 has nearly
-everything, older ones six functions), so it is asked symbol by symbol. Nothing here needs LLVM.
+(b SSE2, d AVX2, e AVX-512), then the number of lanes and one `v` an argument; `_ZGVeN16v_sinf` is that of single precision. It
+grew over time (2.35 has nearly everything, older ones six functions), so it is asked symbol by symbol. Nothing here needs LLVM.
 """
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 
 FILE = "libmvec.so.1"
-ISA_LETTERS = {2: "b", 4: "d", 8: "e"}
-ISA_FLAGS = {2: "sse2", 4: "avx2", 8: "avx512f"}
+ISA_LETTERS = {16: "b", 32: "d", 64: "e"}
+ISA_FLAGS = {16: "sse2", 32: "avx2", 64: "avx512f"}
+"""By the bytes of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,11 @@ class Library:
     has: Callable[[str], bool]
     wide: bool = False
 
-    def symbol(self, function: str, arity: int, lanes: int) -> str | None:
-        """The symbol for libm's `function` on `lanes` lanes, None where the library has none."""
-        if lanes not in ISA_LETTERS:
+    def symbol(self, function: str, arity: int, lanes: int, size: int = 8) -> str | None:
+        """The symbol for libm's `function` on `lanes` numbers of `size` bytes, None where the library has none."""
+        if lanes * size not in ISA_LETTERS:
             return None
-        symbol = f"_ZGV{ISA_LETTERS[lanes]}N{lanes}{'v' * arity}_{function}"
+        symbol = f"_ZGV{ISA_LETTERS[lanes * size]}N{lanes}{'v' * arity}_{function}"
         return symbol if self.has(symbol) else None
 
 
@@ -61,9 +62,9 @@ def cpu_flags() -> frozenset[str]:
     return frozenset(flags.partition(":")[2].split()) if flags.startswith("flags") else frozenset()
 
 
-def lanes() -> int:
-    """The widest block of doubles that this machine's registers hold: 8, 4 or 2."""
-    return next((n for n in (8, 4) if ISA_FLAGS[n] in cpu_flags()), 2)
+def lanes(size: int = 8) -> int:
+    """The widest block of numbers of `size` bytes that this machine's registers hold: 8, 4 or 2 doubles."""
+    return next((n for n in (64, 32) if ISA_FLAGS[n] in cpu_flags()), 16) // size
 
 
 @cache
@@ -77,4 +78,4 @@ def host() -> Library:
         return NO_LIBRARY
     letters = {ISA_LETTERS[n] for n, flag in ISA_FLAGS.items() if flag in cpu_flags()}
     return Library("libmvec", cache(lambda symbol: symbol[4] in letters and hasattr(library, symbol)),
-                   ISA_FLAGS[8] in cpu_flags())
+                   ISA_FLAGS[64] in cpu_flags())

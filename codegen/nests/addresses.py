@@ -9,20 +9,23 @@ from collections.abc import Mapping
 from adcli.codegen.machine.veclib import Library
 from adcli.codegen.nests.frames import FunctionWriter, Placed
 from adcli.codegen.nests.nests import PIECE, Nest
-from adcli.codegen.rows.instructions import Instructions, vector
+from adcli.codegen.rows.instructions import Instructions, stack, vector
 from adcli.lang.ir import Atom, Equation, Var
 from adcli.lang.ir.affine import Affine, Index, slope, without
 from adcli.lang.ir.comprehension import Range, Read, Subscript
 from adcli.lang.ir.elementwise import shape_of
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 
 class Environment:
     """Where the values of a module are: positions in `env` of tensors, sizes and the flag; and what all functions share."""
 
     def __init__(self, tensors: Mapping[Var, int], sizes: Mapping[str, int], flag: int, lanes: int, library: Library,
-                 integer: str = "i64", fast: bool = False) -> None:
+                 integer: str = "i64", fast: bool = False, precision: Precision = DOUBLE) -> None:
         self.tensors, self.sizes, self.flag, self.lanes, self.library = tensors, sizes, flag, lanes, library
-        self.integer, self.fast = integer, fast
+        self.integer, self.fast, self.precision = integer, fast, precision
+        self.scalar, self.bytes = precision.type, precision.bytes
+        self.stack = stack(lanes * self.bytes)
         self.instructions: dict[int, Instructions] = {}
         self.written: dict[tuple[str, ...], str] = {}
         """The functions there are, by their text."""
@@ -34,7 +37,7 @@ class Environment:
     def on(self, lanes: int) -> Instructions:
         """The instructions on registers of so many lanes."""
         if lanes not in self.instructions:
-            self.instructions[lanes] = Instructions(lanes, self.library, self.fast)
+            self.instructions[lanes] = Instructions(lanes, self.library, self.fast, self.precision)
         return self.instructions[lanes]
 
     def declare(self, symbol: str, declaration: str) -> None:
@@ -50,7 +53,7 @@ class Addresses(FunctionWriter):
         self.lanes = env.lanes if nest.vector is not None else 1
         self.vectors, self.scalars = env.on(self.lanes), env.on(1)
         """What operations are on registers, and on single numbers."""
-        self.real = vector("double", self.lanes)
+        self.scalar, self.bytes, self.real = env.scalar, env.bytes, self.vectors.real
         self.tail: str | None = None
         """The mask of the lanes before the end of the vectorised index, in the loop over what is left of it."""
         self.mask: str | None = None
@@ -67,8 +70,9 @@ class Addresses(FunctionWriter):
 
     # ------------------------------------------------------------ vectors of integers and spread values
 
-    def spread(self, text: str, level: int, scalar: str = "double") -> str:
-        """A scalar in all lanes."""
+    def spread(self, text: str, level: int, scalar: str | None = None) -> str:
+        """A scalar in all lanes, a number unless its type is given."""
+        scalar = scalar or self.scalar
         key, kind = ("spread", text), vector(scalar, self.lanes)
         if key in self.frames[level].known:
             return self.frames[level].known[key]
@@ -141,11 +145,11 @@ class Addresses(FunctionWriter):
 
     def kind(self, atom: Atom) -> str:
         """The type of an element."""
-        return self.env.integer if isinstance(atom, Var) and atom.integer else "double"
+        return self.env.integer if isinstance(atom, Var) and atom.integer else self.scalar
 
     def alignment(self, atom: Atom) -> int:
         """Bytes to which every element is aligned."""
-        return 4 if self.kind(atom) == "i32" else 8
+        return {"i32": 4, "i64": 8}.get(self.kind(atom), self.bytes)
 
     def times(self, text: str, level: int, factor: str) -> str:
         if factor == "1":
@@ -175,19 +179,21 @@ class Addresses(FunctionWriter):
         return self.place(level, f"select i1 {inside}, i64 {got}, i64 0", key), level
 
     def whole_number(self, s: Read, source: Var, at: str, level: int, tensor: Atom, d: int) -> str:
-        """A subscript that was computed: a double, which may be NaN or infinite."""
-        got = self.place(level, f"load double, ptr {at}, align 8", ("number", at))
+        """A subscript that was computed: a number, which may be NaN or infinite. The flag gets it as a double."""
+        real = self.scalar
+        got = self.place(level, f"load {real}, ptr {at}, align {self.bytes}", ("number", at))
         key = ("checked", got, tensor, d)
         if key in self.frames[level].known:
             return self.frames[level].known[key]
-        extent = self.place(level, f"sitofp i64 {self.number(shape_of(tensor)[d])[0]} to double")
-        natural = self.place(level, f"fcmp oge double {got}, 0.0")
-        below = self.place(level, f"fcmp olt double {got}, {extent}")
+        extent = self.place(level, f"sitofp i64 {self.number(shape_of(tensor)[d])[0]} to {real}")
+        natural = self.place(level, f"fcmp oge {real} {got}, 0.0")
+        below = self.place(level, f"fcmp olt {real} {got}, {extent}")
         inside = self.place(level, f"and i1 {natural}, {below}")
-        self.raise_flag(level, inside, self.place(level, f"bitcast double {got} to i64"), at, source)
+        double = got if real == "double" else self.place(level, f"fpext {real} {got} to double")
+        self.raise_flag(level, inside, self.place(level, f"bitcast double {double} to i64"), at, source)
         self.env.gathers.append((self.equation, s, tensor, d))
-        chosen = self.place(level, f"select i1 {inside}, double {got}, double 0.0")
-        return self.place(level, f"fptosi double {chosen} to i64", key)
+        chosen = self.place(level, f"select i1 {inside}, {real} {got}, {real} 0.0")
+        return self.place(level, f"fptosi {real} {chosen} to i64", key)
 
     def raise_flag(self, level: int, inside: str, got: str, at: str, source: Atom) -> None:
         """Keep the number of the gather, the integer and its place, of the first one that is outside."""
@@ -220,14 +226,14 @@ class Addresses(FunctionWriter):
             steps.append((self.times(self.place(here, f"sub i64 {text}, {low}", ("-", text, low)), here, stride), here))
             stride = self.product([self.length(r), stride])
         for offset, here in reversed(steps):
-            at, level = self.place(here, f"getelementptr double, ptr {at}, i64 {offset}", ("+", at, offset)), here
+            at, level = self.place(here, f"getelementptr {self.scalar}, ptr {at}, i64 {offset}", ("+", at, offset)), here
         return at, level
 
     def scratch(self, s: Read) -> str:
         """Memory on the stack for the copies of a read."""
         lengths = [self.length(r) for r in self.op.ranges if r.index in self.nest.inner]
         size = self.product([*lengths, str(self.lanes * self.nest.blocks)])
-        return self.place(0, f"alloca double, i64 {size}, align {8 * self.lanes}", ("scratch", s))
+        return self.place(0, f"alloca {self.scalar}, i64 {size}, align {self.bytes * self.lanes}", ("scratch", s))
 
     def length(self, r: Range) -> str:
         """How many values of a reduced index are copied at a time."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from adcli.codegen.nests.addresses import Addresses
 from adcli.codegen.nests.nests import CONSECUTIVE, STILL, STRIDED, IndexPower, indices, movement
-from adcli.codegen.rows.instructions import vector
+from adcli.codegen.rows.instructions import suffix, vector
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.affine import Affine, affine, slope, substituted
 from adcli.lang.ir.comprehension import BodySource, Read
@@ -90,7 +90,7 @@ class BodyWriter:
         assert power.along is not None
         rest = at.number(e - affine(power.along))[0]
         before = at.place(level - 1, f"add i64 {rest}, {frame.phis[0]}")
-        first = at.place(level - 1, f"sitofp i64 {before} to double")
+        first = at.place(level - 1, f"sitofp i64 {before} to {at.scalar}")
         if packed:
             first = at.spread(first, level - 1)
         start, name, product = at.fresh(), at.fresh(), at.fresh()
@@ -115,7 +115,7 @@ class BodyWriter:
         value = self.values[a]
         text = value.texts[t if value.tiled else 0][u if value.packed else 0]
         if packed and not value.packed:
-            return self.at.spread(text, value.level, "i1" if a.truth else "double")
+            return self.at.spread(text, value.level, "i1" if a.truth else None)
         return text
 
     # ------------------------------------------------------------ sources
@@ -124,7 +124,7 @@ class BodyWriter:
         return self.read(s) if isinstance(s, Read) else self.position(s)
 
     def position(self, s: Affine) -> BodyValue:
-        """The value of an expression of indices and sizes, as a double."""
+        """The value of an expression of indices and sizes, as a number."""
         at, tile, v = self.at, self.at.nest.tile, self.at.nest.vector
         tiled = tile is not None and tile in indices(s)
         c = slope(s, v).number or 0 if v is not None else 0
@@ -137,7 +137,7 @@ class BodyWriter:
                 row = [at.place(level, f"sitofp {vector('i64', kind)} {at.lanes_of(text, level, c, u * kind)} to {at.real}")
                        for u in range(self.blocks)]
             else:
-                row = [at.place(level, f"sitofp i64 {text} to double")]
+                row = [at.place(level, f"sitofp i64 {text} to {at.scalar}")]
             texts.append(row)
         return BodyValue(texts, tiled, c != 0, level)
 
@@ -159,7 +159,7 @@ class BodyWriter:
             level = max(level, at.floor)
             if moves == STILL:
                 load = f"load {self.at.kind(atom)}, ptr {address}, align {self.at.alignment(atom)}"
-                texts.append([self.as_double(level, load, atom, 1)])
+                texts.append([self.as_number(level, load, atom, 1)])
             elif moves == CONSECUTIVE:
                 texts.append([self.registers(level, address, u, atom) for u in range(self.blocks)])
             else:
@@ -169,14 +169,14 @@ class BodyWriter:
     def copied(self, level: int, address: str, u: int) -> str:
         """A register of what was copied."""
         at = self.at
-        begin = at.place(level, f"getelementptr double, ptr {address}, i64 {u * at.lanes}") if u else address
-        return at.place(level, f"load {at.real}, ptr {begin}, align {8 * at.lanes}")
+        begin = at.place(level, f"getelementptr {at.scalar}, ptr {address}, i64 {u * at.lanes}") if u else address
+        return at.place(level, f"load {at.real}, ptr {begin}, align {at.bytes * at.lanes}")
 
-    def as_double(self, level: int, load: str, atom: Var, lanes: int) -> str:
+    def as_number(self, level: int, load: str, atom: Var, lanes: int) -> str:
         got = self.at.place(level, load)
         if not atom.integer:
             return got
-        return self.at.place(level, f"sitofp {vector(self.at.env.integer, lanes)} {got} to {vector('double', lanes)}")
+        return self.at.place(level, f"sitofp {vector(self.at.env.integer, lanes)} {got} to {vector(self.at.scalar, lanes)}")
 
     def registers(self, level: int, address: str, u: int, atom: Var) -> str:
         """Consecutive elements."""
@@ -185,8 +185,8 @@ class BodyWriter:
         mask = at.present
         if mask is None:
             load = f"load {vector(at.kind(atom), lanes)}, ptr {begin}, align {at.alignment(atom)}"
-            return self.as_double(level, load, atom, lanes)
-        return self.as_double(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
+            return self.as_number(level, load, atom, lanes)
+        return self.as_number(level, self.masked("load", begin, "ptr", mask, atom), atom, lanes)
 
     def spread_out(self, level: int, address: str, c: str, u: int, atom: Var) -> str:
         """Elements at a constant distance."""
@@ -196,13 +196,14 @@ class BodyWriter:
         offsets = at.place(0, f"mul {kind} {at.spread_integer(c, 0)}, {steps}", ("offsets", c, u))
         places = at.place(level, f"getelementptr {at.kind(atom)}, ptr {address}, {kind} {offsets}")
         mask = at.present or "splat (i1 true)"
-        return self.as_double(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
+        return self.as_number(level, self.masked("gather", places, vector("ptr", lanes), mask, atom), atom, lanes)
 
     def masked(self, action: str, where: str, pointer: str, mask: str, atom: Var) -> str:
         """Elements where the mask allows it, 1 elsewhere."""
         lanes = self.at.lanes
-        suffix = f"v{lanes}{self.at.env.integer if atom.integer else 'f64'}.{'p0' if action == 'load' else f'v{lanes}p0'}"
-        name, kind, truth = f"llvm.masked.{action}.{suffix}", vector(self.at.kind(atom), lanes), vector("i1", lanes)
+        kinds = f"v{lanes}{self.at.env.integer}" if atom.integer else suffix(self.at.scalar, lanes)
+        ending = f"{kinds}.{'p0' if action == 'load' else f'v{lanes}p0'}"
+        name, kind, truth = f"llvm.masked.{action}.{ending}", vector(self.at.kind(atom), lanes), vector("i1", lanes)
         self.at.env.declare(name, f"declare {kind} @{name}({pointer}, i32, {truth}, {kind})")
         one = f"splat ({self.at.env.integer} 1)" if atom.integer else self.at.vectors.constant(1.0)
         return f"call {kind} @{name}({pointer} {where}, i32 {self.at.alignment(atom)}, {truth} {mask}, {kind} {one})"

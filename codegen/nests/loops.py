@@ -20,7 +20,7 @@ from adcli.codegen.nests.bodies import BodyWriter
 from adcli.codegen.nests.boxes import Boxes
 from adcli.codegen.nests.frames import Placed
 from adcli.codegen.nests.nests import Nest, indices
-from adcli.codegen.rows.instructions import Instructions, vector
+from adcli.codegen.rows.instructions import Instructions, suffix, vector
 from adcli.lang.ir import Equation, Lit
 from adcli.lang.ir.affine import Affine, Index, affine, greatest, linear, slope, without
 from adcli.lang.ir.comprehension import COMBINED_BY, NEUTRAL
@@ -152,7 +152,7 @@ class NestWriter(Boxes):
             value = BodyWriter(self, 1, blocks).read(s)
             at, _ = self.place_in_copy(s, width)
             for u, x in enumerate(value.texts[0]):
-                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align 8")
+                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align {self.bytes}")
         if condition is not None:
             self.close_condition()
         for index in reversed(self.nest.inner):
@@ -228,7 +228,7 @@ class NestWriter(Boxes):
         as SIDE_BY_SIDE at a time."""
         v, width = self.nest.vector, self.lanes * blocks
         assert v is not None
-        memory = self.place(0, f"alloca double, i64 {SIDE_BY_SIDE * width}, align {8 * self.lanes}")
+        memory = self.place(0, f"alloca {self.scalar}, i64 {SIDE_BY_SIDE * width}, align {self.bytes * self.lanes}")
         whole = self.limits(last)
         self.open_loop(None, *whole, SIDE_BY_SIDE, ())
         low = self.frames[-1].index
@@ -237,14 +237,15 @@ class NestWriter(Boxes):
         def accumulators() -> str:
             text, level = self.bound[last]
             offset = self.times(self.place(level, f"sub i64 {text}, {low}"), level, str(width))
-            return self.place(level, f"getelementptr double, ptr {memory}, i64 {offset}")
+            return self.place(level, f"getelementptr {self.scalar}, ptr {memory}, i64 {offset}")
 
         def kept(at: str, values: Sequence[str]) -> None:
             for u, x in enumerate(values):
-                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align {8 * self.lanes}")
+                self.say(f"store {self.real} {x}, ptr {self.step_over(at, u)}, align {self.bytes * self.lanes}")
 
         def read(at: str, count: int) -> list[str]:
-            return [self.put(f"load {self.real}, ptr {self.step_over(at, u)}, align {8 * self.lanes}") for u in range(count)]
+            whole = self.bytes * self.lanes
+            return [self.put(f"load {self.real}, ptr {self.step_over(at, u)}, align {whole}") for u in range(count)]
 
         self.open_loop(last, low, high, 1, ())
         kept(accumulators(), [neutral] * blocks)
@@ -367,16 +368,16 @@ class NestWriter(Boxes):
         left = list(values)
         while len(left) > 1:
             left = [self.combine(left[k], left[k + 1]) if k + 1 < len(left) else left[k] for k in range(0, len(left), 2)]
-        whole, lanes = left[0], self.lanes
+        whole, lanes, real = left[0], self.lanes, self.scalar
         while lanes > 1:
-            low, high = (self.put(f"shufflevector <{lanes} x double> {whole}, <{lanes} x double> poison, <{lanes // 2} x i32> "
+            low, high = (self.put(f"shufflevector <{lanes} x {real}> {whole}, <{lanes} x {real}> poison, <{lanes // 2} x i32> "
                              f"<{', '.join(f'i32 {k}' for k in range(start, start + lanes // 2))}>")
                          for start in (0, lanes // 2))
             lanes //= 2
             if lanes > 1:
                 whole = self.combine(low, high, self.env.on(lanes))
             else:
-                first, last = (self.put(f"extractelement <1 x double> {h}, i32 0") for h in (low, high))
+                first, last = (self.put(f"extractelement <1 x {real}> {h}, i32 0") for h in (low, high))
                 whole = self.combine(first, last, self.scalars)
         return whole
 
@@ -393,7 +394,7 @@ class NestWriter(Boxes):
             whole = self.close_condition([self.combine(self.loaded(a, lanes), x, on) for a, x in zip(at, values, strict=True)])
         for a, x in zip(at, whole, strict=True):
             if lanes == 1:
-                self.say(f"store double {x}, ptr {a}, align 8")
+                self.say(f"store {self.scalar} {x}, ptr {a}, align {self.bytes}")
             else:
                 self.stored(a, x)
 
@@ -410,11 +411,11 @@ class NestWriter(Boxes):
     def stored(self, at: str, value: str) -> None:
         mask = self.present
         if mask is None or self.lanes == 1:
-            self.say(f"store {self.real} {value}, ptr {at}, align 8")
+            self.say(f"store {self.real} {value}, ptr {at}, align {self.bytes}")
             return
-        name, kind = f"llvm.masked.store.v{self.lanes}f64.p0", vector("i1", self.lanes)
+        name, kind = f"llvm.masked.store.{suffix(self.scalar, self.lanes)}.p0", vector("i1", self.lanes)
         self.env.declare(name, f"declare void @{name}({self.real}, ptr, i32, {kind})")
-        self.say(f"call void @{name}({self.real} {value}, ptr {at}, i32 8, {kind} {mask})")
+        self.say(f"call void @{name}({self.real} {value}, ptr {at}, i32 {self.bytes}, {kind} {mask})")
 
     def scatter(self, t: int, u: int, value: str) -> None:
         """Read, combine and write at one point."""
@@ -425,11 +426,11 @@ class NestWriter(Boxes):
         """What is at an address, where the text has come to."""
         mask = self.present
         if mask is None or lanes == 1:
-            return self.put(f"load {vector('double', lanes)}, ptr {at}, align 8")
-        name, kind = f"llvm.masked.load.v{self.lanes}f64.p0", vector("i1", self.lanes)
+            return self.put(f"load {vector(self.scalar, lanes)}, ptr {at}, align {self.bytes}")
+        name, kind = f"llvm.masked.load.{suffix(self.scalar, self.lanes)}.p0", vector("i1", self.lanes)
         self.env.declare(name, f"declare {self.real} @{name}(ptr, i32, {kind}, {self.real})")
         one = self.vectors.constant(1.0)
-        return self.put(f"call {self.real} @{name}(ptr {at}, i32 8, {kind} {mask}, {self.real} {one})")
+        return self.put(f"call {self.real} @{name}(ptr {at}, i32 {self.bytes}, {kind} {mask}, {self.real} {one})")
 
     def step_over(self, at: str, u: int) -> str:
-        return self.put(f"getelementptr double, ptr {at}, i64 {u * self.lanes}") if u else at
+        return self.put(f"getelementptr {self.scalar}, ptr {at}, i64 {u * self.lanes}") if u else at

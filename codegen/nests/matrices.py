@@ -69,11 +69,11 @@ class MatrixCaller:
     def tensor(self, cells: Any, v: Var, sizes: Mapping[Any, int]) -> np.ndarray:
         """A tensor where it lies."""
         shape = tuple([value(x, sizes) for x in v.shape])
-        kind = np.int64 if v.integer else np.float64
+        kind = np.dtype(np.int64 if v.integer else self.env.precision.code)
         place = cells[self.env.tensors[v]]
         if not prod(shape):
             return np.empty(shape, kind)
-        memory: Any = (ctypes.c_char * (8 * prod(shape))).from_address(place)
+        memory: Any = (ctypes.c_char * (kind.itemsize * prod(shape))).from_address(place)
         return np.ndarray(shape, kind, memory)
 
 

@@ -32,12 +32,12 @@ from adcli.codegen.nests.recurrences import StepLoop, in_place, in_registers, ow
 from adcli.codegen.nests.registers import RegisterLoop
 from adcli.codegen.nests.rings import with_rings
 from adcli.codegen.nests.teams import ENDED, HELPS, LEADS, TEAM, YIELD, functions
-from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.parts import PART_SIZE
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
 from adcli.lang.ir.comprehension import NEUTRAL, BodySource, Comprehension, Read, covers
 from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation, covered_points
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.sizes import bound_names, counts
 from adcli.lang.passes.distribute import distributed
@@ -83,12 +83,13 @@ class TensorModule:
 
 
 def emit(program: Program, lanes: int, library: veclib.Library, name: str = "tensors",
-         header: Iterable[str] = ()) -> TensorModule:
+         header: Iterable[str] = (), precision: Precision = DOUBLE) -> TensorModule:
     """The program as a module; the same arguments give the same text on every machine."""
     gathering = gathering_statements(program)
     given = in_machine_terms(joined(distributed(program)))
     program = in_place(with_rings(own_starts(given)))
-    module = assembled(program, divided(program, lanes), lanes, library, name, header=header)
+    steps = divided(program, lanes, precision.bytes)
+    module = assembled(program, steps, lanes, library, name, header=header, precision=precision)
     module.program, module.gathering = given, gathering
     return module
 
@@ -110,7 +111,8 @@ def gathering_statements(program: Program) -> dict[tuple[Atom, Atom, int], Span 
 
 
 def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: veclib.Library, name: str, linkage: str = "",
-              integer: str = "i64", fast: bool = False, header: Iterable[str] = ()) -> TensorModule:
+              integer: str = "i64", fast: bool = False, header: Iterable[str] = (),
+             precision: Precision = DOUBLE) -> TensorModule:
     """The module of these steps; `integer` is the type of whole numbers among the inputs."""
     home = {**homes(program), **{v: h for s in steps if s.loop is not None for v, h in s.loop.homes.items()}}
     crossed = crossing(program, steps)
@@ -122,7 +124,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     choices = len(values) + len(sizes)
     choosers = [*steps, *(inner for s in steps for inner in s.each)]
     flag = choices + len(choosers)
-    env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast)
+    env = Environment({v: cells[home.get(v, v)] for v in crossed}, sizes, flag, lanes, library, integer, fast, precision)
     end = flag + FLAG + 1
     for k, step in enumerate(steps):
         if step.each:
@@ -145,7 +147,7 @@ def assembled(program: Program, steps: list[ModuleStep], lanes: int, library: ve
     externals = tuple(sorted(set().union(*[i.externals for i in used])))
     comments = [*(f"; {line}".rstrip() for line in header), *interface(env, program, choices)]
     lines = [*comments, "", *sorted(declared), "", *helpers, *body]
-    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals)
+    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), externals, precision.code)
     return TensorModule("\n".join(lines) + "\n", entry, program, steps, choosers, env, values, choices, end)
 
 
@@ -159,8 +161,9 @@ def interface(env: Environment, program: Program, choices: int) -> list[str]:
 
 # ---------------------------------------------------------------- programs as steps
 
-def divided(program: Program, lanes: int) -> list[ModuleStep]:
-    """The steps of a program, in order; equations that nothing needs are left out."""
+def divided(program: Program, lanes: int, size: int = 8) -> list[ModuleStep]:
+    """The steps of a program, in order, for registers of `lanes` numbers of `size` bytes; equations that nothing needs are left
+    out."""
     steps: list[ModuleStep] = []
     run: list[Equation] = []
     program = needed(program)
@@ -170,11 +173,11 @@ def divided(program: Program, lanes: int) -> list[ModuleStep]:
             steps += [ModuleStep(run)] if run else []
             run = []
             if isinstance(e.op, Recurrence):
-                steps.append(looped(step_loop(e, used_outside(program, e), f"step {len(steps)}"), e, lanes))
+                steps.append(looped(step_loop(e, used_outside(program, e), f"step {len(steps)}"), e, lanes, size))
             elif isinstance(e.op, MatrixOperation):
                 steps.append(ModuleStep((e,), stays=covered_points(e.op), calls=True))
             else:
-                steps.append(nested(e, e.op, lanes, e.outs[0] in plain))
+                steps.append(nested(e, e.op, lanes, e.outs[0] in plain, size))
         else:
             run.append(e)
             if len(run) == PART_SIZE:
@@ -183,13 +186,13 @@ def divided(program: Program, lanes: int) -> list[ModuleStep]:
     return steps + ([ModuleStep(run)] if run else [])
 
 
-def nested(e: Equation, op: Comprehension, lanes: int, stays: bool) -> ModuleStep:
+def nested(e: Equation, op: Comprehension, lanes: int, stays: bool, size: int) -> ModuleStep:
     """A comprehension as a step; `stays`: elements that it does not write keep what they have."""
-    made = nests(e, op, lanes, stays)
+    made = nests(e, op, lanes, stays, size)
     return ModuleStep((e,), made, not all(map(covered, made)), stays)
 
 
-def looped(loop: StepLoop, e: Equation, lanes: int) -> ModuleStep:
+def looped(loop: StepLoop, e: Equation, lanes: int, size: int) -> ModuleStep:
     """A recurrence as a step."""
     each: list[ModuleStep] = []
     for inner in () if in_registers(loop) else loop.equations:
@@ -197,7 +200,7 @@ def looped(loop: StepLoop, e: Equation, lanes: int) -> ModuleStep:
             each.append(ModuleStep((inner,), stays=inner.outs[0] in loop.histories or covered_points(inner.op), calls=True))
             continue
         assert isinstance(inner.op, Comprehension)
-        each.append(nested(inner, inner.op, lanes, inner.outs[0] in loop.histories))
+        each.append(nested(inner, inner.op, lanes, inner.outs[0] in loop.histories, size))
     return ModuleStep((e,), loop=loop, each=each)
 
 
@@ -272,7 +275,7 @@ def loop(env: Environment, step: ModuleStep, name: str, each: Sequence[str]) -> 
     f.close_condition()
     f.say("ret void")
     f.chunks[0] += told("%cells", list(f.cells))
-    return [*functions(name, team, each, stack(env.lanes)), head(name, env), *f.text(), "}", ""]
+    return [*functions(name, team, each, env.stack), head(name, env), *f.text(), "}", ""]
 
 
 def shareable(step: ModuleStep) -> bool:
@@ -292,7 +295,7 @@ def comprehension(env: Environment, step: ModuleStep, name: str, choice: int) ->
         symbol = env.written.setdefault(text, f"{name}.{k}")
         if symbol == f"{name}.{k}":
             params = "ptr %env, ptr %cells, i64 %begin, i64 %end, ptr %box"
-            lines += [f"define internal void @{symbol}({params}){stack(env.lanes)} {{", *text]
+            lines += [f"define internal void @{symbol}({params}){env.stack} {{", *text]
         functions.append((symbol, list(writer.cells)))
     f = NestWriter(env, e, step.nests[0])
     some = "true"
@@ -338,7 +341,7 @@ def told(name: str, cells: Sequence[int]) -> list[str]:
 
 
 def head(name: str, env: Environment) -> str:
-    return f"define internal void @{name}(ptr %env, i64 %begin, i64 %end, i64 %filling){stack(env.lanes)} {{"
+    return f"define internal void @{name}(ptr %env, i64 %begin, i64 %end, i64 %filling){env.stack} {{"
 
 
 def filling(f: NestWriter, op: Comprehension) -> None:
@@ -347,17 +350,17 @@ def filling(f: NestWriter, op: Comprehension) -> None:
     out = f.tensor(f.out)
     source = None if op.onto is None else f.nest.args[op.onto]
     if isinstance(source, Var):
-        size = f.put(f"mul i64 {count}, 8")
+        size = f.put(f"mul i64 {count}, {f.bytes}")
         f.say(f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {f.tensor(source)}, i64 {size}, i1 false)")
         return
     start = NEUTRAL[op.reduction] if source is None else source.value
     if start == 0 and op.shape:
-        size = f.put(f"mul i64 {count}, 8")
+        size = f.put(f"mul i64 {count}, {f.bytes}")
         f.say(f"call void @llvm.memset.p0.i64(ptr {out}, i8 0, i64 {size}, i1 false)")
         return
     f.open_loop(None, "0", count, 1, ())
-    at = f.put(f"getelementptr double, ptr {out}, i64 {f.frames[-1].index}")
-    f.say(f"store double {f.scalars.constant(start)}, ptr {at}")
+    at = f.put(f"getelementptr {f.scalar}, ptr {out}, i64 {f.frames[-1].index}")
+    f.say(f"store {f.scalar} {f.scalars.constant(start)}, ptr {at}")
     f.close_loop([])
 
 
@@ -369,14 +372,14 @@ def scalars(env: Environment, step: ModuleStep, name: str) -> list[str]:
     for e in step.equations:
         for a in e.args:
             if isinstance(a, Var) and a not in own and a not in text:
-                got = f.put(f"load {'i64' if a.truth else 'double'}, ptr {cell(f, env, a)}")
+                got = f.put(f"load {'i64' if a.truth else env.scalar}, ptr {cell(f, env, a)}")
                 text[a] = f.put(f"trunc i64 {got} to i1") if a.truth else got
         z = text[e.outs[0]] = f.fresh()
         operands = [instructions.constant(a.value) if isinstance(a, Lit) else text[a] for a in e.args]
         f.chunks[-1].append(instructions.template(e.op).format(*operands, z=z))
         if e.outs[0] in env.tensors:
             kept = f.put(f"zext i1 {z} to i64") if e.outs[0].truth else z
-            f.say(f"store {'i64' if e.outs[0].truth else 'double'} {kept}, ptr {cell(f, env, e.outs[0])}")
+            f.say(f"store {'i64' if e.outs[0].truth else env.scalar} {kept}, ptr {cell(f, env, e.outs[0])}")
     f.say("ret void")
     return [head(name, env), *f.text(), "}", ""]
 
@@ -392,7 +395,7 @@ def main(env: Environment, steps: Sequence[ModuleStep], name: str, linkage: str)
                          ("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
                          ("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
         env.declare(symbol, f"declare {line}")
-    lines = [f"define {linkage}void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){stack(env.lanes)} {{",
+    lines = [f"define {linkage}void @{name}(ptr %env, ptr %share, i64 %first, i64 %last, ptr %unused){env.stack} {{",
              "entry:",
              "  %whole = icmp eq ptr %share, null",
              "  br i1 %whole, label %run, label %part",

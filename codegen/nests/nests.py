@@ -33,14 +33,16 @@ OPERATION, CALL = 0.3, 8.0
 """What an operation of a body costs that is an instruction, and one that is a call."""
 ACROSS = 6.0
 """What adding up the lanes of a register costs, in vector instructions."""
-SCRATCH = 1 << 20
-"""Bytes of copies that are made; they lie on the stack."""
+SCRATCH = 1 << 17
+"""Numbers in copies that are made; they lie on the stack."""
 PIECE = 512
 """Points of a sum that are done for all elements before others are."""
 NEAR_ROWS = 300
 """Rows beyond which what is read along a vector is no longer near, if it is not copied to one place."""
 LEAST_EXPONENT = -4
 """From which on powers are carried from turn to turn: derivatives of t**j have so negative ones, which a select throws away."""
+WIDEST = 64
+"""Bytes of a register where there are twice as many registers."""
 MOST_FACTORS = 10_000
 """Factors beyond which hardly any product still changes: it is 0 or infinite."""
 LONG_BODY = 40
@@ -149,12 +151,12 @@ class Nest:
         return (number(low, sizes), number(high, sizes)) if not (indices(low) | indices(high)) else (0, 64)
 
     def scratch(self, sizes: Mapping[str, int], lanes: int) -> int:
-        """Bytes of the copies."""
+        """Numbers in the copies."""
         lengths = {r.index: max(0, number(r.high, sizes) - number(r.low, sizes)) for r in self.op.ranges if r.index in self.inner}
         if (i := self.pieces) is not None:
             others = prod(n for j, n in lengths.items() if j is not i)
             lengths[i] = min(lengths[i], max(1, PIECE // max(1, others)))
-        return 8 * lanes * self.blocks * len(self.packed) * prod(lengths.values())
+        return lanes * self.blocks * len(self.packed) * prod(lengths.values())
 
 
 # ---------------------------------------------------------------- accesses
@@ -250,9 +252,10 @@ def _with(s: Subscript, i: Index, by: Affine) -> Subscript:
 
 # ---------------------------------------------------------------- choices
 
-def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) -> list[Nest]:
+def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False, size: int = 8) -> list[Nest]:
     """Nests for a comprehension with simplified body, the one that is best for large sizes first. `in_place`: elements that no
-    point assigns keep what they have."""
+    point assigns keep what they have. Registers have `lanes` numbers of `size` bytes."""
+    wide = lanes * size == WIDEST
     found: list[Nest] = []
     forms = [(inside(form), windows) for form, windows in straightened(op)]
     keeps = op.reduction == "=" and (in_place or op.onto is not None) and any(indices(g) for g in op.guards)
@@ -260,12 +263,12 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) ->
         gathers = any(isinstance(s, Read) for access in accesses(form) for s in access)
         scatter = keeps or not writes_fixed(form)
         candidates = [r.index for r in form.ranges if _vectorises(form, r.index, gathers, scatter)] if lanes > 1 else []
-        made = [_nest(form, e.args, v, scatter, lanes, k) for v in candidates for k in range(MOST_TILES)]
+        made = [_nest(form, e.args, v, scatter, wide, k) for v in candidates for k in range(MOST_TILES)]
         made = [n for k, n in enumerate(made) if not k % MOST_TILES or n.tile is not made[k - 1].tile]
         made += [n for changed in (_packed, _with_last) for n in map(changed, made) if n is not None]
         found += [replace(n, windows=windows) for n in made]
     if found and index_powers(op):   # lanes along an exponent each multiply by themselves
-        found.append(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), lanes))
+        found.append(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))
     found = [_with_powers(n) for n in found]
     found.sort(key=lambda n: n.per_point + (0.5 if n.reduces else 0))
     most = MOST_NESTS if len(op.body.equations) < LONG_BODY else 1
@@ -273,7 +276,7 @@ def nests(e: Equation, op: Comprehension, lanes: int, in_place: bool = False) ->
         best = found[0]
         most += sum(n.tile is not best.tile for n in found if (n.vector, n.per_point) == (best.vector, best.per_point))
     found = [n for n in found if n.per_point < HOPELESS * found[0].per_point][:most + len(forms) - 1]
-    return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), lanes))]
+    return found or [_with_powers(_nest(forms[0][0], e.args, None, keeps or not writes_fixed(forms[0][0]), wide))]
 
 
 def inside(op: Comprehension) -> Comprehension:
@@ -301,7 +304,7 @@ def _vectorises(op: Comprehension, v: Index, gathers: bool, scatter: bool) -> bo
     return plain and not (gathers and guarded)
 
 
-def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, lanes: int, choice: int = 0) -> Nest:
+def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: bool, wide: bool, choice: int = 0) -> Nest:
     """The nest with vector index `v`; `choice` is among the indices that do as well for a tile."""
     order = [r.index for r in op.ranges]
     if scatter:
@@ -315,7 +318,7 @@ def _nest(op: Comprehension, args: tuple[Atom, ...], v: Index | None, scatter: b
     tiles = _tiles(op, elements, v) if inner or reduces else []
     tile = tiles[min(choice, len(tiles) - 1)] if tiles else None
     masked = v is not None and any(v in indices(g) for g in op.guards)
-    rows, blocks = _shape(op, tile, reduces, bool(inner), masked, lanes, v)
+    rows, blocks = _shape(op, tile, reduces, bool(inner), masked, wide, v)
     tile = tile if rows > 1 else None
     return Nest(op, args, tuple(i for i in elements if i is not tile), inner, v, tile, rows, blocks, reduces, False,
                 _per_point(op, v, scatter, tile, rows, blocks) + (1.0 if masked else 0))
@@ -406,7 +409,7 @@ def _tiles(op: Comprehension, elements: list[Index], v: Index | None) -> list[In
     return [i for i in free if shared[i] == max(shared.values())]
 
 
-def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, lanes: int,
+def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, masked: bool, wide: bool,
            v: Index | None) -> tuple[int, int]:
     """Rows and blocks of a tile: as many accumulators as registers hold and the latency of a sum asks for."""
     length = len(op.body.equations)
@@ -415,9 +418,9 @@ def _shape(op: Comprehension, tile: Index | None, reduces: bool, inner: bool, ma
     few = length > LONG_BODY // 4
     if not inner and not reduces:
         return 1, 1 if few or masked else 2
-    wide = 2 if lanes == 8 else 1
+    many = 2 if wide else 1
     if tile is None:
         return 1, 1 if masked else 2 if few else 4
     if few or masked:
-        return 4 * wide if not few else 4 if length <= LONG_BODY // 2 else 2, 1
-    return (4, 2) if reduces else (4 * wide, 2)
+        return 4 * many if not few else 4 if length <= LONG_BODY // 2 else 2, 1
+    return (4, 2) if reduces else (4 * many, 2)

@@ -77,10 +77,10 @@ class RegisterLoop(NestWriter):
         self.floor = len(self.frames) - 1
         self.now = (self.place(self.floor, f"sub i64 {high}, 1") if self.loop.down else low), self.floor
         inside = [(key, k) for key, w in self.windows.items() for k in self.staying(w)]
-        before = [("double", self.entering(key, k)) for key, k in inside]
+        before = [(self.scalar, self.entering(key, k)) for key, k in inside]
         ending, stored = self.ending(), [e for e in self.loop.equations if e.outs[0] in self.kept]
         if ending is not None:
-            before += [("i64", high), *[("double", "0.0") for _ in stored]]
+            before += [("i64", high), *[(self.scalar, "0.0") for _ in stored]]
         first = self.now[0]
         names = self.open_steps(first, low, low, high, before)
         for (key, k), text in zip(inside, names, strict=False):
@@ -94,7 +94,7 @@ class RegisterLoop(NestWriter):
         else:
             following = self.put(f"add nsw i64 {self.frames[-1].index}, 1")
             last = [self.register(*self.written(e)) for e in stored]
-            ended = self.put(f"fcmp ogt double {self.register(*ending)}, 0.5")
+            ended = self.put(f"fcmp ogt {self.scalar} {self.register(*ending)}, 0.5")
             begin, *values = self.close_loop([*results, following, *last], ended)[len(inside):]
             self.open_steps(first, low, begin, high, [])
             for e, value in zip(stored, values, strict=True):
@@ -172,7 +172,7 @@ class RegisterLoop(NestWriter):
         if history not in self.kept and history in self.loop.starts:
             return self.scalars.constant(self.loop.starts[history])
         subscripts = (*others[:d], affine(self.loop.step) + k, *others[d:])
-        return self.place(level, f"load double, ptr {self.address(history, subscripts, 0)[0]}, align 8")
+        return self.place(level, f"load {self.scalar}, ptr {self.address(history, subscripts, 0)[0]}, align {self.bytes}")
 
     def statement(self, e: Equation) -> None:
         """The value of an equation, into registers and, where somebody reads it, memory."""
@@ -196,7 +196,7 @@ class RegisterLoop(NestWriter):
 
     def kept_in_memory(self, value: str) -> None:
         """The value of the equation, where it lies for those who read it behind the loop."""
-        self.say(f"store double {value}, ptr {self.address(self.out, self.op.write, 0)[0]}, align 8")
+        self.say(f"store {self.scalar} {value}, ptr {self.address(self.out, self.op.write, 0)[0]}, align {self.bytes}")
 
     def old(self, start: Atom) -> str:
         """What a statement adds to."""

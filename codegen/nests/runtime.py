@@ -31,10 +31,11 @@ from adcli.lang.ir import Atom, Equation, Lit, Param, Program, Result, Var
 from adcli.lang.ir.allowance import BEYOND, MOST_INSTRUCTIONS, quantity, too_much
 from adcli.lang.ir.comprehension import Comprehension, Read
 from adcli.lang.ir.errors import AdError, Note, plural
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import bind, counts, elements, no_subscript, number, prove, require_words, shapes
 from adcli.lang.ir.step_order import prove_steps
 
-FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
+INT64 = np.dtype(np.int64)
 PLANS = 64
 """Sets of shapes whose plans are kept."""
 SPARE_BYTES = 1 << 28
@@ -51,8 +52,6 @@ WORTH_HELP = 1e-4
 """Seconds of what is done at one step of a loop beyond which threads help with it."""
 THREAD_PARTS, TILE_MULTIPLE = 4, 32
 """Parts of a step for each thread; long ones have a multiple of so many values of the index, for whole tiles."""
-MOST_WHOLE = 2.0 ** 53
-"""Up to which doubles are all whole numbers."""
 Shapes = tuple[tuple[int, ...], ...]
 Allocate = Callable[[int], np.ndarray]
 CallMemory = tuple[Any, object]
@@ -89,13 +88,13 @@ class Stretch:
 
 
 def compile_tensors(program: Program, lanes: int | None = None, library: veclib.Library | None = None,
-                    limit: int | None = None, allocate: Allocate | None = None) -> TensorKernel:
+                    limit: int | None = None, allocate: Allocate | None = None, precision: Precision = DOUBLE) -> TensorKernel:
     """The program as native code for this machine.
 
     `limit` is how many bytes a call may take (default: what the system has left), `allocate` gives an array of so many bytes for
     each value that is no result, in place of one block for all.
     """
-    module = emit(program, lanes or veclib.lanes(), library or veclib.host())
+    module = emit(program, lanes or veclib.lanes(precision.bytes), library or veclib.host(), precision=precision)
     return TensorKernel(module, linked(object_code(module.text), module.entry), limit, allocate)
 
 
@@ -107,8 +106,9 @@ class TensorKernel:
         self.remark: Callable[[Note], object] | None = None
         """What hears of a long run before it begins."""
         self.program, self.plans = module.program, dict[Shapes, CallPlan]()
+        self.real, self.most_whole = np.dtype(module.entry.code), 2.0 ** module.env.precision.digits
         self.counts = [self.program.params.index(p) for p in counts(self.program)]
-        self.inputs = [(p, p.name, INT64 if p.var.integer else FLOAT64) for p in self.program.params]
+        self.inputs = [(p, p.name, INT64 if p.var.integer else self.real) for p in self.program.params]
         bound = {p.var for p in self.program.params}
         names: dict[Var, str] = {}
         self.copies: list[Result] = []
@@ -136,7 +136,7 @@ class TensorKernel:
         for p, name, dtype in self.inputs:
             a = arrays.get(name)
             if a.__class__ is not np.ndarray or a.dtype is not dtype:
-                a = np.array(a) if a.__class__ is float and dtype is FLOAT64 else converted(p, a, dtype)
+                a = np.array(a) if a.__class__ is float and dtype.char == "d" else converted(p, a, dtype)
             place = address(a)
             if place is None:
                 a = converted(p, a, dtype)
@@ -145,7 +145,8 @@ class TensorKernel:
             places.append(place)
         key = self.key(given)
         plan = self.plans.get(key) or self.plan(key)
-        results = [np.empty(shape) for shape in plan.outputs] if out is None else self.targets(plan, given, places, out)
+        results = [np.empty(shape, self.real) for shape in plan.outputs] if out is None else \
+            self.targets(plan, given, places, out)
         places += [address(a) or a.ctypes.data for a in results]
         try:
             frame = plan.spare.pop()
@@ -170,8 +171,9 @@ class TensorKernel:
         return found
 
     def whole_numbers(self, name: str, given: np.ndarray) -> np.ndarray:
-        """A result of whole numbers as integers. AdError where one is NaN or beyond the integers that doubles tell apart."""
-        wrong = np.argwhere(~(np.abs(given) <= MOST_WHOLE))
+        """A result of whole numbers as integers. AdError where one is NaN or beyond the integers that the precision tells
+        apart."""
+        wrong = np.argwhere(~(np.abs(given) <= self.most_whole))
         if len(wrong):
             where = f"({', '.join(map(str, wrong[0]))})" if given.ndim else ""
             help = "it comes from a NaN, from a number that is too large, or from a range that is empty"
@@ -201,7 +203,7 @@ class TensorKernel:
             found.setdefault(v, tuple([number(x, sizes) for x in v.shape]))
         self.refuse_empty(sizes, found)
         live = self.offsets(found)
-        results = sum(8 * prod(found[v]) for _, v in self.made)
+        results = sum(self.size(v) * prod(found[v]) for _, v in self.made)
         self.refuse_much(live[1] + results)
         cells = (ctypes.c_int64 * module.cells)()
         for name, at in module.env.sizes.items():
@@ -291,7 +293,7 @@ class TensorKernel:
                 v = own.pop(cell, None)
                 if v is None:
                     continue
-                size = -(-8 * max(prod(found[v]), 1) // CACHE_LINE) * CACHE_LINE
+                size = -(-self.size(v) * max(prod(found[v]), 1) // CACHE_LINE) * CACHE_LINE
                 at = next((i for i, (_, n) in enumerate(free) if n >= size), None)
                 if at is None:
                     start, end = end, end + size
@@ -304,6 +306,10 @@ class TensorKernel:
             free += lying.pop(k, [])
             free = merged(free)
         return placed, end
+
+    def size(self, v: Var) -> int:
+        """Bytes of an element."""
+        return 8 if v.integer or v.truth else self.real.itemsize
 
     def refuse_much(self, needed: int) -> None:
         require_room("this", needed, "use smaller tensors", self.limit)
@@ -321,8 +327,8 @@ class TensorKernel:
         """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.copies or self.whole or self.caller is not None or self.allocate is not None \
-                or plan.memory * len(self.plans) > SPARE_BYTES \
+        if plan is None or self.real.char != "d" or self.copies or self.whole or self.caller is not None \
+                or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
                 or [s.share or s.team for s in plan.stretches] != [None]:
             return None
         if plan.quick is None:
@@ -340,7 +346,7 @@ class TensorKernel:
         """A new `env` for a call, with memory for the values that pass from step to step."""
         env = plan.cells.__class__.from_buffer_copy(plan.cells)
         if self.allocate is not None:
-            held = {self.module.env.tensors[v]: self.allocate(8 * prod(plan.shapes[v])) for v in self.own}
+            held = {self.module.env.tensors[v]: self.allocate(self.size(v) * prod(plan.shapes[v])) for v in self.own}
             for cell, memory in held.items():
                 env[cell] = memory.ctypes.data
             return env, held
@@ -377,16 +383,16 @@ class TensorKernel:
         for (name, _), shape in zip(self.made, plan.outputs, strict=True):
             target = out.get(name)
             if target is None:
-                found.append(np.empty(shape))
+                found.append(np.empty(shape, self.real))
                 continue
             if target.shape != shape:
                 raise AdError(f"the array for '{name}' has shape {target.shape}, but the result has {shape}")
             if not apart and any(np.may_share_memory(target, a) for other, a in out.items() if other != name):
                 raise AdError(f"the array for '{name}' overlaps the array for another result")
-            start = address(target) if target.dtype is FLOAT64 else None
+            start = address(target) if target.dtype is self.real else None
             fits = start is not None and not any(start < place + a.nbytes and place < start + target.nbytes
                                                  for a, place in zip(given, places, strict=True))
-            found.append(target if fits else np.empty(shape))
+            found.append(target if fits else np.empty(shape, self.real))
         return found
 
     def finish(self, found: dict[str, np.ndarray], given: Sequence[np.ndarray], out: Mapping[str, np.ndarray] | None) -> None:
@@ -395,7 +401,7 @@ class TensorKernel:
             values = {p.var: a for (p, *_), a in zip(self.inputs, given, strict=True)}
             values |= {v: found[name] for name, v in self.made}
             for r in self.copies:
-                found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], FLOAT64)
+                found[r.name] = np.array(r.atom.value if isinstance(r.atom, Lit) else values[r.atom], self.real)
         for name, target in (out or {}).items():
             if name not in found:
                 raise AdError(f"no result '{name}'", help=f"the results are {', '.join(found)}")
@@ -410,7 +416,8 @@ class TensorKernel:
         source = e.args[s.arg]
         assert isinstance(source, Var)
         shape = plan.shapes[source]
-        where = f"({', '.join(str(int(w)) for w in np.unravel_index(env[flag + 2] // 8, shape))})" if shape else ""
+        place = np.unravel_index(env[flag + 2] // self.size(source), shape)
+        where = f"({', '.join(str(int(w)) for w in place)})" if shape else ""
         extent = plan.shapes[tensor][d] if isinstance(tensor, Var) else 0
         target = tensor.name if isinstance(tensor, Var) and tensor.name else "the tensor"
         got = np.int64(env[flag + 1])
@@ -463,7 +470,7 @@ def address(a: np.ndarray) -> int | None:
         place = addressof(byte(a))
     except (TypeError, ValueError):
         return None
-    return None if place % 8 else place
+    return None if place % a.itemsize else place
 
 
 def disjoint(arrays: Sequence[np.ndarray]) -> bool:
@@ -488,13 +495,18 @@ def converted(p: Param, given: Any, dtype: np.dtype) -> np.ndarray:
         a = np.asarray(given)
     except ValueError as error:
         raise AdError(f"'{p.name}' is not an array: its rows have different lengths") from error
-    if a.dtype.kind not in ("iu" if dtype == INT64 else "fiub"):
+    real = dtype.kind == "f"
+    if a.dtype.kind not in ("fiub" if real else "iu"):
         whole = a.dtype.kind == "f" and bool((a == np.floor(a)).all()) and bool((np.abs(a) < 2.0 ** 63).all())
-        if dtype == FLOAT64 or not whole:
+        if real or not whole:
             raise AdError(f"'{p.name}' has elements of type {a.dtype}",
-                          help="it is a tensor of integers" if dtype == INT64 else "elements are real numbers")
-    shape = a.shape
-    return np.require(a, dtype, ["C", "A"]).reshape(shape)
+                          help="elements are real numbers" if real else "it is a tensor of integers")
+    try:
+        with np.errstate(over="raise"):
+            return np.require(a, dtype, ["C", "A"]).reshape(a.shape)
+    except FloatingPointError:
+        raise AdError(f"'{p.name}' has elements that are too large for single precision",
+                      help="use double precision, the default") from None
 
 
 def joined(stretches: Sequence[Stretch]) -> list[Stretch]:

@@ -18,7 +18,6 @@ from adcli.codegen.nests.frames import FunctionWriter
 from adcli.codegen.nests.fusion import joined, needed
 from adcli.codegen.nests.layout import conditions_of, homes, plain, size_parameters, work_slots
 from adcli.codegen.nests.module import FLAG, ModuleStep, TensorModule, assembled, divided
-from adcli.codegen.rows.instructions import stack
 from adcli.codegen.rows.llvm import Module
 from adcli.lang.ir import Lit, Program, Result, Var
 from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
@@ -146,7 +145,7 @@ class SizedFunction(FunctionWriter):
         self.block("refused")
         self.say(self.refused)
         define = f"define {self.visible}".rstrip()
-        return ["", f"{define} {head}{stack(self.module.entry.lanes)} {{", *self.text(), "}", ""]
+        return ["", f"{define} {head}{self.module.env.stack} {{", *self.text(), "}", ""]
 
 
 class WorkSize(SizedFunction):

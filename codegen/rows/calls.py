@@ -65,7 +65,7 @@ def text() -> str:
     w = CallWriter()
     for function in (_block, _rows, _steps, _is_array, _same_shape, _numbers, _columns, _tensors, _vector):
         function(w)
-    w.lines.append(f"define {head(NAME, 1)} {{")
+    w.lines.append(f"define {head(NAME)} {{")
     for k, name in enumerate(ENTRIES):
         w.put("ptr", "%in", k, f"@{name}")
     return "\n".join([*w.lines, "  ret void", "}", ""])

@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from adcli.codegen.rows.llvm import Module
     from adcli.codegen.rows.long_kernel import LongKernel
     from adcli.lang.ir import Program
+    from adcli.lang.ir.precision import Precision
 
 
 @paused()
 def compile_program(program: Program, lanes: int | None = None, library: Library | None = None,
-                    level: int | None = None, store: Store | None = None) -> Kernel:
+                    level: int | None = None, store: Store | None = None, precision: str = "double") -> Kernel:
     """The program as native code for this machine, for blocks of `lanes` rows (default: what its registers hold); carried out
     by the evaluator where the system refuses native code."""
     from adcli.codegen.machine import veclib
-    kernel = kernel_texts(program, lanes or veclib.lanes(), library or veclib.host())
+    from adcli.lang.ir.precision import PRECISIONS
+    real = PRECISIONS[precision]
+    kernel = kernel_texts(program, lanes or veclib.lanes(real.bytes), library or veclib.host(), precision=real)
     texts = tuple(kernel.texts) if store else kernel.texts
 
     def made() -> bytes:
@@ -34,18 +37,19 @@ def compile_program(program: Program, lanes: int | None = None, library: Library
         return kept_or_made(["module", str(level), *(texts if store else ())], kernel.entry, made, store)
     except NoExecutableMemory:
         from adcli.codegen.rows.interpreted import Interpreted
-        return Interpreted(program)
+        return Interpreted(program, real)
 
 
-def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = False) -> Module | LongKernel:
+def kernel_texts(program: Program, lanes: int, library: Library, fast: bool = False,
+                 precision: Precision | None = None) -> Module | LongKernel:
     """The kernel of a program for this machine, as texts for LLVM: as one where that is one part, which it has time for."""
     from adcli.codegen.rows import llvm
     from adcli.codegen.rows.expand import expand
-    program = expand(program, llvm.DEFINITIONS)
+    program, precision = expand(program, llvm.DEFINITIONS), precision or llvm.DOUBLE
     if supported() and (len(program.equations) > llvm.ONE_PART or not llvm.level(llvm.one_text_length(program))):
         from adcli.codegen.rows.long_kernel import LongKernel  # only for long programs
-        return LongKernel(program, lanes, library, fast)
-    return llvm.emit(program, lanes, library, fast=fast)
+        return LongKernel(program, lanes, library, fast, precision)
+    return llvm.emit(program, lanes, library, fast=fast, precision=precision)
 
 
 def linked(code: bytes, entry: EntryPoint) -> Kernel:

@@ -73,7 +73,7 @@ def never(*arguments: object) -> None:
 def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
             equations: int) -> tuple[Quick, Quick]:
     """`numbers` and `columns` of a kernel."""
-    found = builtins() if is_code(kernel) else None
+    found = builtins() if is_code(kernel) and kernel.entry.code == "d" else None
     if found is None:
         return never, never
     names = [tuple(map(sys.intern, each)) for each in (inputs, outputs)]

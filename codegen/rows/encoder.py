@@ -8,27 +8,28 @@ from __future__ import annotations
 from array import array
 from itertools import count
 
-from adcli.codegen.machine.tape import END, RESULT, Tape
+from adcli.codegen.machine.tape import END, RESULT, Tape, reals
 from adcli.codegen.rows.llvm import compile_length
 from adcli.codegen.rows.player import OPERATIONS
 from adcli.lang.ir import Atom, Lit, Program
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 
 class Slots(dict[Atom, int]):
     """The slots of the values that are alive, of the inputs and of the constants; of another value or constant a new one."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, precision: Precision) -> None:
         super().__init__((p.var, i) for i, p in enumerate(program.params))
         self.free: list[int] = []
         self.unused = count(len(self))
-        self.constants = array("d")
+        self.precision, self.constants = precision, reals(precision.code)
         self.equal: dict[bytes, int] = {}
 
     def __missing__(self, atom: Atom) -> int:
         if isinstance(atom, Lit):
             slot = self.equal.get(bits := atom.bits)
             if slot is None:
-                self.constants.append(atom.value)
+                self.constants.append(self.precision.nearest(atom.value))
                 slot = self.equal[bits] = -len(self.constants)
         else:
             slot = self.free.pop() if self.free else next(self.unused)
@@ -36,10 +37,10 @@ class Slots(dict[Atom, int]):
         return slot
 
 
-def encoded(program: Program) -> Tape:
+def encoded(program: Program, precision: Precision = DOUBLE) -> Tape:
     """The tape of a program that `expand` has left only operations of machines. Time is linear: about a microsecond an
     equation."""
-    slots, operations = Slots(program), OPERATIONS
+    slots, operations = Slots(program, precision), OPERATIONS
     columns: dict[Atom, list[int]] = {}
     for i, r in enumerate(program.results):
         columns.setdefault(r.atom, []).append(i)

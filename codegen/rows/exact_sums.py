@@ -212,7 +212,7 @@ class InterpretedSums(Kernel):
     def __call__(self, inputs: Pointers, outputs: Pointers, begin: int, end: int, work: Pointers = None) -> None:
         from adcli.codegen.rows.interpreted import columns
         factors = self.entry.inputs - 1
-        given, (held,) = columns(inputs, factors + 1), columns(outputs, 1)
+        given, (held,) = columns(inputs, factors + 1, "d"), columns(outputs, 1, "d")
         which = ctypes.cast(given.pop(), ctypes.POINTER(ctypes.c_int32))
         words = ctypes.cast(held, ctypes.POINTER(ctypes.c_int64))
         for row in range(begin, end):

@@ -10,6 +10,7 @@ import struct
 
 from adcli.codegen.machine import veclib
 from adcli.lang.ir import Primitive
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import max_, min_, select
 
 DEFINITIONS = {
@@ -28,13 +29,16 @@ class Instructions:
     """Operations on `lanes` values at a time, and what they need beside them.
 
     `declared` has the declaration of each function that is called, `helpers` the text of functions of our own, `externals`
-    the functions of maths libraries. With one lane every value is a plain `double` and only libm is called.
+    the functions of maths libraries. With one lane every value is a plain number of the `precision`, whose type is `scalar`, and
+    only libm is called.
     """
 
-    def __init__(self, lanes: int, library: veclib.Library, fast: bool = False) -> None:
+    def __init__(self, lanes: int, library: veclib.Library, fast: bool = False, precision: Precision = DOUBLE) -> None:
         self.lanes, self.library, self.licence = lanes, library, FAST if fast else ""
-        self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in ("double", "i1", "i64"))
-        self.wide, self.fast = library.wide and lanes == 8, fast
+        self.precision, self.scalar, self.size = precision, precision.type, precision.bytes
+        self.bits = f"i{8 * self.size}"
+        self.real, self.truth, self.mask = (vector(scalar, lanes) for scalar in (self.scalar, "i1", self.bits))
+        self.wide, self.fast = library.wide and lanes * self.size == 64, fast
         self.templates: dict[Primitive, str] = {}
         self.declared: dict[str, str] = {}
         self.helpers: dict[str, list[str]] = {}
@@ -75,16 +79,17 @@ class Instructions:
 
     def intrinsic(self, name: str, arity: int) -> str:
         """The symbol of LLVM's intrinsic `name` on these values."""
-        return self.declare(f"{name}.{'f64' if self.lanes == 1 else f'v{self.lanes}f64'}", self.real, arity)
+        return self.declare(f"{name}.{suffix(self.scalar, self.lanes)}", self.real, arity)
 
     def libm(self, op: Primitive) -> str:
         """The function that computes a libm row on a whole block."""
         if op.libm is None:
             raise ValueError(f"{op.name} has neither an instruction nor a libm symbol nor a composition")
+        function = op.libm + self.precision.suffix
         if self.lanes == 1:
-            return self.external(op.libm, op.arity)
-        symbol = self.library.symbol(op.libm, op.arity, self.lanes)
-        return self.external(symbol, op.arity) if symbol else self.lane_by_lane(op.libm, op.arity)
+            return self.external(function, op.arity)
+        symbol = self.library.symbol(function, op.arity, self.lanes, self.size)
+        return self.external(symbol, op.arity) if symbol else self.lane_by_lane(function, op.arity)
 
     def external(self, symbol: str, arity: int) -> str:
         self.externals.add(symbol)
@@ -98,13 +103,13 @@ class Instructions:
         """A helper that calls the scalar function for each lane."""
         symbol, arguments = f"lanes.{function}", range(arity)
         self.externals.add(function)
-        self.declare(function, "double", arity)
+        self.declare(function, self.scalar, arity)
         lines = [f"define internal {self.real} @{symbol}({', '.join(f'{self.real} %x{a}' for a in arguments)})"
-                 f"{stack(self.lanes)} {{"]
+                 f"{self.stack} {{"]
         for i in range(self.lanes):
             lines += [f"  %x{a}.{i} = extractelement {self.real} %x{a}, i32 {i}" for a in arguments]
-            lines += [f"  %y{i} = call double @{function}({', '.join(f'double %x{a}.{i}' for a in arguments)})",
-                      f"  %z{i} = insertelement {self.real} {f'%z{i - 1}' if i else 'poison'}, double %y{i}, i32 {i}"]
+            lines += [f"  %y{i} = call {self.scalar} @{function}({', '.join(f'{self.scalar} %x{a}.{i}' for a in arguments)})",
+                      f"  %z{i} = insertelement {self.real} {f'%z{i - 1}' if i else 'poison'}, {self.scalar} %y{i}, i32 {i}"]
         self.helpers[symbol] = [*lines, f"  ret {self.real} %z{self.lanes - 1}", "}", ""]
         return symbol
 
@@ -121,7 +126,7 @@ class Instructions:
             self.declared[name] = f"declare i1 @{name}({t})"
             some = f"call i1 @{name}({t} %more)"
         self.helpers[symbol] = [
-            f"define internal {r} @{symbol}({r} %x, {r} %n){stack(lanes)} {{",
+            f"define internal {r} @{symbol}({r} %x, {r} %n){self.stack} {{",
             "entry:",
             f"  %size = call {r} @{size}({r} %n)",
             f"  %first = fcmp olt {r} {zero}, %size",
@@ -160,7 +165,17 @@ class Instructions:
         return symbol
 
     def constant(self, value: float) -> str:
-        return bits(value) if self.lanes == 1 else f"splat (double {bits(value)})"
+        text = self.number(value)
+        return text if self.lanes == 1 else f"splat ({self.scalar} {text})"
+
+    def number(self, value: float) -> str:
+        """A constant in one lane, rounded to the precision. AdError where that has no number near it."""
+        return bits(self.precision.nearest(value))
+
+    @property
+    def stack(self) -> str:
+        """The attribute of functions that such values wait in."""
+        return stack(self.lanes * self.size)
 
     def declarations(self) -> list[str]:
         lines = [self.declared[symbol] for symbol in sorted(self.declared)]
@@ -176,7 +191,13 @@ def vector(scalar: str, lanes: int) -> str:
     return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
 
 
-def stack(lanes: int) -> str:
-    """The attribute by which values that wait on the stack, as all do during a call, lie on whole cache lines: LLVM finds out
-    what has to wait when it is too late to align the stack."""
-    return f" alignstack({8 * lanes})" if 8 * lanes > STACK_ALIGNMENT else ""
+def suffix(scalar: str, lanes: int) -> str:
+    """What the name of an intrinsic on such values ends with."""
+    kind = "f64" if scalar == "double" else "f32"
+    return kind if lanes == 1 else f"v{lanes}{kind}"
+
+
+def stack(size: int) -> str:
+    """The attribute by which values of `size` bytes that wait on the stack, as all do during a call, lie on whole cache lines:
+    LLVM finds out what has to wait when it is too late to align the stack."""
+    return f" alignstack({size})" if size > STACK_ALIGNMENT else ""

@@ -5,7 +5,7 @@ instructions or calls of the vector maths library (see `instructions`). With one
 
     define void @NAME(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work)
 
-`in` and `out` are arrays of pointers to columns of doubles, one per input and result. Rows `begin` to `end` are
+`in` and `out` are arrays of pointers to columns of numbers of one precision, one per input and result. Rows `begin` to `end` are
 computed; their number is a multiple of `lanes`. `work` has `work_bytes` bytes that no other call uses meanwhile; a
 program of one part needs none. No column of results overlaps another column.
 """
@@ -19,9 +19,10 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.rows.division import Divisions, multiplied_out
 from adcli.codegen.rows.expand import expand
-from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, bits, stack, vector
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, vector
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Program, Var
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 LOOP_NAMES = ("in", "out", "begin", "end", "work", "entry", "block", "exit", "row", "next", "more", "any", "slots", "others",
               "beyond", "within", "until")
@@ -89,7 +90,7 @@ def weighed(equations: int, columns: int) -> int:
 
 
 def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_LIBRARY, name: str = "kernel",
-         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False) -> Module:
+         header: Iterable[str] = (), part_size: int | None = None, fast: bool = False, precision: Precision = DOUBLE) -> Module:
     """The program as an LLVM module; in parts of `part_size` equations, by default only where it is long. The same arguments
     give the same text on every machine.
 
@@ -101,7 +102,7 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
         part_size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     listed = Listed.of(program)
     parts, slots = cut(program, part_size, listed.positions())
-    instructions = Instructions(lanes, library, fast)
+    instructions = Instructions(lanes, library, fast, precision)
     writer = KernelWriter(program, instructions)
     blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
     if len(parts) == 1 and not listed:
@@ -110,7 +111,8 @@ def emit(program: Program, lanes: int = 1, library: veclib.Library = veclib.NO_L
         body = many_parts(writer, parts, name, slots, blocks, listed)
     lines = [*(f"; {line}".rstrip() for line in header), *interface(program), *instructions.declarations(), *body, ""]
     externals = tuple(sorted(instructions.externals))
-    entry = EntryPoint(name, lanes, 8 * lanes * slots * blocks, len(program.params), len(program.results), externals)
+    work = instructions.size * lanes * slots * blocks
+    entry = EntryPoint(name, lanes, work, len(program.params), len(program.results), externals, precision.code)
     return Module("\n".join(lines), entry, len(program.equations), columns(program, listed))
 
 
@@ -167,11 +169,11 @@ def one_part(writer: KernelWriter, part: ProgramPart, name: str) -> list[str]:
     """The loop with the program inside; columns are looked up before it."""
     if writer.instructions.wide and len(part.results) > len(part.params):
         writer.begin_prefetching()
-    if writer.instructions.wide and not writer.instructions.fast:
+    if writer.instructions.wide and not writer.instructions.fast and writer.instructions.precision is DOUBLE:
         writer.divisions = Divisions(writer.instructions, multiplied_out(part.equations))
     body = writer.body(part)
     lines = loop(writer.lanes, writer.columns(part), body, last=writer.divisions.here)
-    return [f"define {head(name, writer.lanes)} {{", *lines, "}"]
+    return [f"define {head(name, writer.instructions.stack)} {{", *lines, "}"]
 
 
 def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots: int, blocks: int, listed: Listed) -> list[str]:
@@ -180,8 +182,8 @@ def many_parts(writer: KernelWriter, parts: list[ProgramPart], name: str, slots:
     lines, symbols = [], []
     for k, part in enumerate(parts):
         symbol = f"{name}.part{k}"
-        lines += [f"define internal {head(symbol, writer.lanes)} {{",
-                  *loop(writer.lanes, [], [*writer.columns(part), *writer.body(part)], slots), "}", ""]
+        lines += [f"define internal {head(symbol, writer.instructions.stack)} {{",
+                  *loop(writer.lanes, [], [*writer.columns(part), *writer.body(part)], slots, of=writer.scalar), "}", ""]
         symbols.append(symbol)
     return [*lines, *calling(name, symbols, writer.instructions, blocks, listed)]
 
@@ -197,30 +199,30 @@ def calling(name: str, parts: Sequence[str], instructions: Instructions, blocks:
         if filled:
             lines += filling(instructions, f"{name}.{symbol}", filled)
             calls.append(f"  call void @{quoted(f'{name}.{symbol}')}(ptr %out, i64 %row, i64 %until)")
-    return [*lines, f"define {head(name, instructions.lanes)} {{", *loop(step, [], calls), "}"]
+    return [*lines, f"define {head(name, instructions.stack)} {{", *loop(step, [], calls), "}"]
 
 
 def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, float]] | Sequence[tuple[int, int]]) -> list[str]:
     """The function that fills the columns of a list, each with its value or from its column, and the list."""
-    lanes, real, count = instructions.lanes, instructions.real, len(filled)
+    lanes, real, scalar, count = instructions.lanes, instructions.real, instructions.scalar, len(filled)
     constant = isinstance(filled[0][1], float)
-    kind = "double" if constant else "i32"
-    others = ", ".join(f"{kind} {bits(x) if constant else x}" for _, x in filled)
+    kind = scalar if constant else "i32"
+    others = ", ".join(f"{kind} {instructions.number(x) if constant else x}" for _, x in filled)
     if not constant:
         value = ["  %from = zext i32 %other to i64",
                  "  %from.slot = getelementptr ptr, ptr %out, i64 %from",
                  "  %from.column = load ptr, ptr %from.slot"]
-        each = ["  %from.at = getelementptr double, ptr %from.column, i64 %row",
-                f"  %value = load {real}, ptr %from.at, align 8"]
+        each = [f"  %from.at = getelementptr {scalar}, ptr %from.column, i64 %row",
+                f"  %value = load {real}, ptr %from.at, align {instructions.size}"]
     elif lanes == 1:
         value, each = [], []
     else:
-        value = [f"  %one = insertelement {real} poison, double %other, i32 0",
+        value = [f"  %one = insertelement {real} poison, {scalar} %other, i32 0",
                  f"  %value = shufflevector {real} %one, {real} poison, <{lanes} x i32> zeroinitializer"]
         each = []
     return [f"@{quoted(f'{name}.columns')} = internal constant [{count} x i32] [{', '.join(f'i32 {i}' for i, _ in filled)}]",
             f"@{quoted(f'{name}.list')} = internal constant [{count} x {kind}] [{others}]",
-            f"define internal void @{quoted(name)}(ptr %out, i64 %begin, i64 %end){stack(lanes)} {{",
+            f"define internal void @{quoted(name)}(ptr %out, i64 %begin, i64 %end){instructions.stack} {{",
             "entry:",
             "  br label %column",
             "column:",
@@ -237,8 +239,8 @@ def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, f
             "block:",
             "  %row = phi i64 [ %begin, %column ], [ %next.row, %block ]",
             *each,
-            "  %to.at = getelementptr double, ptr %to.column, i64 %row",
-            f"  store {real} {'%other' if constant and lanes == 1 else '%value'}, ptr %to.at, align 8",
+            f"  %to.at = getelementptr {scalar}, ptr %to.column, i64 %row",
+            f"  store {real} {'%other' if constant and lanes == 1 else '%value'}, ptr %to.at, align {instructions.size}",
             f"  %next.row = add i64 %row, {lanes}",
             "  %more = icmp slt i64 %next.row, %end",
             "  br i1 %more, label %block, label %next",
@@ -251,13 +253,13 @@ def filling(instructions: Instructions, name: str, filled: Sequence[tuple[int, f
             "}", ""]
 
 
-def head(name: str, lanes: int) -> str:
-    return f"void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack(lanes)}"
+def head(name: str, stack: str = "") -> str:
+    return f"void @{quoted(name)}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack}"
 
 
-def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: str = "block") -> list[str]:
+def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: str = "block", of: str = "double") -> list[str]:
     """What a function does: `body`, which ends in the block `last`, for every `step` rows, each time with `slots` slots of its
-    own."""
+    own, for numbers of type `of`."""
     return ["entry:",
             *before,
             "  %any = icmp slt i64 %begin, %end",
@@ -266,7 +268,7 @@ def loop(step: int, before: list[str], body: list[str], slots: int = 0, last: st
             f"  %row = phi i64 [ %begin, %entry ], [ %next, %{last} ]",
             *([f"  %slots = phi ptr [ %work, %entry ], [ %others, %{last} ]"] if slots else []),
             *body,
-            *([f"  %others = getelementptr {vector('double', step)}, ptr %slots, i64 {slots}"] if slots else []),
+            *([f"  %others = getelementptr {vector(of, step)}, ptr %slots, i64 {slots}"] if slots else []),
             f"  %next = add i64 %row, {step}",
             "  %more = icmp slt i64 %next, %end",
             "  br i1 %more, label %block, label %exit",
@@ -282,7 +284,8 @@ class KernelWriter:
 
     def __init__(self, program: Program, instructions: Instructions) -> None:
         self.program, self.instructions = program, instructions
-        self.lanes, self.real = instructions.lanes, instructions.real
+        self.lanes, self.size = instructions.lanes, instructions.size
+        self.real, self.scalar = instructions.real, instructions.scalar
         self.truth, self.mask = instructions.truth, instructions.mask
         self.names: dict[str, int] = dict.fromkeys(LOOP_NAMES, 0)
         self.temporaries = self.ahead = 0
@@ -320,36 +323,36 @@ class KernelWriter:
         var = self.program.params[i].var
         z = self.operands[var] = self.crossing[var]
         at, line = self.input_at(i)
-        return [line, f"  {z} = load {self.real}, ptr {at}, align 8", *self.prefetched(at, 0)]
+        return [line, f"  {z} = load {self.real}, ptr {at}, align {self.size}", *self.prefetched(at, 0)]
 
     def input_at(self, i: int) -> tuple[str, str]:
         """Where an input lies, and the line that finds it."""
-        return f"%in.{i}.at", f"  %in.{i}.at = getelementptr double, ptr %in.{i}, i64 %row"
+        return f"%in.{i}.at", f"  %in.{i}.at = getelementptr {self.scalar}, ptr %in.{i}, i64 %row"
 
     def output_at(self, i: int) -> tuple[str, str]:
         """The same of a result."""
-        return f"%out.{i}.at", f"  %out.{i}.at = getelementptr double, ptr %out.{i}, i64 %row"
+        return f"%out.{i}.at", f"  %out.{i}.at = getelementptr {self.scalar}, ptr %out.{i}, i64 %row"
 
     def load_slot(self, var: Var, slot: int) -> list[str]:
         """A value of an earlier part; a truth value is stored as a mask of integers."""
         z = self.operands[var] = self.crossing[var]
         at = f"  %load.{slot} = getelementptr {self.real}, ptr %slots, i64 {slot}"
         if not var.truth:
-            return [at, f"  {z} = load {self.real}, ptr %load.{slot}, align 8"]
-        return [at, f"  %mask.{slot} = load {self.mask}, ptr %load.{slot}, align 8",
+            return [at, f"  {z} = load {self.real}, ptr %load.{slot}, align {self.size}"]
+        return [at, f"  %mask.{slot} = load {self.mask}, ptr %load.{slot}, align {self.size}",
                 f"  {z} = trunc {self.mask} %mask.{slot} to {self.truth}"]
 
     def store_slot(self, var: Var, slot: int) -> list[str]:
         z = self.crossing[var] = self.operands[var]
         at = f"  %store.{slot} = getelementptr {self.real}, ptr %slots, i64 {slot}"
         if not var.truth:
-            return [at, f"  store {self.real} {z}, ptr %store.{slot}, align 8"]
+            return [at, f"  store {self.real} {z}, ptr %store.{slot}, align {self.size}"]
         return [at, f"  %kept.{slot} = sext {self.truth} {z} to {self.mask}",
-                f"  store {self.mask} %kept.{slot}, ptr %store.{slot}, align 8"]
+                f"  store {self.mask} %kept.{slot}, ptr %store.{slot}, align {self.size}"]
 
     def store_result(self, i: int, atom: Atom) -> list[str]:
         at, line = self.output_at(i)
-        return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align 8", *self.prefetched(at, 1)]
+        return [line, f"  store {self.real} {self.operand(atom)}, ptr {at}, align {self.size}", *self.prefetched(at, 1)]
 
     def begin_prefetching(self) -> None:
         """From here on columns are asked for before their rows are due. A processor that sees a column read asks for what comes
@@ -361,7 +364,7 @@ class KernelWriter:
         """What asks for rows to come of the column that is read or written at `at`."""
         if not self.ahead:
             return []
-        return [f"  {at}.later = getelementptr double, ptr {at}, i64 {self.ahead}",
+        return [f"  {at}.later = getelementptr {self.scalar}, ptr {at}, i64 {self.ahead}",
                 f"  call void @llvm.prefetch.p0(ptr {at}.later, i32 {write}, i32 3, i32 1)"]
 
     def equation(self, e: Equation) -> str:

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
-from adcli.codegen.rows.instructions import Instructions, bits
+from adcli.codegen.rows.instructions import Instructions
 from adcli.codegen.rows.llvm import BLOCKS, BLOCKS_BEYOND, Listed, calling, head
 from adcli.codegen.rows.parts import PART_SIZE, ProgramPart, cut
 from adcli.lang.ir import Atom, Equation, Lit, Primitive, Program, Var
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 GROUP = 8
 """Parts that one text has."""
@@ -35,28 +36,32 @@ class LongKernel:
     level = 0
     """LLVM's code generation level."""
 
-    def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False) -> None:
-        self.program, self.lanes, self.library, self.fast = program, lanes, library, fast
+    def __init__(self, program: Program, lanes: int, library: veclib.Library, fast: bool = False,
+                 precision: Precision = DOUBLE) -> None:
+        self.program, self.lanes, self.library, self.fast, self.precision = program, lanes, library, fast, precision
         self.listed = Listed.of(program)
         self.parts, self.slots = cut(program, PART_SIZE, self.listed.positions())
         self.blocks = BLOCKS if len(program.equations) > BLOCKS_BEYOND else 1
-        called = Instructions(lanes, library)
+        called = self.instructions()
         for op in {e.op for e in program.equations}:
             called.template(op)
-        self.entry = EntryPoint(NAME, lanes, 8 * lanes * self.slots * self.blocks, len(program.params), len(program.results),
-                                tuple(sorted(called.externals)))
+        work = called.size * lanes * self.slots * self.blocks
+        self.entry = EntryPoint(NAME, lanes, work, len(program.params), len(program.results), tuple(sorted(called.externals)),
+                                precision.code)
+
+    def instructions(self) -> Instructions:
+        return Instructions(self.lanes, self.library, self.fast, self.precision)
 
     @property
     def texts(self) -> Iterator[str]:
         """The groups of parts, then the function that calls them."""
         position = {p.var: i for i, p in enumerate(self.program.params)}
         for first in range(0, len(self.parts), GROUP):
-            writer = PartWriter(Instructions(self.lanes, self.library, self.fast), position, self.slots)
+            writer = PartWriter(self.instructions(), position, self.slots)
             written = [writer.function(symbol(first + k), part) for k, part in enumerate(self.parts[first:first + GROUP])]
             yield "\n".join([*writer.instructions.declarations(), *writer.data(), *written, ""])
-        symbols = [symbol(k) for k in range(len(self.parts))]
-        declared = [f"declare hidden {head(s, self.lanes)}" for s in symbols]
-        instructions = Instructions(self.lanes, self.library)
+        symbols, instructions = [symbol(k) for k in range(len(self.parts))], self.instructions()
+        declared = [f"declare hidden {head(s, instructions.stack)}" for s in symbols]
         yield "\n".join([*declared, *calling(NAME, symbols, instructions, self.blocks, self.listed), ""])
 
 
@@ -72,9 +77,9 @@ class PartWriter:
 
     def __init__(self, instructions: Instructions, position: dict[Var, int], slots: int) -> None:
         self.instructions, self.position, self.slots = instructions, position, slots
-        self.lanes, self.real = instructions.lanes, instructions.real
+        self.lanes, self.size = instructions.lanes, instructions.size
+        self.real, self.scalar = instructions.real, instructions.scalar
         self.truth, self.mask = instructions.truth, instructions.mask
-        self.integers = f"<{self.lanes} x i64>"
         self.templates: dict[Primitive, str] = {}
         self.constants: dict[str, str] = {}
         self.negates = False
@@ -88,11 +93,12 @@ class PartWriter:
 
     def data(self) -> list[str]:
         """What the functions load their constants from."""
-        size = 8 * self.lanes
-        lines = [f"@{name} = internal constant {self.real} splat (double {value}), align {size}"
+        size = self.size * self.lanes
+        lines = [f"@{name} = internal constant {self.real} splat ({self.scalar} {value}), align {size}"
                  for value, name in self.constants.items()]
         if self.negates:
-            lines.append(f"@{SIGN} = internal constant {self.integers} splat (i64 {-1 << 63}), align {size}")
+            sign = f"{self.instructions.bits} {-1 << 8 * self.size - 1}"
+            lines.append(f"@{SIGN} = internal constant {self.mask} splat ({sign}), align {size}")
         return lines
 
     def function(self, name: str, part: ProgramPart) -> str:
@@ -113,7 +119,7 @@ class PartWriter:
         for atom, positions in results.items():
             self.store_results(atom, positions)
         return "\n".join([
-            f"define hidden {head(name, self.lanes)} {{", "entry:",
+            f"define hidden {head(name, self.instructions.stack)} {{", "entry:",
             "  %any = icmp slt i64 %begin, %end", "  br i1 %any, label %block, label %exit", "block:",
             "  %row = phi i64 [ %begin, %entry ], [ %next, %tail ]",
             "  %slots = phi ptr [ %work, %entry ], [ %others, %tail ]",
@@ -159,9 +165,9 @@ class PartWriter:
 
     def negation(self, x: str) -> str:
         """−x: what `fneg` does to the bits."""
-        whole = self.new(f"bitcast {self.real} {x} to {self.integers}")
-        sign = self.new(f"load {self.integers}, ptr @{SIGN}")
-        return self.new(f"bitcast {self.integers} {self.new(f'xor {self.integers} {whole}, {sign}')} to {self.real}")
+        whole = self.new(f"bitcast {self.real} {x} to {self.mask}")
+        sign = self.new(f"load {self.mask}, ptr @{SIGN}")
+        return self.new(f"bitcast {self.mask} {self.new(f'xor {self.mask} {whole}, {sign}')} to {self.real}")
 
     def load(self, atom: Atom) -> str:
         """A constant, each time that it is read; an input or a value of an earlier part, once a block."""
@@ -169,16 +175,16 @@ class PartWriter:
             return self.constant(atom.value)
         i = self.position.get(atom)
         if i is not None:
-            z = self.new(f"load {self.real}, ptr {self.row_of('in', i)}, align 8")
+            z = self.new(f"load {self.real}, ptr {self.row_of('in', i)}, align {self.size}")
         else:
-            z = self.new(f"load {self.mask if atom.truth else self.real}, ptr {self.place(self.slot[atom])}, align 8")
+            z = self.new(f"load {self.mask if atom.truth else self.real}, ptr {self.place(self.slot[atom])}, align {self.size}")
             z = self.new(f"trunc {self.mask} {z} to {self.truth}") if atom.truth else z
         self.operands[atom] = z
         self.loaded.append(atom)
         return z
 
     def constant(self, value: float) -> str:
-        text = bits(value)
+        text = self.instructions.number(value)
         if self.lanes == 1:
             return text
         name = self.constants.setdefault(text, f"k.{len(self.constants)}")
@@ -187,7 +193,7 @@ class PartWriter:
     def row_of(self, side: str, i: int) -> str:
         """Where the row at hand of a column lies."""
         column = self.new(f"load ptr, ptr {self.new(f'getelementptr ptr, ptr %{side}, i64 {i}')}")
-        return self.new(f"getelementptr double, ptr {column}, i64 %row")
+        return self.new(f"getelementptr {self.scalar}, ptr {column}, i64 %row")
 
     def place(self, slot: int) -> str:
         return self.new(f"getelementptr {self.real}, ptr %slots, i64 {slot}")
@@ -196,12 +202,12 @@ class PartWriter:
         z = self.operands[var]
         if var.truth:
             z = self.new(f"sext {self.truth} {z} to {self.mask}")
-        self.lines.append(f"  store {self.mask if var.truth else self.real} {z}, ptr {self.place(slot)}, align 8")
+        self.lines.append(f"  store {self.mask if var.truth else self.real} {z}, ptr {self.place(slot)}, align {self.size}")
 
     def store_results(self, atom: Atom, positions: list[int]) -> None:
         z = self.operands.get(atom) or self.load(atom)
         for i in positions:
-            self.lines.append(f"  store {self.real} {z}, ptr {self.row_of('out', i)}, align 8")
+            self.lines.append(f"  store {self.real} {z}, ptr {self.row_of('out', i)}, align {self.size}")
 
 
 NEGATION = "negation"

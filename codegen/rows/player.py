@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from adcli.codegen.machine import veclib
 from adcli.codegen.machine.kernel import EntryPoint
 from adcli.codegen.machine.tape import END, HEADER, RESULT
-from adcli.codegen.rows.instructions import DEFINITIONS, Instructions, stack
+from adcli.codegen.rows.instructions import DEFINITIONS, Instructions
 from adcli.lang.ir import Primitive
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.primitives import TABLE
 
 OPERATIONS: dict[Primitive, int] = {
@@ -25,23 +26,23 @@ OPERATIONS: dict[Primitive, int] = {
 NAME = "player"
 
 
-def emit(lanes: int, library: veclib.Library) -> tuple[str, EntryPoint]:
+def emit(lanes: int, library: veclib.Library, precision: Precision = DOUBLE) -> tuple[str, EntryPoint]:
     """The text of the player for blocks of `lanes` rows. Of work, inputs and outputs its entry says nothing: a tape does."""
-    instructions = Instructions(lanes, library)
+    instructions = Instructions(lanes, library, precision=precision)
     body = [line for op, number in OPERATIONS.items() for line in operation(instructions, op, number)]
     lines = [*instructions.declarations(), *frame(instructions), *body, "}", ""]
-    return "\n".join(lines), EntryPoint(NAME, lanes, 0, 0, 0, tuple(sorted(instructions.externals)))
+    return "\n".join(lines), EntryPoint(NAME, lanes, 0, 0, 0, tuple(sorted(instructions.externals)), precision.code)
 
 
 def frame(instructions: Instructions) -> Iterator[str]:
     """What comes before the first operation: constants go to their slots once, inputs for each block; and what ends a block."""
-    lanes, real = instructions.lanes, instructions.real
-    splat = ["  %constant = load double, ptr %constant.at"]
+    lanes, real, scalar, size = instructions.lanes, instructions.real, instructions.scalar, instructions.size
+    splat = [f"  %constant = load {scalar}, ptr %constant.at"]
     if lanes > 1:
-        splat += [f"  %constant.one = insertelement {real} poison, double %constant, i32 0",
+        splat += [f"  %constant.one = insertelement {real} poison, {scalar} %constant, i32 0",
                   f"  %constant.all = shufflevector {real} %constant.one, {real} poison, <{lanes} x i32> zeroinitializer"]
     yield from [
-        f"define void @{NAME}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){stack(lanes)} {{",
+        f"define void @{NAME}(ptr %in, ptr %out, i64 %begin, i64 %end, ptr %work){instructions.stack} {{",
         "entry:",
         "  %code = load ptr, ptr %work",
         *(line for i, field in enumerate(("constants", "constants.count", "inputs.count"), start=1) for line in (
@@ -55,11 +56,11 @@ def frame(instructions: Instructions) -> Iterator[str]:
         "  %k.any = icmp slt i64 %k, %constants.count",
         "  br i1 %k.any, label %constants.each, label %blocks",
         "constants.each:",
-        "  %constant.at = getelementptr double, ptr %constants, i64 %k",
+        f"  %constant.at = getelementptr {scalar}, ptr %constants, i64 %k",
         *splat,
         "  %k.slot = sub i64 -1, %k",
         f"  %k.at = getelementptr {real}, ptr %slots, i64 %k.slot",
-        f"  store {real} {'%constant.all' if lanes > 1 else '%constant'}, ptr %k.at, align {8 * lanes}",
+        f"  store {real} {'%constant.all' if lanes > 1 else '%constant'}, ptr %k.at, align {size * lanes}",
         "  %k.next = add i64 %k, 1",
         "  br label %constants.more",
         "blocks:",
@@ -75,10 +76,10 @@ def frame(instructions: Instructions) -> Iterator[str]:
         "inputs.each:",
         "  %i.at = getelementptr ptr, ptr %in, i64 %i",
         "  %column = load ptr, ptr %i.at",
-        "  %column.at = getelementptr double, ptr %column, i64 %row",
-        f"  %input = load {real}, ptr %column.at, align 8",
+        f"  %column.at = getelementptr {scalar}, ptr %column, i64 %row",
+        f"  %input = load {real}, ptr %column.at, align {size}",
         f"  %i.slot = getelementptr {real}, ptr %slots, i64 %i",
-        f"  store {real} %input, ptr %i.slot, align {8 * lanes}",
+        f"  store {real} %input, ptr %i.slot, align {size * lanes}",
         "  %i.next = add i64 %i, 1",
         "  br label %inputs.more",
         "next:",
@@ -96,16 +97,16 @@ def frame(instructions: Instructions) -> Iterator[str]:
         *word(RESULT, 1), *word(RESULT, 2),
         f"  %to.slot = getelementptr ptr, ptr %out, i64 %word.{RESULT}.1",
         "  %to = load ptr, ptr %to.slot",
-        "  %to.at = getelementptr double, ptr %to, i64 %row",
+        f"  %to.at = getelementptr {scalar}, ptr %to, i64 %row",
         f"  %result.at = getelementptr {real}, ptr %slots, i64 %word.{RESULT}.2",
-        f"  %result = load {real}, ptr %result.at, align {8 * lanes}",
-        f"  store {real} %result, ptr %to.at, align 8",
+        f"  %result = load {real}, ptr %result.at, align {size * lanes}",
+        f"  store {real} %result, ptr %to.at, align {size}",
         *onward(RESULT, 3)]
 
 
 def operation(instructions: Instructions, op: Primitive, number: int) -> list[str]:
     """The block of an operation: its words are its number, the slot of its result, the slots of its arguments."""
-    real, truth, mask, align = instructions.real, instructions.truth, instructions.mask, 8 * instructions.lanes
+    real, truth, mask, align = instructions.real, instructions.truth, instructions.mask, instructions.size * instructions.lanes
     lines = [f"op.{number}:   ; {op.name}"]
     for i in range(op.arity + 1):
         lines += [*word(number, i + 1), f"  %at.{number}.{i} = getelementptr {real}, ptr %slots, i64 %word.{number}.{i + 1}"]

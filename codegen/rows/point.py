@@ -65,7 +65,7 @@ class PointWriter(KernelWriter):
     """Writes the equations of a program on numbers that stand side by side in two arrays."""
 
     def input_at(self, i: int) -> tuple[str, str]:
-        return f"%in.{i}", f"  %in.{i} = getelementptr double, ptr %in, i64 {i}"
+        return f"%in.{i}", f"  %in.{i} = getelementptr {self.scalar}, ptr %in, i64 {i}"
 
     def output_at(self, i: int) -> tuple[str, str]:
-        return f"%out.{i}", f"  %out.{i} = getelementptr double, ptr %out, i64 {i}"
+        return f"%out.{i}", f"  %out.{i} = getelementptr {self.scalar}, ptr %out, i64 {i}"

@@ -10,6 +10,7 @@ import atexit
 import json
 import math
 import threading
+from array import array
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -51,58 +52,60 @@ def blocks_at_a_time(tape: Tape) -> int:
 
 
 @paused()
-def recorded(program: Program) -> Tape:
+def recorded(program: Program, precision: str = "double") -> Tape:
     """The tape of a program as `for_machine` leaves it."""
     from adcli.codegen.rows.encoder import encoded
     from adcli.codegen.rows.expand import expand
     from adcli.codegen.rows.instructions import DEFINITIONS
-    return encoded(expand(program, DEFINITIONS))
+    from adcli.lang.ir.precision import PRECISIONS
+    return encoded(expand(program, DEFINITIONS), PRECISIONS[precision])
 
 
 # ---------------------------------------------------------------- the player
 
-_players: dict[int, Kernel] = {}
-"""Those of this process, by their lanes."""
+_players: dict[tuple[int, str], Kernel] = {}
+"""Those of this process, by their lanes and by the letter of their numbers."""
 
 
-def player(store: Store | None) -> Kernel:
+def player(store: Store | None, code: str = "d") -> Kernel:
     """The player for this machine, from the cache where it is there. NoExecutableMemory where the system refuses native code."""
-    lanes = veclib.lanes()
+    which = veclib.lanes(array(code).itemsize), code
     with COMPILING:
-        if lanes not in _players:
-            _players[lanes] = kept_player(store, lanes) or made_player(store, lanes)
-        return _players[lanes]
+        if which not in _players:
+            _players[which] = kept_player(store, *which) or made_player(store, *which)
+        return _players[which]
 
 
-def player_name(lanes: int) -> str:
+def player_name(lanes: int, code: str) -> str:
     """Its entry in the cache. OSError where our own files cannot be read."""
     from adcli.codegen.machine.cache import key, surroundings
-    return key(["player", str(lanes), *surroundings()])
+    return key(["player", str(lanes), code, *surroundings()])
 
 
-def kept_player(store: Store | None, lanes: int) -> Kernel | None:
+def kept_player(store: Store | None, lanes: int, kind: str = "d") -> Kernel | None:
     """The player from the cache."""
     try:
-        name = player_name(lanes) if store else ""
+        name = player_name(lanes, kind) if store else ""
     except OSError:
         return None
     head, _, code = ((store.get(name) if store else None) or b"").partition(b"\n")
     found, _, externals = head.partition(b" ")
     if not name or found != name.encode():
         return None
-    return kept(code, EntryPoint("player", lanes, 0, 0, 0, tuple(json.loads(externals))))
+    return kept(code, EntryPoint("player", lanes, 0, 0, 0, tuple(json.loads(externals)), kind))
 
 
-def made_player(store: Store | None, lanes: int) -> Kernel:
+def made_player(store: Store | None, lanes: int, kind: str = "d") -> Kernel:
     """The player made anew, and kept."""
     from adcli.codegen.rows import jit
     from adcli.codegen.rows.player import emit
-    text, entry = emit(lanes, veclib.host())
+    from adcli.lang.ir.precision import PRECISIONS
+    text, entry = emit(lanes, veclib.host(), next(p for p in PRECISIONS.values() if p.code == kind))
     code = jit.object_code(text)
     made = linked(code, entry)
     if store:
         try:
-            name = player_name(lanes)
+            name = player_name(lanes, kind)
         except OSError:
             return made
         store.put(name, f"{name} {json.dumps(entry.externals)}\n".encode() + code)
@@ -186,19 +189,19 @@ def finish_at_exit() -> None:
 def on_tape(tape: Tape, tier: str, make: Callable[[], Kernel], store: Store | None) -> Kernel:
     """The kernel that begins with a tape, and stays with it where `tier` says so. NoExecutableMemory where the system refuses
     native code."""
-    kernel = TapeKernel(tape, player(store))
+    kernel = TapeKernel(tape, player(store, tape.constants.typecode))
     return kernel if tier == "tape" else TieredKernel(kernel, make)
 
 
-def native(program: Program, tier: str = "auto", store: Store | None = None) -> Kernel:
+def native(program: Program, tier: str = "auto", store: Store | None = None, precision: str = "double") -> Kernel:
     """The program, as `for_machine` leaves it, as native code in a tier; carried out by the evaluator where the system refuses
     native code."""
     def make() -> Kernel:
-        return compile_program(program, store=store)
+        return compile_program(program, store=store, precision=precision)
 
     if tier == "compiled" or (tier == "auto" and not begins_on_tape(program)):
         return make()
     try:
-        return on_tape(recorded(program), tier, make, store)
+        return on_tape(recorded(program, precision), tier, make, store)
     except NoExecutableMemory:
         return make()

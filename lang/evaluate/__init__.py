@@ -22,6 +22,7 @@ from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.polygamma import reflected
+from adcli.lang.ir.precision import Precision
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.ir.rounded import meant
@@ -192,15 +193,15 @@ def _round(x: float) -> float:
     return math.copysign(float(whole) + (1.0 if abs(x - whole) >= 0.5 else 0.0) * math.copysign(1, x), x)
 
 
-def _product(x: float, n: float) -> float:
+def _product(x: float, n: float, rounded: Callable[[float], float] = float) -> float:
     """The product of n factors x, from left to right."""
     z, left = 1.0, abs(int(n))
     while left:
-        before, z, left = z, z * x, left - 1
+        before, z, left = z, rounded(z * x), left - 1
         if abs(z) == abs(before) or z != z:   # from here on only the sign changes
             z *= math.copysign(1.0, x) if left % 2 else 1.0
             break
-    return _divide(1.0, z) if n < 0 else z
+    return rounded(_divide(1.0, z)) if n < 0 else z
 
 
 def _select(c: bool, x: Any, y: Any) -> Any:
@@ -232,6 +233,36 @@ FLOAT = Arithmetic({
     "fmod": _ieee(math.fmod), "copysign": math.copysign, "erf": math.erf, "erfc": math.erfc,
     "gamma": _ieee(math.gamma, _gamma_overflow, _gamma_pole), "lgamma": _ieee(math.lgamma, outside=lambda x: INF),
 })
+
+
+# ---------------------------------------------------------------- floats of another precision
+
+@cache
+def rounded_arithmetic(precision: Precision) -> Arithmetic:
+    """Floats with every result and every constant rounded to a precision: double as it is, or single, whose sums, products,
+    quotients and roots are so rounded once."""
+    if precision.code == "d":
+        return FLOAT
+
+    def rounding(function: Callable[..., float]) -> Callable[..., float]:
+        return lambda *args: precision.rounded(function(*args))
+
+    same = {*COMPARISONS, "and", "or", "not", "select"}
+    functions = {name: f if name in same else rounding(f) for name, f in FLOAT.functions.items()}
+    functions["fma"] = lambda a, b, c: precision.rounded(_to_odd(a * b, c))
+    functions["powi"] = lambda x, n: _product(x, n, precision.rounded)
+    return Arithmetic(functions, precision.nearest)
+
+
+def _to_odd(x: float, y: float) -> float:
+    """x + y, of the two doubles beside it the one whose last bit is 1: rounded once more, to fewer bits, it is rounded once
+    (Boldo and Melquiond, IEEE Trans. Computers 57, 2008)."""
+    z = x + y
+    if not math.isfinite(z):
+        return z
+    moved = z - x
+    rest = (x - (z - moved)) + (y - moved)
+    return z if rest == 0 or int(z.hex().partition("p")[0][-1], 16) % 2 else math.nextafter(z, math.copysign(INF, rest))
 
 
 # ---------------------------------------------------------------- arrays and multiple precision

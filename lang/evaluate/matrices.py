@@ -66,7 +66,7 @@ def in_doubles(op: MatrixOperation, matrix: np.ndarray, right: np.ndarray | None
         elif op.name in TRIANGULAR:
             m = TRIANGULAR[op.name](m)
         good = np.isfinite(m).all(axis=(-1, -2))
-        m = np.where(good[:, None, None], m, np.eye(m.shape[-1]))
+        m = np.where(good[:, None, None], m, np.eye(m.shape[-1], dtype=m.dtype))
         if right is not None:
             vector = right.ndim == 2
             columns = right[..., None] if vector else right
@@ -94,7 +94,7 @@ def substituted_lower(m: np.ndarray, b: np.ndarray) -> np.ndarray:
         first = substituted_lower(m[:, :half, :half], b[:, :half])
         rest = b[:, half:] - m[:, half:, :half] @ first
         return np.concatenate([first, substituted_lower(m[:, half:, half:], rest)], axis=1)
-    x = np.zeros(b.shape)
+    x = np.zeros(b.shape, b.dtype)
     for i in range(n):
         known = (m[:, i:i + 1, :i] @ x[:, :i])[:, 0] if i else 0.0
         x[:, i] = (b[:, i] - known) / m[:, i, i, None]
@@ -107,7 +107,7 @@ def each(function: Callable[..., np.ndarray], *stacks: np.ndarray) -> np.ndarray
         return function(*stacks)
     except np.linalg.LinAlgError:
         if len(stacks[0]) == 1:
-            return np.full(stacks[-1].shape, np.nan)
+            return np.full(stacks[-1].shape, np.nan, stacks[-1].dtype)
         return np.concatenate([each(function, *[s[k:k + 1] for s in stacks]) for k in range(len(stacks[0]))])
 
 

@@ -63,7 +63,7 @@ def test_tables_that_do_not_fit(program: pathlib.Path, table: bytes, code: int, 
 def test_a_default_that_single_precision_has_not(words: tuple[str, ...]) -> None:
     ended = adcli("eval", "-e", "input x, y = 1e300", "-e", "v = x + y", "--precision", "single", "--emit", *words)
     assert ended[:3] == (2, "", "adcli: error: the default of y: 1e+300 is too large for a number of single precision\n"
-                                "help: leave out --precision\n")
+                                "help: use double precision, the default\n")
 
 
 def test_single_precision_a_long_program_and_one_without_inputs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 from adcli.codegen.c import source as c_source
 from adcli.codegen.c.source import comment, source
-from adcli.codegen.c.spelling import SINGLE
 from adcli.codegen.rows.expand import for_machine
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, evaluate
 from adcli.lang.ir import Primitive, Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import SINGLE
 from adcli.lang.ir.primitives import TABLE
 from adcli.lang.lower.frontend import parse
 from back_ends import same
@@ -116,7 +116,7 @@ def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -
                        ("v = x\nw = v + 1e-50", "1e-50 is too small for a number of single precision")):
         with pytest.raises(AdError) as error:
             source(parse(text), "f", precision=SINGLE)
-        assert (error.value.message, error.value.line, error.value.help) == (said, 2, "leave out --precision")
+        assert (error.value.message, error.value.line, error.value.help) == (said, 2, "use double precision, the default")
 
 
 def test_random_programs_and_long_ones_in_parts(tmp_path: pathlib.Path) -> None:

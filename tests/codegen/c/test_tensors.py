@@ -8,11 +8,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from adcli.codegen.c.spelling import SINGLE
 from adcli.codegen.c.tensors import tensor_source, unused
 from adcli.codegen.targets import TARGETS, EmitOptions
 from adcli.lang.ir import Program
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import SINGLE
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoint_program
 from c_programs import CC, WARNINGS
@@ -133,7 +133,7 @@ def test_a_constant_that_single_precision_has_not_is_refused_where_it_stands() -
     for line in ("v +=! 1e300 * x(i)", "v(i) = 1e-99 where i in 0:N"):
         with pytest.raises(AdError, match="for a number of single precision") as error:
             tensor_source(parse(f"input x(N)\n{line}\noutput v"), "f", precision=SINGLE)
-        assert (error.value.line, error.value.help) == (2, "leave out --precision")
+        assert (error.value.line, error.value.help) == (2, "use double precision, the default")
 
 
 def test_a_shape_that_no_memory_holds_is_refused() -> None:

@@ -115,7 +115,7 @@ def product() -> Program:
 def test_the_text_of_a_kernel() -> None:
     module = llvm.emit(product(), name="a b", header=["made by a test", "second line  "])
     assert module.text == KERNEL
-    assert module.entry == ("a b", 1, 0, 2, 1, ("sin",)) and module.equations == 2
+    assert module.entry == ("a b", 1, 0, 2, 1, ("sin",), "d") and module.equations == 2
     assert (module.name, module.lanes, module.work_bytes) == module.entry[:3]
     assert llvm.emit(product()).text == llvm.emit(product(), 1, veclib.NO_LIBRARY, "kernel").text
 

@@ -1,0 +1,60 @@
+"""The precisions that programs are computed in: double, which is the default, and single."""
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from dataclasses import dataclass
+
+from adcli.lang.ir.errors import AdError
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A binary format of IEEE 754.
+
+    `type` is its name in C and in LLVM IR, `suffix` ends literals and the names of functions in C, `code` is its letter in
+    `struct`, `array` and NumPy. `digits` are the bits of its significand, `smallest` is its smallest normal number.
+    """
+
+    name: str
+    type: str
+    suffix: str
+    code: str
+    digits: int
+    smallest: float
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of a number."""
+        return struct.calcsize(self.code)
+
+    def rounded(self, value: float) -> float:
+        """The number of this precision that is nearest to a double, ties to even; infinite where all are too small."""
+        if self.code == "d":
+            return value
+        try:
+            found: float = struct.unpack(self.code, struct.pack(self.code, value))[0]
+        except OverflowError:
+            return math.copysign(math.inf, value)
+        return found
+
+    def holds(self, value: float) -> bool:
+        """Whether a number that is finite is finite in this precision, too."""
+        return math.isinf(self.rounded(value)) == math.isinf(value)
+
+    def nearest(self, value: float) -> float:
+        """The same for a constant. The smallest normal double, where rules tell numbers that keep their digits from those that do
+        not, is the smallest normal number. AdError where only infinity or zero is near."""
+        if value == DOUBLE.smallest:
+            return self.smallest
+        found = self.rounded(value)
+        if not self.holds(value) or (found == 0) != (value == 0):
+            raise AdError(f"{value!r} is too {'large' if found else 'small'} for a number of {self.name} precision",
+                          help="use double precision, the default")
+        return found
+
+
+DOUBLE = Precision("double", "double", "", "d", 53, sys.float_info.min)
+SINGLE = Precision("single", "float", "f", "f", 24, 2.0 ** -126)
+PRECISIONS = {p.name: p for p in (DOUBLE, SINGLE)}
