@@ -29,17 +29,18 @@ MOST_ROWS = 1 << 16
 def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], values: Sequence[Any],
               out: Mapping[str, np.ndarray] | None, jobs: int | None) -> dict[str, Any]:
     """The results of a kernel by name: arrays of the shape that the values broadcast to, floats where that is ()."""
-    arrays = real_arrays(inputs, values)
+    real = np.dtype(kernel.entry.code)
+    arrays = real_arrays(inputs, values, real)
     shape = common_shape(inputs, arrays)
     rows, flat = math.prod(shape), len(shape) == 1
     spread = sum(a.shape != shape for a in arrays)
-    if (size := 8 * rows * (spread + (len(outputs) if out is None else 0))) > UNASKED_BYTES:
+    if (size := real.itemsize * rows * (spread + (len(outputs) if out is None else 0))) > UNASKED_BYTES:
         require_room(f"a result of {len(outputs):,} × {rows:,} numbers", size)
     if out is None:
-        columns = empty_columns(len(outputs), rows)
+        columns = empty_columns(len(outputs), rows, real.char)
         targets = columns if flat else [c.reshape(shape) for c in columns]
     else:
-        targets = out_arrays(out, outputs, shape)
+        targets = out_arrays(out, outputs, shape, real)
         columns = [*targets] if flat else [t.reshape(-1) for t in targets]   # held twice, NumPy lets no other thread resize them
     try:
         compute(kernel, [raveled(a, shape) for a in arrays], columns, rows, jobs, new=out is None)
@@ -104,14 +105,14 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
 def on_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any], out: Mapping[str, np.ndarray] | None,
                jobs: int | None) -> dict[str, Any]:
     """The results of a program with tensors by name: arrays of their shapes, floats where they are scalars."""
-    given = {}
+    given, real = {}, kernel.real
     for p, v in zip(program.params, values, strict=True):
         number = type(v) is float and not p.var.integer
-        if not number and (type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else DOUBLE)):
+        if not number and (type(v) is not np.ndarray or v.dtype is not (WHOLE if p.var.integer else real)):
             from adcli.input.arrays import conformed
-            v = conformed(p, v)
+            v = conformed(p, v, real=real)
         given[p.name] = v
-    targets = {} if out is None else tensor_targets(out, [r.name for r in program.results])
+    targets = {} if out is None else tensor_targets(out, [r.name for r in program.results], real)
     found = kernel(given, targets or None, jobs)
     return {r.name: x if (x := found[r.name]).ndim or r.name in targets else float(x) for r in program.results}
 
@@ -148,13 +149,13 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
     return quick
 
 
-def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np.ndarray]:
+def tensor_targets(out: Mapping[str, Any], names: Sequence[str], real: np.dtype) -> dict[str, np.ndarray]:
     """The arrays that results are to be computed into; the floats of an earlier result are none, and are made anew."""
     refuse_unknown(out, names)
     targets = {name: target for name, target in out.items() if isinstance(target, np.ndarray)}
     for name, target in targets.items():
-        if target.dtype != DOUBLE or not target.flags.writeable:
-            raise AdError(f"out['{name}'] must be a writeable float64 array")
+        if target.dtype != real or not target.flags.writeable:
+            raise AdError(f"out['{name}'] must be a writeable {real} array")
     if len(targets) < len(out):
         for name, other in out.items():
             if name not in targets and not isinstance(other, float):
@@ -162,14 +163,14 @@ def tensor_targets(out: Mapping[str, Any], names: Sequence[str]) -> dict[str, np
     return targets
 
 
-def real_arrays(names: Sequence[str], values: Sequence[Any]) -> list[np.ndarray]:
-    """The values as arrays of float64; AdError where one is not real numbers."""
-    return [v if type(v) is np.ndarray and v.dtype is DOUBLE else real_array(f"input '{name}'", v)
+def real_arrays(names: Sequence[str], values: Sequence[Any], real: np.dtype = DOUBLE) -> list[np.ndarray]:
+    """The values as arrays of a precision; AdError where one is not real numbers."""
+    return [v if type(v) is np.ndarray and v.dtype is real else real_array(f"input '{name}'", v, real)
             for name, v in zip(names, values, strict=True)]
 
 
-def real_array(what: str, value: Any) -> np.ndarray:
-    """The value as an array of float64, `what` it is in messages. AdError where it is not real numbers."""
+def real_array(what: str, value: Any, real: np.dtype = DOUBLE) -> np.ndarray:
+    """The value as an array of a precision, `what` it is in messages. AdError where it is not real numbers of it."""
     if type(value) not in (float, int, np.ndarray):
         from adcli.input.arrays import refuse_missing
         refuse_missing(what, value)
@@ -181,7 +182,11 @@ def real_array(what: str, value: Any) -> np.ndarray:
     if array.dtype.kind not in "fiub":
         found = f"an array of {array.dtype}" if array.ndim else type(value).__name__
         raise AdError(f"{what} must be real numbers, not {found}")
-    return array.astype(np.float64, copy=False)
+    try:
+        with np.errstate(over="raise"):
+            return array.astype(real, copy=False)
+    except FloatingPointError:
+        raise AdError(f"{what} is too large for single precision", help="leave out precision='single'") from None
 
 
 def one_number(name: str, value: Any) -> float:
@@ -222,12 +227,12 @@ def refuse_unknown(out: object, names: Sequence[str]) -> None:
             raise AdError(f"out has '{name}', which is not an output", help=nearest(str(name), names))
 
 
-def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...]) -> list[np.ndarray]:
+def out_arrays(out: Mapping[str, np.ndarray], names: Sequence[str], shape: tuple[int, ...], real: np.dtype) -> list[np.ndarray]:
     """The arrays that the results are to be computed into; AdError where one does not fit."""
     refuse_unknown(out, names)
     found = [out.get(name) for name in names]
     for name, array in zip(names, found, strict=True):
-        if not (isinstance(array, np.ndarray) and array.dtype == DOUBLE and array.shape == shape and array.flags.carray):
-            raise AdError(f"out['{name}'] must be a writeable contiguous float64 array of shape {shape}")
+        if not (isinstance(array, np.ndarray) and array.dtype == real and array.shape == shape and array.flags.carray):
+            raise AdError(f"out['{name}'] must be a writeable contiguous {real} array of shape {shape}")
     return [array for array in found if array is not None]
 

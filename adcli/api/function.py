@@ -5,13 +5,14 @@ program text and is compiled again where it arrives.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcli.api.looks import Looks
-from adcli.api.words import OneOrMore, names, need_arrow, together, truth, word
+from adcli.api.words import OneOrMore, names, need_arrow, one_of, together, truth, word
 from adcli.codegen.machine.kernel import COMPILING, Kernel, run
 from adcli.input.points import complete
 from adcli.lang.derive import derivatives
@@ -19,6 +20,7 @@ from adcli.lang.ir import LEVELS, Atom, Equation, Param, Program, Result, Var
 from adcli.lang.ir.activity import inputs_to_differentiate
 from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import PRECISIONS
 from adcli.lang.passes import pipeline
 from adcli.lang.syntax.printer import print_program
 from adcli.task.derive import chosen, swept
@@ -48,9 +50,10 @@ class Origin(NamedTuple):
     of: Sequence[str] | None
 
 
-def load(path: str | os.PathLike[str], *, exact_order: bool = False) -> Function:
+def load(path: str | os.PathLike[str], *, exact_order: bool = False, precision: str = "double") -> Function:
     """The Function of a program file. AdError if it is no program, OSError if it cannot be read. With `exact_order` sums of
-    products of tensors are taken as they are written, whatever they cost."""
+    products of tensors are taken as they are written, whatever they cost. `precision` is double or single: that of its code, of
+    its derivatives and of the arrays that they give."""
     from adcli.lang.lower.frontend import parse_source
     from adcli.lang.syntax.source import decode
     if not isinstance(path, str | bytes | os.PathLike):
@@ -60,13 +63,15 @@ def load(path: str | os.PathLike[str], *, exact_order: bool = False) -> Function
             data = file.read()
     except ValueError as error:   # a byte 0, half a character
         raise AdError(f"no file can have this name: {error}") from None
-    return Function(parse_source(replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order))))
+    source = replace(decode(data, os.fsdecode(path)), exact_order=bool(exact_order))
+    return Function(parse_source(source), precision=one_of("precision", precision, [*PRECISIONS]))
 
 
-def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False) -> Function:
+def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_order: bool = False,
+            precision: str = "double") -> Function:
     """The Function of a program given as text, or as a Python function of numbers such as `lambda x, y: x*numpy.sin(y)`, whose
-    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order` is as for
-    `load`."""
+    outputs are called f, f2, … or by the keys of a dictionary; `name` stands for the file in messages, `exact_order` and
+    `precision` are as for `load`."""
     from adcli.lang.lower.frontend import parse
     if callable(program):
         from adcli.api.recorded import written
@@ -75,7 +80,7 @@ def compile(program: str | Callable[..., Any], name: str = "<text>", *, exact_or
         load = f"adcli.load({os.fspath(program)!r})" if isinstance(program, os.PathLike) else None
         raise AdError(f"a program is a text or a function, not {type(program).__name__}",
                       help=f"write {load or 'adcli.compile(' + repr('v = x*sin(y)') + ')'}")
-    return Function(parse(program, name, exact_order=bool(exact_order)))
+    return Function(parse(program, name, exact_order=bool(exact_order)), precision=one_of("precision", precision, [*PRECISIONS]))
 
 
 class Function(Looks):
@@ -83,16 +88,18 @@ class Function(Looks):
 
     Where the program has tensors, they are arrays or nested lists of the declared shapes, and scalars are numbers.
     `f(x=2.0, y=5.0)` gives a dictionary with a float for each output; with arrays (anything NumPy broadcasts) it gives float64
-    arrays of the common shape. `f({"x": 2.0, "y": 5.0})` is the same. Inputs with a default may be left out. `out=` takes
-    an earlier result and computes into its arrays; `jobs=` is the number of threads (default: one for each processor where
-    the work is worth it), on which no bit of a result depends.
+    arrays of the common shape, or float32 arrays where its precision is single. `f({"x": 2.0, "y": 5.0})` is the same. Inputs
+    with a default may be left out. `out=` takes an earlier result and computes into its arrays; `jobs=` is the number of threads
+    (default: one for each processor where the work is worth it), on which no bit of a result depends.
     """
 
     __slots__ = ("__weakref__", "_arrays", "_calls", "_fits", "_inputs", "_kernel", "_matrix", "_numbers", "_origin",
-                 "_outputs", "_program", "_status", "_tensors")
+                 "_outputs", "_precision", "_program", "_status", "_tensors")
 
-    def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None) -> None:
+    def __init__(self, program: Program, matrix: MatrixColumns | None = None, origin: Origin | None = None,
+                 precision: str = "double") -> None:
         self._program = program
+        self._precision = precision
         self._matrix = matrix
         self._origin = origin
         self._status: Function | None = None
@@ -108,6 +115,11 @@ class Function(Looks):
     @property
     def program(self) -> Program:
         return self._program
+
+    @property
+    def precision(self) -> str:
+        """double or single."""
+        return self._precision
 
     @property
     def matrix(self) -> MatrixColumns | None:
@@ -187,10 +199,10 @@ class Function(Looks):
     def only(self, of: OneOrMore) -> Function:
         """The same with the outputs in `of` alone, derivatives too: f.grad().only("dv_dx")."""
         from adcli.lang.passes.simplify import prune
-        return Function(prune(self._kept(of)), None, self._origin)
+        return Function(prune(self._kept(of)), None, self._origin, self._precision)
 
     def _derived(self, program: Program, wrt: OneOrMore, of: OneOrMore, matrix: MatrixColumns | None = None) -> Function:
-        return Function(program, matrix, Origin(self._program, names(wrt), names(of)))
+        return Function(program, matrix, Origin(self._program, names(wrt), names(of)), self._precision)
 
     def _kept(self, of: OneOrMore) -> Program:
         return chosen(self._program, names(of))
@@ -301,7 +313,7 @@ class Function(Looks):
 
     def _with_levels(self) -> Function:
         """The same with the number of its status as one more result."""
-        return Function(_with_levels(self._program, self._origin))
+        return Function(_with_levels(self._program, self._origin), precision=self._precision)
 
     # -- text
 
@@ -346,7 +358,7 @@ class Function(Looks):
                 self._calls, self._arrays = 0, direct_tensors(self._made(), self._program, columns)
             return tensors
         if out is None and all(type(c) in (float, int) for c in columns):
-            numbers = [[_double(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
+            numbers = [[self._number(p.name, c)] for p, c in zip(self._program.params, columns, strict=True)]
             results = run(self.kernel(), numbers, rows=1)
             if self._calls >= LOOP and self._numbers is None:
                 self._numbers, _ = self._direct()
@@ -361,6 +373,13 @@ class Function(Looks):
                 self._numbers = of_numbers
         return found
 
+    def _number(self, name: str, value: float) -> float:
+        """A number as a float. AdError where it is too large for the precision."""
+        with contextlib.suppress(OverflowError):
+            if PRECISIONS[self._precision].holds(found := float(value)):
+                return found
+        raise AdError(f"input '{name}' is too large for {self._precision} precision")
+
     def _direct(self) -> tuple[Quick, Quick]:
         """The kernel as builtin functions of numbers and of arrays by name."""
         from adcli.codegen.rows.direct import by_name
@@ -373,7 +392,7 @@ class Function(Looks):
         """What the results are at a point: smooth, kink, jump, singular, pole, domain or indeterminate, as --status shows it;
         for arrays an array of these words."""
         if self._status is None:
-            self._status = Function(_status_program(self._program, self._origin))
+            self._status = Function(_status_program(self._program, self._origin), precision=self._precision)
         (level,) = self._status(together(at, values)).values()
         if isinstance(level, float):
             return LEVELS[int(level)]
@@ -400,7 +419,7 @@ class Function(Looks):
         if self._kernel is None:
             with COMPILING:   # what is imported meanwhile is imported as a whole, too, when this process forks
                 if self._kernel is None:
-                    self._kernel = compiled(self._program)
+                    self._kernel = compiled(self._program, precision=self._precision)
         return self._kernel
 
     def _of_scalars(self, what: str) -> None:
@@ -424,7 +443,7 @@ class Function(Looks):
         return _restore, (print_program(program, "anf"), name, self._matrix, [p.seed for p in program.params],
                           [(r.of, r.wrt) for r in program.results],
                           [(e.group, [(out.name, out.temp) for out in e.outs]) for e in program.equations], origin,
-                          program.source is not None and program.source.exact_order)
+                          program.source is not None and program.source.exact_order, self._precision)
 
 
 Marks = list[tuple[int, list[tuple[str | None, bool]]]]
@@ -433,7 +452,8 @@ Marks = list[tuple[int, list[tuple[str | None, bool]]]]
 
 def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str | None],
              origins: list[tuple[str | None, tuple[str, ...]]], marks: Marks,
-             origin: tuple[Function, OneOrMore, OneOrMore] | None = None, exact_order: bool = False) -> Function:
+             origin: tuple[Function, OneOrMore, OneOrMore] | None = None, exact_order: bool = False,
+             precision: str = "double") -> Function:
     """A Function from its text, one equation a line, and from what that does not say: whose seeds inputs are, what
     results are derivatives of, and which values a user named."""
     from adcli.lang.lower.frontend import parse
@@ -449,7 +469,7 @@ def _restore(text: str, name: str, matrix: MatrixColumns | None, seeds: list[str
     results = tuple(Result(r.name, env.get(r.atom, r.atom), of, wrt)
                     for r, (of, wrt) in zip(program.results, origins, strict=True))
     return Function(Program(params, tuple(equations), results, program.source), matrix,
-                    origin and Origin(origin[0].program, *origin[1:]))
+                    origin and Origin(origin[0].program, *origin[1:]), precision)
 
 
 def _status_program(program: Program, origin: Origin | None) -> Program:
@@ -469,13 +489,6 @@ def _with_levels(program: Program, origin: Origin | None) -> Program:
         primal = chosen(origin.program, outputs)
         wrt = inputs_to_differentiate(primal, origin.wrt, entries)
     return simplify(with_status(program, primal, wrt))
-
-
-def _double(name: str, value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise AdError(f"input '{name}' is too large for a double") from None
 
 
 def _some(names: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ from adcli.lang.ir.sizes import number as extent
 from adcli.output.tensors import Array
 
 InputValue = float | Array
+DOUBLE = np.dtype(np.float64)
 MOST_DIMENSIONS = 32
 """Dimensions that every NumPy has."""
 TOKEN = re.compile(r'\s*([\[\],]|"[^"]*"|[^\[\],"\s][^\[\],"]*)')
@@ -172,8 +173,9 @@ def no_array(what: str, given: Any, error: Exception) -> AdError:
     return AdError(f"{what}: {error or type(error).__name__}")
 
 
-def conformed(p: Param, given: Any, where: str = "") -> Array:
-    """The value of an input as an array of its kind of elements; its shape is checked where sizes are bound."""
+def conformed(p: Param, given: Any, where: str = "", real: np.dtype = DOUBLE) -> Array:
+    """The value of an input as an array of its kind of elements, of a precision where they are real; its shape is checked where
+    sizes are bound."""
     refuse_missing(f"{where}input '{p.name}'", given)
     try:
         array = np.asarray(given)
@@ -188,7 +190,12 @@ def conformed(p: Param, given: Any, where: str = "") -> Array:
     if p.var.integer:
         return integers(p.name, array, where)
     with np.errstate(over="ignore"):   # of a longer format
-        return np.ascontiguousarray(array, np.float64) if array.ndim else array.astype(np.float64)
+        found = np.ascontiguousarray(array, real) if array.ndim else array.astype(real)
+    if real != DOUBLE and (wrong := np.isinf(found) & np.isfinite(array)).any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise AdError(f"{where}{element(p.name, at, array.shape)}: {array.reshape(-1)[at]} is too large for single precision",
+                      help="use double precision, the default")
+    return found
 
 
 def integers(name: str, array: Array, where: str = "") -> Array:

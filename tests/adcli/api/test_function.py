@@ -248,7 +248,7 @@ CALLS = [
     (lambda f: f(x=None, y=2), "input 'x' must be real numbers, not NoneType", None),
     (lambda f: f(x=np.array([1j]), y=2), "input 'x' must be real numbers, not an array of complex128", None),
     (lambda f: f(x=np.array(["a"]), y=2), "input 'x' must be real numbers, not an array of <U1", None),
-    (lambda f: f(x=10**400, y=2), "input 'x' is too large for a double", None),
+    (lambda f: f(x=10**400, y=2), "input 'x' is too large for double precision", None),
     (lambda f: f(x=[10**400], y=2), "input 'x' must be real numbers, not an array of object", None),
     (lambda f: f(x=np.zeros(2), y=np.zeros(3)), "the shapes of the inputs do not broadcast: x (2,), y (3,)", None),
     (lambda f: f(x=1, y=2, out=[]), "out= must be a dictionary of arrays, such as a call returns", None),
