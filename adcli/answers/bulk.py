@@ -8,10 +8,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from adcli.answers.evaluation import points_at_once
+from adcli.answers.evaluation import points_at_once, require_singles
 from adcli.answers.overlap import overlapped, threads
 from adcli.answers.watch import Watch
-from adcli.codegen.machine.arrays import run_arrays
+from adcli.codegen.machine.arrays import of_doubles, run_arrays
 from adcli.codegen.machine.memory import require_room
 from adcli.command.options import ResultOptions
 from adcli.input.points import Axis, GridRange, Grids, combined, complete, shapes
@@ -43,11 +43,13 @@ class Computed(NamedTuple):
 
 def computed(task: Task, points: Grids, watch: Watch, write: Callable[[Computed], bytes]) -> Iterator[Computed]:
     """The blocks, in order, with the text that `write` makes of each; watched when they have been used."""
-    order, kernel = [p.name for p in task.signature.inputs], task.kernel
+    order, kernel = [p.name for p in task.signature.inputs], of_doubles(task.kernel)
 
     def work(at: Columns) -> Computed:
         rows = len(next(iter(at.values()))) if at else 1
         full = {name: at[name] if name in at else np.full(rows, task.seeds[name]) for name in order}
+        if task.request.precision == "single":
+            require_singles({name: [float(c.min(initial=0.0)), float(c.max(initial=0.0))] for name, c in full.items()})
         *results, levels = run_arrays(kernel, list(full.values()), rows)
         found = Computed(full, results, levels.astype(np.int64), b"")
         return found._replace(text=write(found))
@@ -112,7 +114,7 @@ def arrays(task: Task, points: Grids, options: ResultOptions, watch: Watch) -> t
     size = 8 * len(names) + WORD * options.status
     require_room(f"a file of {len(names):,} × {count:,} numbers",
                  size * count * (2 if options.form == "parquet" else 1), STREAMS)
-    whole, words = {name: np.empty(count) for name in names}, list[str]()
+    whole, words = {name: np.empty(count, task.kernel.entry.code) for name in names}, list[str]()
     done = 0
     for block in computed(task, points, watch, lambda block: b""):
         end = done + len(block.levels)

@@ -1,7 +1,7 @@
 """A task evaluated at points by native code, one Row a point."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +41,21 @@ def in_blocks(task: Task, at: Iterable[dict[str, float]]) -> Iterator[Row]:
     while block := list(islice(at, size)):
         full = [{**point, **task.seeds} for point in block] if task.seeds else block
         columns = [[point[name] for point in full] for name in inputs]
+        if task.request.precision == "single":
+            require_singles(dict(zip(inputs, columns, strict=True)))
         *results, levels = run(kernel, columns, rows=len(block))
         for point, level, *values in zip(full, levels, *results, strict=True):
             yield Row(point, values, int(level))
         size = min(2 * size, most)
+
+
+def require_singles(columns: Mapping[str, Iterable[float]]) -> None:
+    """AdError where a number of a point is too large for single precision."""
+    from adcli.lang.ir.precision import SINGLE
+    for name, column in columns.items():
+        if (large := next((x for x in column if not SINGLE.holds(x)), None)) is not None:
+            raise AdError(f"{name}={large!r} is too large for a number of single precision",
+                          help="use double precision, the default; infinity is written inf")
 
 
 def one_by_one(task: Task, at: Iterable[dict[str, Any]], jobs: int | None, remark: Remark | None) -> Iterator[Row]:
@@ -87,7 +98,7 @@ def callable_program(task: Task, program: Program, wrt: Sequence[str], jobs: int
     """The results of a derivative, scalars as floats, and the status."""
     from adcli.lang.passes.status import with_status
     from adcli.task.nest_code import native
-    kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store)
+    kernel = native(with_status(program, task.primal, wrt), task.slot and task.slot.store, task.request.precision)
     kernel.remark = remark
     names, word = [r.name for r in program.results], kernel.program.results[-1].name
 

@@ -52,7 +52,7 @@ def in_bulk(task: Task, at: Grids, options: ResultOptions, watch: Watch) -> None
             found, words = bulk.arrays(task, at, options, watch)
             bulk.write_binary(out, options.form, task.layout(options.status), found, words, one)
             return
-        number = number_format(options.fmt, options.hexadecimal)
+        number = number_format(options.fmt, options.hexadecimal, options.precision)
         for piece in bulk.text(task, at, options, watch, number, not one):
             write_rows(out, piece)
 
@@ -100,7 +100,7 @@ def check_options(task: Task, options: ResultOptions) -> None:
 
 def written(task: Task, options: ResultOptions, rows: Iterator[Row], watch: Watch) -> Iterator[str]:
     """The results in the format that is asked for, a piece a point."""
-    number = number_format(options.fmt, options.hexadecimal)
+    number = number_format(options.fmt, options.hexadecimal, options.precision)
     layout, headed = task.layout(options.status), need_headings(task.free, options.at)
     if options.form in MATRIX_FORMATS:
         return matrices(task, options.form, rows, number, headed)

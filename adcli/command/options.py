@@ -101,12 +101,12 @@ class Options:
                 if t.parameter == name:
                     raise AdError(f"{t.spelling} {reason}")
 
-    def refuse_emit_options(self) -> None:
-        """AdError if options about what is emitted are given where nothing is."""
+    def refuse_emit_options(self, but: Sequence[str] = ()) -> None:
+        """AdError if options about what is emitted are given where nothing is, `but` those that say something else, too."""
         for t in self.typed:
             if t.parameter == "triple" and t.words[-1] in TARGETS:
                 raise AdError(f"--target names a machine, and '{t.words[-1]}' is none", help=f"write --emit {t.words[-1]}")
-        self.refuse(EMIT_OPTIONS, "needs --emit TARGET")
+        self.refuse([name for name in EMIT_OPTIONS if name not in but], "needs --emit TARGET")
 
     @property
     def document(self) -> bool:
@@ -347,6 +347,10 @@ def plot_option(what: str) -> Decorator:
                   help=f"Also draw {what}: on standard output, or to FILE .svg, .png or .pdf (.csv for the numbers).")
 
 
+FOR_C = {"precision": "For C: double numbers, the default, or single ones."}
+"""What --precision says where numbers are doubles."""
+
+
 def format_option(formats: Sequence[str], help: str) -> Decorator:
     return option(WRITTEN, "--format", "form", type=OneOf("format", formats), default="text", show_default=True, help=help)
 
@@ -361,6 +365,7 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                 " repeatable. --at fixes inputs. Piped rows need no --data if an input has no default.",
         "jobs": "Threads for rows (default: all).",
         "emit": "Write the program instead of numbers.",
+        "precision": "Of all numbers: double, the default, or single, which has 7 digits and is twice as fast.",
         **(helps or {}),
     }
     every = {
@@ -395,8 +400,6 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
                         help="For LLVM and below: rows at a time, as vectors; 1, the default, is portable."),
         "symbol": option(EMIT, "--symbol", metavar="NAME",
                          help="Name of the function in code (default: by the file and the verb, such as worked_grad)."),
-        "precision": option(EMIT, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
-                            help="For C: double numbers, the default, or single ones."),
         "main": option(EMIT, "--main", is_flag=True, help="For C: a program, which reads rows of CSV and appends the results."),
         "abi": option(EMIT, "--abi", type=OneOf("interface", ("plain", "casadi")),
                       help="For --emit library: functions of C (plain, the default), or CasADi's, with their derivatives."),
@@ -419,6 +422,8 @@ def result_options(formats: Sequence[str], helps: Mapping[str, str] | None = Non
         "jobs": option(OTHER, "--jobs", type=click.IntRange(1, 256), metavar="N", help=said["jobs"]),
         "fast_math": option(OTHER, "--fast-math", is_flag=True,
                             help="Let code fuse products with sums and multiply by reciprocals; the last digits may change."),
+        "precision": option(OTHER, "--precision", type=OneOf("precision", ("double", "single"), "decimals: --fmt %.6g"),
+                            help=said["precision"]),
         "tier": option(OTHER, "--tier", type=OneOf("tier", ("auto", "tape", "compiled")), default="auto", show_default=True,
                        help="Code for numbers: a tape is there sooner, compiled code is faster; auto counts which pays."),
         "no_cache": option(OTHER, "--no-cache", is_flag=True, help="Neither read nor write the compile cache."),

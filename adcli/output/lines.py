@@ -21,8 +21,9 @@ from adcli.codegen.machine.kernel import Kernel, NoExecutableMemory
 from adcli.codegen.texts.writing import Column, NumberSpelling, WordColumn, filled, writer
 from adcli.lang.ir import LEVELS
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import Number, json_number, json_text, shortest
+from adcli.output.numbers import SHORTEST, Number, json_number, json_text
 from adcli.output.report import csv_text, json_record
+from adcli.output.singles import as_spelled
 
 MARK = re.compile(r"<(\d+)>")
 
@@ -30,14 +31,15 @@ MARK = re.compile(r"<(\d+)>")
 @dataclass(frozen=True)
 class PointTemplate:
     """`pieces` stand around the numbers of a point, which `spelled` writes, and the word of the status, if there is one;
-    `numbers` are the places of these among inputs and results; `between` stands before every point but the first. `keep`: code
-    that writes points may come from the compile cache and go there."""
+    `numbers` are the places of these among inputs and results, and `number` is how each is written; `between` stands before
+    every point but the first. `keep`: code that writes points may come from the compile cache and go there."""
 
     header: bytes
     between: str
     pieces: tuple[str, ...]
     numbers: tuple[int, ...]
     spelled: Callable[[float], str]
+    number: Number
     plain: bool
     status: bool
     keep: bool
@@ -63,7 +65,7 @@ class PointTemplate:
     def filled(self, columns: Sequence[np.ndarray], levels: np.ndarray | None) -> bytes:
         """The text of many points, the last line ended; `columns` are the inputs and the results, `levels` those of the status
         where it is shown."""
-        columns = [columns[i] for i in self.numbers]
+        columns = as_spelled([columns[i] for i in self.numbers], self.number)
         pieces = (self.between + self.pieces[0], *self.pieces[1:])
         if not self.fast and self.native:
             return self._by_native_code(self.native, pieces, columns, levels)
@@ -91,24 +93,24 @@ def lines(layout: Layout, form: str, number: Number, headed: bool, keep: bool = 
     inputs = [*layout.inputs, *layout.seeds]
     marks = [f"<{i}>" for i in range(len(inputs) + len(layout.results) + 1)]
     at, results, word = dict(zip(inputs, marks, strict=False)), marks[len(inputs):-1], marks[-1]
-    plain = number is shortest
+    plain = number in SHORTEST
     status = bool(layout.status) or form == "json"
     if form == "json":
         record = json_record(layout, Row(at, results, -1), number, lambda x, _: x) | {"status": word}
         pieces, numbers = cut(json_text(record).replace('"<', "<").replace('>"', ">"), len(marks) - 1)
         pieces[-2:] = [pieces[-2] + '"', '"' + pieces[-1]]
         spelled = json_float if plain else lambda x: json_text(json_number(x, number))
-        return PointTemplate(b"", "", tuple(pieces), numbers, spelled, plain, True, keep)
+        return PointTemplate(b"", "", tuple(pieces), numbers, spelled, number, plain, True, keep)
     if form in ("csv", "tsv"):
         separator = "," if form == "csv" else "\t"
         header = csv_text([*inputs, *layout.names], separator=separator).encode()
         pieces, numbers = cut(separator.join(marks if status else marks[:-1]), len(marks) - 1)
-        return PointTemplate(header, "", tuple(pieces), numbers, number, plain, status, keep)
+        return PointTemplate(header, "", tuple(pieces), numbers, number, number, plain, status, keep)
     head = "# " + ", ".join(f"{name} = {at[name]}" for name in inputs) if headed else ""
     body = [f"{name} = {mark}" for name, mark in zip(layout.results, results, strict=True)]
     body += [f"{layout.status} = {word}"] if status else []
     pieces, numbers = cut("\n".join([*([head.rstrip()] if headed else []), *body]), len(marks) - 1)
-    return PointTemplate(b"", "\n" if headed else "", tuple(pieces), numbers, number, plain, status, keep)
+    return PointTemplate(b"", "\n" if headed else "", tuple(pieces), numbers, number, number, plain, status, keep)
 
 
 def cut(text: str, word: int) -> tuple[list[str], tuple[int, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from collections.abc import Callable
 
 from adcli.lang.ir.errors import AdError
@@ -16,14 +17,14 @@ NEARLY_LARGEST = 1e308
 TEMPLATE = re.compile(r"%[-+ #0]*\d{0,3}(\.\d{1,3})?[eEfFgG]", re.ASCII)
 
 
-def number_format(template: str | None, hexadecimal: bool) -> Number:
-    """How numbers are written: the shortest decimal that reads back, hexadecimal, or by a printf template."""
+def number_format(template: str | None, hexadecimal: bool, precision: str | None = None) -> Number:
+    """How numbers are written: the shortest decimal that reads back in a precision, hexadecimal, or by a printf template."""
     if template is not None and hexadecimal:
         raise AdError("--fmt and --hex cannot be used together")
     if hexadecimal:
         return lambda x: x.hex() if math.isfinite(x) else repr(x)
     if template is None:
-        return shortest
+        return shortest_single if precision == "single" else shortest
     if not TEMPLATE.fullmatch(template):
         raise AdError(f"--fmt '{template}' is not a number format; use %e, %f or %g", help="write --fmt %.6g")
     return lambda x: rounded(x, template) if math.isfinite(x) else repr(x)
@@ -38,6 +39,26 @@ def rounded(x: float, template: str) -> str:
 def shortest(x: float) -> str:
     """The shortest decimal that reads back to the same double, with a point or an exponent."""
     return repr(float(x))
+
+
+SMALLEST_SINGLE, DIGITS_OF_SINGLE = 2.0 ** -126, 6
+"""The smallest normal number of single precision, and the digits with which each of them reads back from such a decimal."""
+
+
+def shortest_single(x: float) -> str:
+    """The same for the number of single precision that is nearest to a double."""
+    try:
+        (x,) = struct.unpack("f", packed := struct.pack("f", x))
+    except OverflowError:
+        x = math.copysign(math.inf, x)
+    if not math.isfinite(x):
+        return repr(x)
+    first = DIGITS_OF_SINGLE if abs(x) >= SMALLEST_SINGLE else 1
+    found = (float(f"{x:.{digits}g}") for digits in range(first, 10))
+    return repr(next((y for y in found if struct.pack("f", y) == packed), x))
+
+
+SHORTEST = shortest, shortest_single
 
 
 def json_number(x: float, number: Number = shortest) -> object:

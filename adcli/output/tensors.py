@@ -15,7 +15,8 @@ import numpy as np
 from adcli.codegen.machine.memory import require_room
 from adcli.lang.ir.errors import AdError
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import Number, json_number, shortest
+from adcli.output.numbers import SHORTEST, Number, json_number
+from adcli.output.singles import as_spelled
 
 Array = np.ndarray
 
@@ -107,8 +108,8 @@ def json_tensor(x: Any, number: Number) -> object:
     if np.ndim(x) == 0:
         whole = isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype.kind != "f")
         return int(x) if whole else json_number(float(x), number)
-    if x.dtype.kind != "f" or (number is shortest and np.isfinite(x).all()):
-        return x.tolist()
+    if x.dtype.kind != "f" or (number in SHORTEST and np.isfinite(x).all()):
+        return as_spelled([x], number)[0].tolist()
     leaves = np.empty(x.size, object)
     leaves[:] = [json_number(e, number) for e in x.reshape(-1).tolist()]
     return leaves.reshape(x.shape).tolist()

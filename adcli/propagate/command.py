@@ -15,6 +15,7 @@ import click
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     EMIT_OPTIONS,
+    FOR_C,
     PART_OPTIONS,
     TABLE_OPTIONS,
     ResultOptions,
@@ -111,6 +112,7 @@ class PropagateOptions(ResultOptions):
 @plot_option("the sampled distribution and that of the linear model")
 @option(WRITTEN, "--concise", is_flag=True, help="Write 12.0(1) instead of 12.0 ± 0.1 in comments and tables.")
 @result_options(ROW.formats, without=("digits", "enclose"), helps={
+    **FOR_C,
     "at": "x=2±0.1,y=5±2%,z=1 (+- works for ±); x=2.0(1); x=2±0.1~rect for a distribution; x=@values.csv:column; exact inputs"
           " also z=0:1:11 for a range or @points.json; repeatable.",
     "data": "A table with columns x and u_x: a file of CSV, TSV, JSON or Parquet, a folder of these, 'parts/*.csv', or - for"

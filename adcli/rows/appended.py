@@ -16,7 +16,7 @@ from typing import Any
 from adcli.command.options import ResultOptions
 from adcli.input.fields import COMMA, Fault
 from adcli.output.layout import Layout, Row
-from adcli.output.numbers import Number, json_number, shortest
+from adcli.output.numbers import SHORTEST, Number, json_number
 from adcli.output.report import text
 from adcli.rows.rows import Table
 from adcli.rows.tables import GAP, SCAN, SEPARATORS, field_pattern
@@ -170,9 +170,10 @@ class RowFormat:
         return list(map(json_text, column, self.texts(column)))
 
     def _lists(self, column: Sequence[Any], nothing: str) -> list[str]:
+        from adcli.output.singles import as_spelled
         from adcli.rows.lists import list_text
-        plain = self.number is shortest
-        return [nothing if x is None else list_text(x, self._leaf, plain) for x in column]
+        plain = self.number in SHORTEST
+        return [nothing if x is None else list_text(as_spelled([x], self.number)[0], self._leaf, plain) for x in column]
 
     def _leaf(self, x: float) -> str:
         return json_text(x, self.number(x))

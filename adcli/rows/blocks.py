@@ -21,7 +21,7 @@ from adcli.input.points import first_outside
 from adcli.lang.ir import LEVELS, Param
 from adcli.lang.ir.extras import missing
 from adcli.output.layout import Row
-from adcli.output.numbers import number_format, shortest
+from adcli.output.numbers import SHORTEST, number_format
 from adcli.rows.appended import RowFormat
 from adcli.rows.rows import Rows, Table
 from adcli.rows.tables import PIECE
@@ -68,8 +68,8 @@ class Work:
         self.block = max(1, PIECE // self.results)
         self.policy, self.strict, self.keep = options.on_error, options.strict, not options.no_cache
         self.words = options.status or self.policy == "mark"
-        number = number_format(options.fmt, options.hexadecimal)
-        self.shortest = number is shortest
+        number = number_format(options.fmt, options.hexadecimal, options.precision)
+        self.shortest = number in SHORTEST
         self.form = RowFormat(table, options, task.layout(self.words), self.texts, number)
         self.ranges = {p.name: (p.low, p.high) for p in task.free
                        if p.low is not None and p.high is not None and not p.var.shape}
@@ -93,7 +93,12 @@ class Work:
 
     def texts(self, column: Sequence[float]) -> list[str]:
         fast = self.fast(8 * len(column)) if self.shortest else None
-        return fast.number_texts(column) if fast else list(map(self.form.number, column))
+        if not fast:
+            return list(map(self.form.number, column))
+        import numpy as np
+
+        from adcli.output.singles import as_spelled
+        return fast.number_texts(as_spelled([np.asarray(column)], self.form.number)[0])
 
     def __call__(self, block: bytes) -> Done:
         fast = self.fast(len(block))
@@ -119,14 +124,15 @@ class Work:
     def _in_arrays(self, lines: Any, block: bytes) -> Done:
         import numpy as np
 
-        from adcli.codegen.machine.arrays import run_arrays
+        from adcli.codegen.machine.arrays import of_doubles, run_arrays
+        from adcli.output.singles import as_spelled
         count = len(lines)
         columns = self._with_seeds(lines.columns, lambda x: np.full(count, x))
-        *results, levels = run_arrays(self.kernel, list(columns.values()), count)
+        *results, levels = run_arrays(of_doubles(self.kernel), list(columns.values()), count)
         fine = np.logical_and.reduce([levels == 0, *map(np.isfinite, results)]) if self.strict else np.ones(count, bool)
         rough = np.flatnonzero(~fine).tolist()
         first = self._first(block, rough[0], rough[0], columns, results, levels) if rough else None
-        data = self._fast.write(lines, self.form, results, LEVELS if self.words else None, levels)
+        data = self._fast.write(lines, self.form, as_spelled(results, self.form.number), LEVELS if self.words else None, levels)
         return Done(data, count, count, [], len(rough), first, self._outside_arrays(columns))
 
     def _outside_arrays(self, columns: Mapping[str, Any]) -> dict[str, float]:

@@ -24,7 +24,7 @@ class Dialect:
     """`kind` is csv, tsv or ndjson. `separator` stands between fields where rows have any, `other` in CSV that is made of rows
     that have none or another one; `comma`: numbers have a decimal comma. `columns` are the names where the table has no header,
     None where it has one, empty for the inputs in order. `renamed` gives columns other names; fields that are in `empty` are
-    empty, and with `nan` that is NaN."""
+    empty, and with `nan` that is NaN. Numbers are to be rounded to a `single`, or are doubles."""
 
     kind: str
     separator: bytes | None
@@ -34,6 +34,7 @@ class Dialect:
     renamed: Mapping[str, str] = field(default_factory=dict)
     empty: frozenset[bytes] = frozenset()
     nan: bool = False
+    single: bool = False
 
     def is_empty(self, text: bytes) -> bool:
         """Whether a field holds nothing."""
@@ -74,7 +75,7 @@ def dialect(kind: str, options: ResultOptions, parquet: bool = False) -> Dialect
         raise AdError("--na names nothing", help="write --na NA,-999")
     kind = kind if separator is None else "tsv" if separator == b"\t" else "csv"
     return Dialect(kind, separator, other, comma, columns, renamed(options.rename), empty,
-                   options.missing == "nan")
+                   options.missing == "nan", options.precision == "single")
 
 
 def delimiter(text: str | None, comma: bool) -> bytes | None:

@@ -46,6 +46,6 @@ def numbers(x: Any) -> Any:
     return [numbers(e) for e in x] if isinstance(x, list) else NON_FINITE.get(x) if isinstance(x, str) else x
 
 
-def nested(rank: int) -> Any:
-    """The type of a tensor of so many dimensions."""
-    return pl.List(nested(rank - 1)) if rank else pl.Float64()
+def nested(rank: int, real: Any = None) -> Any:
+    """The type of a tensor of so many dimensions, of doubles or of other real numbers."""
+    return pl.List(nested(rank - 1, real)) if rank else real or pl.Float64()

@@ -89,6 +89,9 @@ class SumWork:
 
     def __init__(self, kernel: Kernel, signature: Signature, constant: Mapping[str, float], summed: Sequence[Quantity],
                  keep: bool = True) -> None:
+        if kernel.entry.code != "d":
+            from adcli.codegen.machine.arrays import of_doubles
+            kernel = of_doubles(kernel)
         self.kernel, self.signature, self.summed = kernel, signature, tuple(summed)
         self.names, self.factors = tuple(q.name for q in summed), tuple(q.factors for q in summed)
         chunk = max(LEAST_CHUNK, SCRATCH // kernel.entry.outputs)

@@ -169,12 +169,13 @@ def rough_rows(task: Task, known: Mapping[str, float], columns: Mapping[str, Any
     """How many rows are not finite, or not `smooth` where they must be, and the first one with its number. There is one."""
     import numpy as np
 
-    from adcli.codegen.machine.arrays import run_arrays
+    from adcli.codegen.machine.arrays import of_doubles, run_arrays
     full = {p.name: np.full(rows, known[p.name]) if p.name in known else np.asarray(columns[p.name])
             for p in task.signature.inputs}
-    size, many, found = points_at_once(task.kernel.entry.outputs, rows), 0, None
+    kernel, many, found = of_doubles(task.kernel), 0, None
+    size = points_at_once(kernel.entry.outputs, rows)
     for begin in range(0, rows, size):
-        *results, levels = run_arrays(task.kernel, [c[begin:begin + size] for c in full.values()], min(size, rows - begin))
+        *results, levels = run_arrays(kernel, [c[begin:begin + size] for c in full.values()], min(size, rows - begin))
         fine = np.logical_and.reduce([*map(np.isfinite, results), *([levels == 0] if smooth else [])])
         wrong = np.flatnonzero(~fine)
         many += len(wrong)

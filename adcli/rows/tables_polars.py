@@ -246,7 +246,7 @@ def frames(path: str, places: Sequence[int], told: Callable[[float], object], st
 
 def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
     """The inputs in a piece of a Parquet file. None where its text may mean something else: with missing values, a type whose
-    numbers are written in fewer digits, or words that count as empty."""
+    numbers are written in fewer digits than are wanted of them, or words that count as empty."""
     if table.dialect.empty:
         return None
     columns = []
@@ -255,7 +255,7 @@ def taken(table: Table, frame: pl.DataFrame) -> Lines | None:
             columns.append(np.full(len(frame), p.default))
             continue
         column = frame[f"column_{place + 1}"]
-        if column.dtype not in EXACT or column.null_count():
+        if not (column.dtype in EXACT or (table.dialect.single and column.dtype == pl.Float32)) or column.null_count():
             return None
         columns.append(np.ascontiguousarray(column.cast(pl.Float64).to_numpy()))
     words = [frame[f"column_{place + 1}"] for place in sorted(table.words)]
@@ -304,14 +304,15 @@ def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: b
     else those that every one of their fields has: whole numbers, numbers, or text; those of tensors hold `lists`, unless a bad
     row may have anything there. Memory does not depend on the number of rows."""
     results, comma = form.names, form.table.dialect.comma
+    real = pl.Float32() if form.table.dialect.single else pl.Float64()
     known = {**{p.name: nested(len(p.var.shape)) for p in form.table.inputs if p.var.shape and lists},
              **{form.table.dialect.renamed.get(name, name): kind for name, kind in known.items()},
-             **{name: nested(rank) for name, rank in zip(results, form.ranks, strict=False) if rank}}
+             **{name: nested(rank, real) for name, rank in zip(results, form.ranks, strict=False) if rank}}
     with open(rows, "rb") as file:
         names = list(pl.read_csv(file.readline(), infer_schema=False).columns)
     frame = pl.scan_csv(rows, infer_schema=False)
     if frame.head(1).collect().is_empty():
-        return pl.LazyFrame(schema={n: known.get(n, pl.Float64 if n in results else pl.String) for n in names})
+        return pl.LazyFrame(schema={n: known.get(n, real if n in results else pl.String) for n in names})
     others = [n for n in names if n not in results and n not in known]
     integer, number = r"^(?:0|-?[1-9][0-9]{0,17})$", f"^(?:{number_pattern(comma)})$"
     fits = frame.select(*(pl.col(n).str.contains(p).all().alias(f"{k}{n}") for n in others for k, p in
@@ -322,7 +323,7 @@ def typed(rows: str, form: RowFormat, known: Mapping[str, pl.DataType], lists: b
         if name in known:
             columns.append(as_type(column, known[name]).alias(name))
         elif name in results:
-            columns.append(column.cast(pl.Float64))
+            columns.append(column.cast(pl.Float64).cast(real))
         elif fits[f"i{name}"][0]:
             columns.append(column.cast(pl.Int64))
         elif fits[f"f{name}"][0]:

@@ -11,6 +11,7 @@ import numpy as np
 from adcli.answers.watch import Watch
 from adcli.command.options import (
     EMIT_OPTIONS,
+    FOR_C,
     PART_OPTIONS,
     ROW_OPTIONS,
     ResultOptions,
@@ -94,6 +95,7 @@ class FitOptions(ResultOptions):
 @plot_option("the data, the curve and the residuals")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, which is param lines).")
 @result_options(FORMATS, without=WITHOUT, helps={
+    **FOR_C,
     "at": "Inputs with one value for all rows: k=3; tensors: A=@matrix.npy.",
     "data": "A table, or - for standard input: CSV, TSV, JSON, Parquet. Piped rows need no --data."})
 @takes(FitOptions)

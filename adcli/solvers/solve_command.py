@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adcli.command.options import (
+    FOR_C,
     PART_OPTIONS,
     TABLE_OPTIONS,
     ResultOptions,
@@ -50,6 +51,7 @@ class SolveOptions(ResultOptions):
 @of_option("Outputs that are zero (default: all where there is no --equation).")
 @format_option(FORMATS, "Format of the results (default: by the suffix of -o FILE; else text, or for rows that of the table).")
 @result_options(FORMATS, without=WITHOUT, helps={
+    **FOR_C,
     "at": "Starts of the unknowns, and values of other inputs: x=1,a=4; a=0:1:11 for a range; A=@matrix.npy; @points.json.",
     "emit": "Write the equations with their Jacobian by the unknowns and by the other inputs.",
     "data": "A table of the other inputs, one solution a row: CSV, TSV, JSON, Parquet, or - for standard input; repeatable."})

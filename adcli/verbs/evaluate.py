@@ -58,7 +58,7 @@ def requested(verb: Verb, options: ResultOptions) -> Request:
     of = entries(options.of) if verb.partials else options.outputs
     zeros = False if options.form in MATRIX_FORMATS else options.zeros
     return Request(verb.name, options.source, of, options.inputs, options.mode, options.order, options.fast_math, zeros,
-                   options.scaled)
+                   options.scaled, precision=options.precision or "double")
 
 
 def along(request: Request, spec: str, options: ResultOptions) -> tuple[Task, str]:
@@ -80,7 +80,9 @@ def carry_out(task: Task, options: ResultOptions) -> int:
         from adcli.task.emit import emit
         emit(task, options)
         return 0
-    options.refuse_emit_options()
+    options.refuse_emit_options(but=["precision"])
+    if options.precision == "single":
+        options.refuse(["digits", "enclose"], "is about doubles: leave out --precision single")
     if options.summed:
         return add_up(task, options, watch)
     options.refuse(SUM_OPTIONS, "needs --sum or --mean")

@@ -43,6 +43,12 @@ def test_the_same_bytes(form, at, tmp_path, monkeypatch):
             assert other == first
 
 
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_the_same_bytes_in_single_precision(form):
+    first, *others = ways("grad", "-e", PROGRAM, "--at", "x=0:1e-7:5,y=0.1,z=1:1e17:4", "--format", form, "--precision", "single")
+    assert first.code == 0 and others == [first] * 3
+
+
 @pytest.mark.parametrize("args", [
     ("jvp", "-e", "v = x*y", "--tangent", "x=2", "--at", "x=1:2:5,y=3"), ("eval", "-e", "x % 2", "--at", "x=1:2:5"),
     ("taylor", "-e", "input x in [0, 1]\nv = sin(x)", "--at", "x=0.5:2:6"), ("hessian", "-e", "x**3*y", "--at", "x=1:2:5,y=3"),

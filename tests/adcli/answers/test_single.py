@@ -1,0 +1,113 @@
+"""Results in single precision: each verb, each format, tables, the cache, and what has no meaning in it."""
+from __future__ import annotations
+
+import io
+import math
+
+import numpy as np
+import pytest
+from adcli.lang.ir.precision import SINGLE
+from command import adcli, numbers, succeeds
+
+SINGLES = ("--precision", "single")
+PROGRAM = ("-e", "v = x*sin(y) + exp(x)/3")
+TABLE = b"x,y\n0.1,0.2\n1.5,-3\n0.3333333333333333,1e-3\n"
+
+
+@pytest.mark.parametrize("verb", [
+    ("eval",), ("grad",), ("grad", "--order", "2"), ("jacobian",), ("hessian",), ("hvp", "--tangent", "x=1,y=0.5"),
+    ("jvp", "--tangent", "x=1,y=0.5"), ("vjp",), ("taylor", "--tangent", "x=1,y=0.1")], ids=" ".join)
+def test_every_verb_gives_the_doubles_of_its_own_precision(verb: tuple[str, ...]) -> None:
+    """Near those of doubles, each a single written in as few digits as tell it from others."""
+    args = (*verb, *PROGRAM, "--at", "x=0.7,y=0.3")
+    found, double = (succeeds(*args, *more).out for more in (SINGLES, ()))
+    for name, want in numbers(double).items():
+        got = numbers(found)[name]
+        assert got == pytest.approx(want, rel=1e-5, abs=1e-6)
+    for line in found.splitlines():
+        text = line.partition(" = ")[2]
+        assert text == repr(float(str(np.float32(text))))
+
+
+def test_the_cache_keeps_both(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ADCLI_CACHE_DIR", str(tmp_path / "kept"))
+    args = ("eval", "-e", "v = x/3", "--at", "x=1")
+    for tier in ("compiled", "compiled", "tape", "tape"):
+        assert succeeds(*args, *SINGLES, "--tier", tier).out == "v = 0.33333334\n"
+        assert succeeds(*args, "--tier", tier).out == "v = 0.3333333333333333\n"
+
+
+@pytest.mark.parametrize("tier", ["tape", "compiled"])
+def test_points_and_rows_are_the_same_numbers(tier: str, tmp_path) -> None:
+    """In text, JSON, hexadecimal and arrays, at points and in rows, a few and many."""
+    rows = [line.split(",") for line in TABLE.decode().split()[1:]]
+    args = ("grad", *PROGRAM, *SINGLES, "--tier", tier, "--no-cache")
+    want = [numbers(succeeds(*args, "--at", f"x={x},y={y}").out) for x, y in rows]
+    table = succeeds(*args, "--format", "csv", stdin=TABLE).out.split()
+    assert [list(map(float, line.split(",")[2:])) for line in table[1:]] == [list(w.values()) for w in want]
+    many = succeeds(*args, stdin=TABLE + TABLE.partition(b"\n")[2] * 8000).out.split()
+    assert many[:4] == table and many[1:4] * 8001 == many[1:]
+    succeeds(*args, "-o", tmp_path / "a.npz", stdin=TABLE)
+    arrays = np.load(tmp_path / "a.npz")
+    assert arrays["v"].dtype == np.float32 and arrays["v"].tolist() == [SINGLE.rounded(w["v"]) for w in want]
+    hexadecimal = succeeds(*args, "--hex", "--at", "x=0.1,y=0.2").out
+    assert [float.fromhex(line.split()[-1]) for line in hexadecimal.splitlines()] == list(map(SINGLE.rounded, want[0].values()))
+
+
+def test_sums_of_singles_are_exact() -> None:
+    each = [math.fsum(map(SINGLE.rounded, column)) for column in zip(*[
+        numbers(succeeds("grad", *PROGRAM, *SINGLES, "--at", f"x={x},y={y}").out).values()
+        for x, y in (line.split(",") for line in TABLE.decode().split()[1:])], strict=True)]
+    found = numbers(succeeds("grad", *PROGRAM, *SINGLES, "--sum", stdin=TABLE).out)
+    assert [found[name] for name in ("v", "dv_dx", "dv_dy")] == each
+
+
+def test_parquet_of_singles(tmp_path) -> None:
+    pl = pytest.importorskip("polars")
+    x = np.random.default_rng(0).normal(size=50).astype(np.float32)
+    pl.DataFrame({"x": x, "y": x[::-1], "n": ["a"] * 50}).write_parquet(tmp_path / "in.parquet")
+    succeeds("eval", "-e", "v = x*y", *SINGLES, "--data", tmp_path / "in.parquet", "-o", tmp_path / "out.parquet")
+    found = pl.read_parquet(tmp_path / "out.parquet")
+    assert found.dtypes == [pl.Float32, pl.Float32, pl.String, pl.Float32]
+    assert found["v"].to_numpy().tolist() == (x * x[::-1]).tolist() and found["x"].to_numpy().tolist() == x.tolist()
+
+
+def test_tensors_of_singles(tmp_path) -> None:
+    a = np.random.default_rng(1).normal(size=(3, 2)).astype(np.float32)
+    np.save(tmp_path / "A.npy", a)
+    at = ("eval", "samples/matrix_vector.ad", *SINGLES, "--at", f"A=@{tmp_path / 'A.npy'},B=[1,0]")
+    succeeds(*at, "-o", tmp_path / "C.npy")
+    assert (found := np.load(tmp_path / "C.npy")).dtype == np.float32 and found.tolist() == a[:, 0].tolist()
+    assert succeeds(*at).out == f"C = [{', '.join(map(str, a[:, 0]))}]\n"
+    [record] = succeeds(*at, "--format", "json").records
+    assert record["value"]["C"] == [float(str(x)) for x in a[:, 0]]
+
+
+@pytest.mark.parametrize(("args", "said"), [
+    (("--at", "x=1,y=1e39"), "y=1e+39 is too large for a number of single precision\n"
+                             "help: use double precision, the default; infinity is written inf"),
+    (("--at", "x=1,y=2", "--digits"), "--digits is about doubles: leave out --precision single"),
+    (("--at", "x=1,y=2", "--enclose"), "--enclose is about doubles: leave out --precision single"),
+    (("--emit", "python"), "--precision has no effect on --emit python")],
+    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "")
+def test_what_has_no_meaning(args: tuple[str, ...], said: str) -> None:
+    ended = adcli("grad", *PROGRAM, *SINGLES, *args)
+    assert (ended.code, ended.out) == (2, "") and ended.err == f"adcli: error: {said}\n"
+
+
+def test_a_constant_that_it_does_not_have() -> None:
+    ended = adcli("eval", "-e", "v = x*1e300", "--at", "x=1", *SINGLES)
+    assert ended.code == 2 and "1e+300 is too large for a number of single precision" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_verb_about_doubles() -> None:
+    ended = adcli("solve", "-e", "v = x - 1", "--at", "x=2", *SINGLES)
+    assert (ended.code, ended.err) == (2, "adcli: error: --precision needs --emit TARGET\n")
+
+
+def test_arrays_of_many_points(tmp_path) -> None:
+    out = tmp_path / "v.npy"
+    succeeds("eval", "-e", "v = x/3", "--at", "x=0:1:1001", *SINGLES, "-o", out)
+    x = np.linspace(0, 1, 1001).astype(np.float32)
+    assert np.array_equal(np.load(io.BytesIO(out.read_bytes())), x / np.float32(3))
