@@ -11,8 +11,8 @@ from pathlib import Path
 from adcli.manual.markdown import Block, blocks, table
 
 TOPICS = ("verbs", "language", "tensors", "functions", "points", "rows", "clusters", "matrices", "emit", "pictures",
-          "libraries", "status", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python", "notebooks",
-          "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
+          "libraries", "status", "precision", "digits", "diagnosis", "explore", "uncertainty", "fits", "solvers", "python",
+          "notebooks", "engines", "editors", "environment", "security", "exit-codes", "samples", "internals")
 """The chapters, in the order in which they are read."""
 FOLDER = Path(__file__).parent
 LINE = 57
