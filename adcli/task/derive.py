@@ -52,8 +52,6 @@ def derived(request: Request, program: Program | None = None) -> DerivedProgram:
     outputs, partials = requested(program, request.of, verb.differentiates)
     primal = with_outputs(program, outputs)
     wrt = inputs_to_differentiate(primal, request.wrt, partials) if verb.differentiates else []
-    if verb.matrix == "jacobian" and swept(primal, request.mode):
-        return DerivedProgram(primal, None, wrt)
     steps: list[DerivationStep] = []
     made = verb.derive(Asked(request, primal, wrt, None, steps))
     return DerivedProgram(primal, made, wrt, tuple(steps))

@@ -76,6 +76,7 @@ def gradient(program: Program, wrt: Sequence[str] | None = None, of: Sequence[st
         allow_derivatives(count, what if len(outputs) == 1 else f"{what} and {plural(len(outputs), 'output')}",
                           "ask for a lower order, choose inputs with --wrt, or single derivatives with --of v:x,x,y")
     started = start(program, inputs, outputs, mode, steps)
+    only_of_scalars(program, outputs)
     if not chosen:
         newest, sizes = list(outputs), [size(started.program)]
         for k in range(1, order + 1):
@@ -141,6 +142,7 @@ def one_output(program: Program, of: Sequence[str] | None) -> str:
     if len(outputs) != 1:
         meant = next((r.name for r in program.results if not shape_of(r.atom)), "v")
         raise AdError(f"a Hessian needs one output, and there are {len(outputs)}", help=f"choose one: --of {meant}")
+    only_of_scalars(program, outputs)
     return outputs[0]
 
 
@@ -207,7 +209,6 @@ def is_symmetric(program: Program, rows: Sequence[str], wrt: Sequence[str]) -> b
 
 def step(d: UnderWay, entries: Entries, wanted: Iterable[tuple[str, str]]) -> list[str]:
     """Compute entries by the cheapest plan; those `wanted`, each as (result, input), become results with a name."""
-    only_of_scalars(d, entries)
     found = plans(d.program, entries)
     allowed = [p for p in found if d.mode in ("auto", p.mode)] or found
     taken = min(allowed, key=lambda p: (p.cost, p.sweeps))
@@ -231,24 +232,13 @@ def sweeps(plan: SweepPlan, wanted: Iterable[tuple[str, str]], wrt: Sequence[str
     return appended
 
 
-def only_of_scalars(d: UnderWay, entries: Entries) -> None:
-    """AdError where a partial derivative of a tensor is asked for, or one by a tensor in forward mode."""
-    results = {r.name: r for r in d.program.results}
-    for name in entries.rows:
-        result = results[name]
-        shape = shape_of(result.atom)
-        if shape and result.of is not None:
-            raise AdError(f"second derivatives by the tensor '{result.wrt[0]}' are no tensors of its shape",
-                          help="hvp gives the product of the Hessian with a direction")
-        if shape:
-            raise AdError(f"'{name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
-                          help="choose a scalar output with --of; or take vjp for the adjoints of a cotangent, jvp for the "
-                               "tangent along a direction")
-    shaped = {p.name for p in d.program.params if p.var.shape}
-    tensors = [x for x in entries.columns if x in shaped]
-    if tensors and d.mode == "forward":
-        raise AdError(f"'{tensors[0]}' is a tensor; forward mode gives derivatives along one direction only",
-                      help="reverse mode gives the gradient, jvp the tangent along a direction")
+def only_of_scalars(program: Program, outputs: Sequence[str]) -> None:
+    """AdError where a gradient, or a Hessian, of a tensor is asked for."""
+    for r in program.results:
+        if r.name in outputs and (shape := shape_of(r.atom)):
+            raise AdError(f"'{r.name}' is a tensor of shape {shape_text(shape)}; a gradient needs a scalar",
+                          help="choose a scalar output with --of; or take jacobian for all derivatives, vjp for the adjoints of "
+                               "a cotangent, jvp for the tangent along a direction")
 
 
 def named_results(program: Program, wrt: Sequence[str], wanted: Iterable[tuple[str, str]],

@@ -6,6 +6,7 @@ plan goes its cost, counted on the program, and the cheapest is taken.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -13,10 +14,10 @@ from typing import NamedTuple
 from adcli.lang.derive.colouring import column_colours, row_colours, star_colours, star_reads
 from adcli.lang.derive.cost import Paid, forward_cost, reverse_cost
 from adcli.lang.derive.sparsity import Pattern, jacobian_pattern, symmetric, transposed
-from adcli.lang.ir import Atom, Equation, Program
+from adcli.lang.ir import Atom, Equation, Program, Var
 from adcli.lang.ir.activity import active_values, with_outputs
 from adcli.lang.ir.build import Builder
-from adcli.lang.ir.elementwise import filled, has_tensors
+from adcli.lang.ir.elementwise import Shape, filled, has_tensors, shape_of
 from adcli.lang.passes import forward, reverse
 from adcli.lang.passes.seed_masks import masks
 from adcli.lang.passes.simplify import prune
@@ -88,18 +89,25 @@ def plans(program: Program, entries: Entries) -> list[SweepPlan]:
 
 
 def tensor_plans(program: Program, entries: Entries) -> list[SweepPlan]:
-    """Plans for a program with tensors: every entry counts as there, and a sweep costs about what any other does.
-
-    Forward mode has one direction for each input, so it gives the derivatives with respect to scalars only.
-    """
+    """Plans for a program with tensors: every entry counts as there. A sweep costs about what any other does; that of a tensor
+    is one for each of its elements. Between equals what has tensors as results is pushed forward."""
     each = [(entries.rows[i], entries.columns[j]) for i, j in entries.positions()]
+    results = {r.name: shape_of(r.atom) for r in program.results}
+    inputs = {p.name: p.var.shape for p in program.params}
     back = SweepPlan((), tuple((r,) for r in entries.rows), {(r, x): EntryRead("reverse", r, x) for r, x in each},
-                     len(entries.rows))
-    columns = set(entries.columns)
-    if any(p.var.shape for p in program.params if p.name in columns):
-        return [back]
-    ahead = tuple((x,) for x in entries.columns)
-    return [back, SweepPlan(ahead, (), {(r, x): EntryRead("forward", r, x) for r, x in each}, len(entries.columns))]
+                     sum(elements(results[r]) for r in entries.rows))
+    ahead = SweepPlan(tuple((x,) for x in entries.columns), (), {(r, x): EntryRead("forward", r, x) for r, x in each},
+                      sum(elements(inputs[x]) for x in entries.columns))
+    return [ahead, back] if any(results[r] for r in entries.rows) else [back, ahead]
+
+
+SOME = 32
+"""Elements along a dimension whose extent is not known."""
+
+
+def elements(shape: Shape) -> int:
+    """About how many elements a tensor has."""
+    return math.prod(SOME if n.number is None else max(n.number, 1) for n in shape)
 
 
 def one_sided_plans(entries: Entries) -> list[SweepPlan]:
@@ -200,18 +208,41 @@ def carried_out(program: Program, plan: SweepPlan) -> tuple[list[Equation], dict
     """The program's equations with the sweeps of the plan, and the entries."""
     b, tangents, adjoints = Builder(), dict[tuple[str, int], Atom](), dict[tuple[int, str], Atom]()
     ways = plan.reads.values()
+    inputs = {p.name: p.var.shape for p in program.params}
+    results = {r.name: shape_of(r.atom) for r in program.results}
+    ahead = unit_seeds(inputs, plan.inputs)
+    back = unit_seeds(results, plan.outputs)
     if plan.inputs:
-        tangents = forward.partials(b, program, plan.inputs, {at.result for at in ways if at.mode == "forward"})
+        tangents = forward.partials(b, program, plan.inputs, {at.result for at in ways if at.mode == "forward"}, ahead)
     else:
         b.equations.extend(program.equations)
     if plan.outputs:
-        adjoints = reverse.partials(b, program, plan.outputs, {at.input for at in ways if at.mode == "reverse"})
+        adjoints = reverse.partials(b, program, plan.outputs, {at.input for at in ways if at.mode == "reverse"}, back)
     of_input = {x: i for i, group in enumerate(plan.inputs) for x in group}
     of_result = {v: i for i, group in enumerate(plan.outputs) for v in group}
-    shapes = {p.name: p.var.shape for p in program.params}
-    found = {}
+    found: dict[MatrixEntry, Atom | None] = {
+        entry: tangents.get((at.result, of_input[at.input])) if at.mode == "forward" else
+        adjoints.get((of_result[at.result], at.input)) for entry, at in plan.reads.items()}
+    shapes = {(v, x): (*results[v], *inputs[x]) for v, x in plan.reads}
+    if ahead or back:
+        b, found = in_all_directions(b, plan, ahead, back, found)
+    return b.equations, {entry: filled(b, shapes[entry], 0.0) if value is None else value for entry, value in found.items()}
+
+
+def unit_seeds(shapes: Mapping[str, Shape], groups: Groups) -> dict[str, Var]:
+    """What stands for the seeds of tensors."""
+    return {name: Var("e", True, shape=shapes[name]) for group in groups for name in group if shapes[name]}
+
+
+def in_all_directions(b: Builder, plan: SweepPlan, ahead: Mapping[str, Var], back: Mapping[str, Var],
+                      found: Mapping[MatrixEntry, Atom | None]) -> tuple[Builder, dict[MatrixEntry, Atom | None]]:
+    """Sweeps by way of unit seeds as sweeps in all their directions, and the entries with the dimensions of these."""
+    from adcli.lang.passes.directions import Directions  # only for programs with tensors
+    whole = Directions(Builder(), [*ahead.values(), *back.values()])
+    whole.lines(b.equations)
+    entries = dict(found)
     for entry, at in plan.reads.items():
-        value = tangents.get((at.result, of_input[at.input])) if at.mode == "forward" else \
-            adjoints.get((of_result[at.result], at.input))
-        found[entry] = filled(b, shapes[at.input], 0.0) if value is None else value
-    return b.equations, found
+        value, seed = found[entry], ahead.get(at.input) if at.mode == "forward" else back.get(at.result)
+        if seed is not None and value is not None:
+            entries[entry] = whole.result(value, seed.shape, at.mode == "forward")
+    return whole.b, entries

@@ -26,6 +26,7 @@ from adcli.lang.passes.seed_masks import masks, positions, union
 
 DUP = TABLE["dup"]
 Tangents = dict[Atom, Term]
+NO_SEEDS: Mapping[str, Var] = {}
 
 
 class EmittedSweep(NamedTuple):
@@ -64,15 +65,17 @@ def jvp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] |
                    results=(*program.results, *derivatives)), sweep
 
 
-def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str]) -> dict[tuple[str, int], Atom]:
-    """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1.
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: Collection[str],
+             seeds: Mapping[str, Var] = NO_SEEDS) -> dict[tuple[str, int], Atom]:
+    """Append the program's equations with one tangent sweep for each group of inputs, whose seeds are 1; of inputs that have
+    `seeds` these, whose elements exist where they are not 0.
 
     Returns the tangent of every result in `of` along each group that reaches it: the sum of its partial derivatives with
     respect to the inputs of the group. Where the group's columns do not meet in a row, that is the one entry of the row. A value
     that no result in `of` depends on has no tangent.
     """
     inputs = {p.name: p.var for p in program.params}
-    tangents: list[Tangents] = [{inputs[x]: Term(b.expr(Lit(1.0))) for x in group} for group in groups]
+    tangents: list[Tangents] = [{inputs[x]: unit(b, seeds.get(x)) for x in group} for group in groups]
     names = [f"d%s_d{group[0]}" if len(group) == 1 else f"d%s_c{i}" for i, group in enumerate(groups, 1)]
     reach, needed = masks(tangents), needed_values(program, of)
     for e in program.equations:
@@ -86,6 +89,11 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], of: 
                 push_forward(b, e, tangents[i], names[i], long.get(i))
     return {(r.name, i): tangent(b, r.atom, tangents[i])
             for r in program.results if r.name in of for i in positions(reach.get(r.atom, 0))}
+
+
+def unit(b: Builder, seed: Var | None) -> Term:
+    """The seed of a sweep: 1, or a tensor that is not everywhere 0."""
+    return Term(b.expr(Lit(1.0))) if seed is None else Term(b.expr(seed), (), seed)
 
 
 LONG = 3

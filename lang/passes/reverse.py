@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from adcli.lang.ir import Atom, Equation, Lit, Program, Result, Var
+from adcli.lang.ir import Atom, Equation, Program, Result, Var
 from adcli.lang.ir.activity import active_values
 from adcli.lang.ir.build import NO_HINT, Builder, Hint
 from adcli.lang.ir.comprehension import Comprehension
@@ -20,7 +20,7 @@ from adcli.lang.ir.primitives import TABLE
 from adcli.lang.ir.recurrence import Recurrence
 from adcli.lang.passes.comprehension_rules import pulled
 from adcli.lang.passes.duplicate import duplicated
-from adcli.lang.passes.forward import EmittedSweep, seeded, strip_seeds
+from adcli.lang.passes.forward import NO_SEEDS, EmittedSweep, seeded, strip_seeds, unit
 from adcli.lang.passes.guards import Term, contribution, result, total
 from adcli.lang.passes.matrix_rules import pulled_matrix
 from adcli.lang.passes.recurrence_rules import pulled_recurrence
@@ -51,8 +51,10 @@ def vjp_with_sweep(program: Program, wrt: Collection[str], of: Collection[str] |
                    results=(*program.results, *derivatives)), sweep
 
 
-def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str]) -> dict[tuple[int, str], Atom]:
-    """Append one reverse sweep for each group of results, whose seeds are 1, to the program's equations, which stand in `b`.
+def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt: Collection[str],
+             units: Mapping[str, Var] = NO_SEEDS) -> dict[tuple[int, str], Atom]:
+    """Append one reverse sweep for each group of results, whose seeds are 1, or their tensors in `units`, to the program's
+    equations, which stand in `b`.
 
     Returns the adjoint of every input in `wrt` for each group that it reaches: the sum of the partial derivatives of the group's
     results. Adjoints flow through copies of values; what their lines read are the values.
@@ -61,9 +63,10 @@ def partials(b: Builder, program: Program, groups: Sequence[Sequence[str]], wrt:
     wanted, active, found = set(wrt), active_values(linear, wrt), {}
     inputs = [(p.name, p.var) for p in linear.params if p.name in wanted]
     results = {r.name: r.atom for r in linear.results}
+    ones = {results[name]: seed for name, seed in units.items()}
     seeds = [[results[name] for name in group] for group in groups]
     for i, equations in enumerate(reached(linear, seeds, active)):
-        adjoints: Adjoints = {atom: Term(b.expr(Lit(1.0))) for atom in seeds[i]}
+        adjoints: Adjoints = {atom: unit(b, ones.get(atom)) for atom in seeds[i]}
         pull_back(b, equations, adjoints, active, plain)
         found.update({(i, x): result(b, adjoints[v]) for x, v in inputs if v in adjoints})
     return found
