@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs with tensors beside JAX's jit on the same work; prints a table of microseconds a call.
 
-    python tests/tools/bench_tensors.py [--only TEXT] [--seconds S] [--no-jax]
+    python tests/tools/bench_tensors.py [--only TEXT] [--seconds S] [--no-jax] [--precision single]
 
 Each line is one program at one size: its results, and its results with the adjoints of the inputs (for a scalar result the
 gradient). JAX gets arrays that it has already, and its results are waited for. Both run in turn, in one process, and the least
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from adcli.codegen.nests.runtime import compile_tensors
 from adcli.lang.ir import Program
+from adcli.lang.ir.precision import PRECISIONS, Precision
 from adcli.lang.ir.primitives import exp, log, relu, sigmoid
 from adcli.lang.lower.frontend import parse
 from adcli.lang.passes.pipeline import adjoints
@@ -199,6 +200,11 @@ def best(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
     return found
 
 
+def in_precision(values: dict[str, Any], precision: Precision) -> dict[str, Any]:
+    """The real numbers among the values in a precision."""
+    return {name: np.asarray(x, precision.code) if np.asarray(x).dtype.kind == "f" else x for name, x in values.items()}
+
+
 def point(work: Work, size: int) -> dict[str, Any]:
     """Random inputs."""
     random = np.random.default_rng(size)
@@ -213,7 +219,7 @@ def point(work: Work, size: int) -> dict[str, Any]:
     return {name: drawn(name, shape) for name, shape in work.shapes(size).items()}
 
 
-def measured(only: str, seconds: float, with_jax: bool, jobs: int | None) -> Iterator[str]:
+def measured(only: str, seconds: float, with_jax: bool, jobs: int | None, precision: Precision) -> Iterator[str]:
     """Lines of the table."""
     known = peers() if with_jax else {}
     for work in WORK:
@@ -221,12 +227,13 @@ def measured(only: str, seconds: float, with_jax: bool, jobs: int | None) -> Ite
             continue
         program = simplify(work.program())
         reverse = simplify(adjoints(program))
-        value, derivative = compile_tensors(program), compile_tensors(reverse)
+        value, derivative = (compile_tensors(p, precision=precision) for p in (program, reverse))
         for n in work.sizes:
             random = np.random.default_rng(n)
-            at = point(work, n)
+            at = in_precision(point(work, n), precision)
             out = value(at)
             seeds = {f"d_d{name}": random.standard_normal(a.shape) if a.shape else np.array(1.0) for name, a in out.items()}
+            seeds = in_precision(seeds, precision)
             wrt = [name for name in at if f"d_d{name}" in {r.name for r in reverse.results}]
             for kind, kernel, given in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
                 calls: list[Callable[[], Any]] = [lambda k=kernel, a=given: k(a, jobs=jobs)]
@@ -276,9 +283,10 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=0.6, help="a line")
     arguments.add_argument("--jobs", type=int, help="threads of adcli (default: one for each processor)")
     arguments.add_argument("--no-jax", action="store_true")
+    arguments.add_argument("--precision", choices=PRECISIONS, default="double", help="of both")
     chosen = arguments.parse_args()
     print(f"{'program':16s} {'size':>5s} {'':9s} {'adcli µs':>11s} {'JAX µs':>11s} {'ratio':>8s} {'agree':>9s}")
-    for line in measured(chosen.only, chosen.seconds, not chosen.no_jax, chosen.jobs):
+    for line in measured(chosen.only, chosen.seconds, not chosen.no_jax, chosen.jobs, PRECISIONS[chosen.precision]):
         print(line, flush=True)
 
 
