@@ -11,6 +11,7 @@ import numpy as np
 from adcli.codegen.machine.arrays import Overlap, compute, empty_columns
 from adcli.codegen.machine.kernel import PROBE, Kernel
 from adcli.codegen.machine.memory import UNASKED_BYTES, require_room
+from adcli.codegen.rows.calls import FIRST_TOO_LARGE
 from adcli.codegen.rows.direct import Quick, never, with_arrays
 from adcli.input.points import EXACT
 from adcli.lang.ir import Program
@@ -51,11 +52,13 @@ def on_arrays(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], val
     return dict(zip(outputs, targets, strict=True))
 
 
-def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float]) -> Quick:
+def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
+                  code: str) -> Quick:
     """What computes arrays of one shape, with numbers beside them, by the builtin `columns`; None for anything else, also for so
     many rows that threads may be worth it or memory be too little."""
-    if columns is never or not with_arrays():
+    if columns is never or not with_arrays(code):
         return never
+    real = np.dtype(code)
     name, empty = inputs[0] if inputs else None, np.empty
     unasked = UNASKED_BYTES // (8 * (len(inputs) + len(outputs)) or 1)
     most, probed = min(MOST_ROWS, unasked), min(PROBE, unasked)
@@ -82,8 +85,8 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
 
     def new(shape: tuple[int, ...]) -> tuple[dict[str, np.ndarray], bool]:
         if (rows := math.prod(shape)) <= FEW_ROWS:
-            return {name: empty(shape) for name in outputs}, True
-        made = empty_columns(len(outputs), rows)
+            return {name: empty(shape, real) for name in outputs}, True
+        made = empty_columns(len(outputs), rows, real.char)
         return dict(zip(outputs, made if len(shape) == 1 else [c.reshape(shape) for c in made], strict=True)), True
 
     def spread(given: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any] | None:
@@ -91,11 +94,13 @@ def direct_arrays(columns: Quick, inputs: Sequence[str], outputs: Sequence[str],
         found, numbers = {**defaults, **given}, 0
         for name, x in found.items():
             kind = type(x)
-            if kind is float or kind is np.float64 or (kind is int and -EXACT < x < EXACT):
-                found[name] = column = empty(shape)
+            if kind is float or kind is np.float64 or kind is real.type or (kind is int and -EXACT < x < EXACT):
+                if code == "f" and abs(x) >= FIRST_TOO_LARGE:
+                    return None
+                found[name] = column = empty(shape, real)
                 column.fill(x)
                 numbers += 1
-            elif kind is not np.ndarray or x.dtype is not DOUBLE or x.shape != shape:
+            elif kind is not np.ndarray or x.dtype is not real or x.shape != shape:
                 return None
         return found if numbers else None
 
@@ -125,13 +130,13 @@ def direct_tensors(kernel: TensorKernel, program: Program, values: Sequence[Any]
         return never
     plan, tensors = found
     made = {name: shape for (name, _), shape in zip(kernel.made, plan.outputs, strict=True)}
-    shapes, empty, address = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof
+    shapes, empty, address, real = {r.name: made[r.name] for r in program.results}, np.empty, ctypes.addressof, kernel.real
 
     def quick(given: Any, out: Any, jobs: object) -> dict[str, Any] | None:
         if type(given) is not dict or (jobs is not None and (type(jobs) is not int or jobs < 1)):
             return None
         if out is None:
-            targets = {name: empty(shape) if shape else None for name, shape in shapes.items()}
+            targets = {name: empty(shape, real) if shape else None for name, shape in shapes.items()}
         elif type(out) is dict and len(out) == len(shapes):
             targets = {name: out.get(name) for name in shapes}
             if not all(shape or type(targets[name]) is float for name, shape in shapes.items()):

@@ -368,7 +368,7 @@ class Function(Looks):
         single = all(type(x) is float for x in found.values())   # of NumPy's numbers
         if self._calls >= LOOP and (self._arrays is None or (single and self._numbers is None)):
             of_numbers, of_columns = self._direct()
-            self._arrays = direct_arrays(of_columns, self.inputs, self.outputs, self._defaults())
+            self._arrays = direct_arrays(of_columns, self.inputs, self.outputs, self._defaults(), self.kernel().entry.code)
             if single:
                 self._numbers = of_numbers
         return found

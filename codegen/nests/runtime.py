@@ -327,15 +327,15 @@ class TensorKernel:
         """The plan for such values, and what computes them in its frames; None where that needs threads or copies of values."""
         key = self.key([np.asarray(arrays[name]) for _, name, _ in self.inputs])
         plan = self.plans.get(key)
-        if plan is None or self.real.char != "d" or self.copies or self.whole or self.caller is not None \
+        if plan is None or self.copies or self.whole or self.caller is not None \
                 or self.allocate is not None or plan.memory * len(self.plans) > SPARE_BYTES \
                 or [s.share or s.team for s in plan.stretches] != [None]:
             return None
         if plan.quick is None:
             counts = dict(zip(self.counts, key[-1], strict=True)) if self.counts else {}
-            columns = [given_column(p.var.integer, shape, counts.get(k))
+            columns = [given_column(8 if p.var.integer else self.real.itemsize, p.var.integer, shape, counts.get(k))
                        for k, ((p, *_), shape) in enumerate(zip(self.inputs, key, strict=False))]
-            columns += [given_column(False, shape) for shape in plan.outputs]
+            columns += [given_column(self.real.itemsize, False, shape) for shape in plan.outputs]
             (only,) = plan.stretches
             shaped = Shaped(columns, only.first, only.last, self.module.env.flag)
             names = [name for _, name, _ in self.inputs], [name for name, _ in self.made]
@@ -440,10 +440,11 @@ def used(step: ModuleStep) -> list[Atom]:
     return [a for e in step.equations for a in e.args] + [*made(step)]
 
 
-def given_column(integer: bool, shape: tuple[int, ...], count: int | None = None) -> ShapedValue:
-    """How a value is handed over by a call from Python; `count` is the value of an integer that is a size."""
+def given_column(size: int, integer: bool, shape: tuple[int, ...], count: int | None = None) -> ShapedValue:
+    """How a value with elements of `size` bytes is handed over by a call from Python; `count` is the value of an integer that is
+    a size."""
     if shape:
-        return ShapedValue(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), 8 * prod(shape))
+        return ShapedValue(calls.WHOLES if integer else calls.REALS, (len(shape), *shape), size * prod(shape))
     if count is not None:
         return ShapedValue(calls.COUNT, (count,), 0)
     return ShapedValue(calls.WHOLE if integer else calls.REAL, (), 0)

@@ -8,7 +8,7 @@
 Each gives None for anything that it does not know, and for anything wrong: then the way in Python does it, or says what is wrong.
 Only what is no Exception, such as an interrupt while a key is compared, is raised at once.
 Such a builtin is bound to a plan, bytes whose words PLAN names. All addresses are among them, those of Python's own functions
-too, so the code is the same for every program and every process, and can be kept.
+too, so the code is the same for every program and every process, and can be kept. For each precision there is one.
 
 Memory for a call comes from the heap, so no call knows of another. Objects are held as long as they are used, and where there is
 much to compute, Python's lock is given back meanwhile.
@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from adcli.codegen.machine.kernel import CACHE_LINE
+from adcli.codegen.rows.instructions import bits
 from adcli.codegen.rows.llvm import head
+from adcli.lang.ir.precision import DOUBLE, Precision
 
 PLAN = ("api", "kernel", "lanes", "work", "memory", "patience", "inputs", "outputs", "input_names", "output_names", "required",
         "defaults", "components", "origins", "entries", "sources", "places", "size",
@@ -42,8 +44,8 @@ API = {
     "PyEval_RestoreThread": "void (ptr)"}
 """Functions of Python's stable interface that are called, in the order of their addresses."""
 OBJECTS = ("None", "True", "dict", "float", "int", "Exception", "float64", "ndarray", "dtype", "int64")
-"""Objects whose addresses are behind those of the functions; of NumPy the scalar, the array and the dtype of doubles, and the
-dtype of whole numbers."""
+"""Objects whose addresses are behind those of the functions; of NumPy the scalar of doubles, the array, the dtype of the
+precision, and that of whole numbers."""
 CONTENT = 32
 """Bytes from the beginning of a bytes object to its first byte."""
 TYPE = 8
@@ -58,11 +60,13 @@ ENTRIES = ("numbers", "columns", "tensors", "vector")
 MOST_PAIRS = 4096
 """Pairs of columns up to which it is looked whether they overlap."""
 NAME = "adcli_calls"
+FIRST_TOO_LARGE = (2.0 - 2.0 ** -24) * 2.0 ** 127
+"""What is rounded to an infinite number of single precision."""
 
 
-def text() -> str:
+def text(precision: Precision = DOUBLE) -> str:
     """The module. Its function looks like a kernel, and writes the addresses of ENTRIES where its first argument points to."""
-    w = CallWriter()
+    w = CallWriter(precision)
     for function in (_block, _rows, _steps, _is_array, _same_shape, _numbers, _columns, _tensors, _vector):
         function(w)
     w.lines.append(f"define {head(NAME)} {{")
@@ -74,7 +78,8 @@ def text() -> str:
 class CallWriter:
     """Writes functions: values in single assignment, loops, and tests that lead elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, precision: Precision) -> None:
+        self.precision, self.scalar, self.shift = precision, precision.type, precision.bytes.bit_length() - 1
         self.lines: list[str] = []
         self.count = 0
 
@@ -94,10 +99,23 @@ class CallWriter:
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
     def get(self, kind: str, base: str, index: object) -> str:
-        return self.value(f"load {kind}, ptr {self.at(kind, base, index)}, align {4 if kind == 'i32' else 8}")
+        return self.value(f"load {kind}, ptr {self.at(kind, base, index)}, align {4 if kind in ('i32', 'float') else 8}")
 
     def put(self, kind: str, base: str, index: object, x: str) -> None:
-        self.do(f"store {kind} {x}, ptr {self.at(kind, base, index)}, align 8")
+        self.do(f"store {kind} {x}, ptr {self.at(kind, base, index)}, align {4 if kind == 'float' else 8}")
+
+    def number(self, base: str, index: object) -> str:
+        """A number of a column, as a double."""
+        found = self.get(self.scalar, base, index)
+        return found if self.precision is DOUBLE else self.value(f"fpext {self.scalar} {found} to double")
+
+    def keep(self, base: str, index: object, x: str) -> None:
+        """A double as a number of a column. One that is too large for that, or infinite, is left to Python."""
+        if self.precision is not DOUBLE:
+            self.require(self.value(f"fcmp ult double {x}, {bits(FIRST_TOO_LARGE)}"))
+            self.require(self.value(f"fcmp ugt double {x}, {bits(-FIRST_TOO_LARGE)}"))
+            x = self.value(f"fptrunc double {x} to {self.scalar}")
+        self.put(self.scalar, base, index, x)
 
     def field(self, kind: str, base: str, offset: int) -> str:
         """What lies so many bytes behind."""
@@ -238,23 +256,23 @@ def _block(w: CallWriter) -> None:
         ends_in = w.at("i8", "%work", w.word("work"))
         ends_out = w.at("ptr", ends_in, n)
         first = w.at("ptr", ends_out, m)
-        size = w.value(f"shl i64 {lanes}, 3")
+        size = w.value(f"shl i64 {lanes}, {w.shift}")
         last = w.value(f"sub i64 {rest}, 1")
         with w.each(n) as i:
-            column = w.at("double", w.get("ptr", "%in", i), whole)
+            column = w.at(w.scalar, w.get("ptr", "%in", i), whole)
             end = w.at("i8", first, w.value(f"mul i64 {i}, {size}"))
             w.put("ptr", ends_in, i, end)
             with w.each(lanes) as lane:
                 row = w.value(f"select i1 {w.compared('slt', 'i64', lane, rest)}, i64 {lane}, i64 {last}")
-                w.put("double", end, lane, w.get("double", column, row))
+                w.put(w.scalar, end, lane, w.get(w.scalar, column, row))
         first = w.at("i8", first, w.value(f"mul i64 {n}, {size}"))
         with w.each(m) as j:
             w.put("ptr", ends_out, j, w.at("i8", first, w.value(f"mul i64 {j}, {size}")))
         w.do(f"call void {kernel}(ptr {ends_in}, ptr {ends_out}, i64 0, i64 {lanes}, ptr %work)")
         with w.each(m) as j:
-            column = w.at("double", w.get("ptr", "%out", j), whole)
+            column = w.at(w.scalar, w.get("ptr", "%out", j), whole)
             with w.each(rest) as lane:
-                w.put("double", column, lane, w.get("double", w.get("ptr", ends_out, j), lane))
+                w.put(w.scalar, column, lane, w.get(w.scalar, w.get("ptr", ends_out, j), lane))
         w.go("done")
         w.label("done")
         w.do("ret void")
@@ -438,13 +456,13 @@ def _numbers(w: CallWriter) -> None:
             w.go("filled")
             w.label("filled")
             number = w.value(f"phi double [ {default}, %default ], [ {double}, %{filled} ]")
-            w.put("double", "%own", i, number)
+            w.keep(w.at("i64", "%own", i), 0, number)
         w.require(w.compared("eq", "i64", w.api("PyDict_Size", values), w.get("i64", "%known", 0)))
         _one_row(w)
         found = w.api("PyDict_New")
         w.require(w.compared("ne", "ptr", found, "null"))
         with w.each("%m") as j:
-            x = w.api("PyFloat_FromDouble", w.get("double", w.get("ptr", "%out", j), 0))
+            x = w.api("PyFloat_FromDouble", w.number(w.get("ptr", "%out", j), 0))
             w.require(w.compared("ne", "ptr", x, "null"), "incomplete")
             failed = w.api("PyDict_SetItem", found, w.get("ptr", w.table("output_names"), j), x)
             w.api("Py_DecRef", x)
@@ -475,7 +493,7 @@ def _columns(w: CallWriter) -> None:
                 w.put("ptr", column, k, w.field("ptr", x, DATA))
         rows = _elements(w, w.get("ptr", "%own", 0))
         w.require(w.compared("sgt", "i64", rows, 0))
-        size = w.value(f"shl i64 {rows}, 3")
+        size = w.value(f"shl i64 {rows}, {w.shift}")
         _require_apart(w, looked, "%in", lambda k: size)
         _compute(w, rows)
         w.api("Py_IncRef", targets)
@@ -507,7 +525,7 @@ def _tensors(w: CallWriter) -> None:
             k, done, number = w.value(f"add i64 %n, {j}"), w.fresh("done"), w.fresh("number")
             w.branch(w.compared("eq", "i64", w.get("i64", w.table("kinds"), k), REAL), number, done)
             w.label(number)
-            x = w.api("PyFloat_FromDouble", w.get("double", w.get("ptr", frame, k), 0))
+            x = w.api("PyFloat_FromDouble", w.number(w.get("ptr", frame, k), 0))
             w.require(w.compared("ne", "ptr", x, "null"))
             failed = w.api("PyDict_SetItem", targets, w.get("ptr", w.table("output_names"), j), x)
             w.api("Py_DecRef", x)
@@ -550,10 +568,10 @@ def _column(w: CallWriter, k: str, flags: int) -> str:
         w.label(names["real"])
         w.branch(w.compared("eq", "ptr", x, "null"), names["default"], names["float"])
         w.label(names["default"])
-        w.put("double", cell, 0, w.get("double", w.table("defaults"), k))
+        w.keep(cell, 0, w.get("double", w.table("defaults"), k))
         w.go(names["number"])
         w.label(names["float"])
-        w.put("double", cell, 0, _real(w, x, lambda w, x: w.value(f"sitofp i64 {_whole(w, x)} to double")))
+        w.keep(cell, 0, _real(w, x, lambda w, x: w.value(f"sitofp i64 {_whole(w, x)} to double")))
         w.go(names["number"])
         w.label(names["integer"])
         whole = _whole(w, x)
@@ -587,7 +605,7 @@ def _vector(w: CallWriter) -> None:
             after, data = w.value(f"add i64 {known}, {length}"), w.field("ptr", x, DATA)
             w.require(w.compared("sle", "i64", after, components))
             with w.each(length) as i:
-                w.put("double", w.at("double", joined, known), i, w.get("double", data, i))
+                w.put("double", w.at("double", joined, known), i, w.number(data, i))
             w.put("i64", "%known", 0, after)
         w.require(w.compared("eq", "i64", w.get("i64", "%known", 0), components))
         with w.each("%n") as i:
@@ -595,11 +613,11 @@ def _vector(w: CallWriter) -> None:
             fixed = w.compared("slt", "i64", origin, 0)
             base = w.value(f"select i1 {fixed}, ptr {w.table('defaults')}, ptr {joined}")
             place = w.value(f"select i1 {fixed}, i64 {i}, i64 {origin}")
-            w.put("double", "%own", i, w.get("double", base, place))
+            w.keep(w.at("i64", "%own", i), 0, w.get("double", base, place))
         _one_row(w)
         target = w.field("ptr", into, DATA)
         with w.each(w.word("entries")) as k:
             source = w.get("ptr", "%out", w.get("i64", w.table("sources"), k))
-            w.put("double", target, w.get("i64", w.table("places"), k), w.get("double", source, 0))
+            w.put(w.scalar, target, w.get("i64", w.table("places"), k), w.get(w.scalar, source, 0))
         w.api("Py_IncRef", into)
         w.answer(into)

@@ -16,6 +16,7 @@ from adcli.codegen.machine.cache import Store, location
 from adcli.codegen.machine.kernel import CACHE_LINE, COMPILING, CodegenError, EntryPoint, Kernel, NoExecutableMemory
 from adcli.codegen.rows import calls
 from adcli.codegen.rows.compiled import kept_or_made
+from adcli.lang.ir.precision import PRECISIONS
 
 PATIENCE = 20_000
 """Equations times rows that are computed with Python's lock held: about ten microseconds. A single row counts as a block."""
@@ -73,7 +74,7 @@ def never(*arguments: object) -> None:
 def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defaults: Mapping[str, float],
             equations: int) -> tuple[Quick, Quick]:
     """`numbers` and `columns` of a kernel."""
-    found = builtins() if is_code(kernel) and kernel.entry.code == "d" else None
+    found = builtins(kernel.entry.code) if is_code(kernel) else None
     if found is None:
         return never, never
     names = [tuple(map(sys.intern, each)) for each in (inputs, outputs)]
@@ -85,8 +86,8 @@ def by_name(kernel: Kernel, inputs: Sequence[str], outputs: Sequence[str], defau
 def of_tensors(kernel: Kernel, names: Sequence[Sequence[str]], defaults: Mapping[str, float], shaped: Shaped,
                instructions: float) -> Quick:
     """`tensors` of the code of nests, whose inputs and results have these names."""
-    found = builtins() if is_code(kernel) else None
-    if found is None or not with_arrays():
+    found = builtins(kernel.entry.code) if is_code(kernel) else None
+    if found is None or not with_arrays(kernel.entry.code):
         return never
     inputs, outputs = (tuple(map(sys.intern, each)) for each in names)
     plan = planned(kernel, int(instructions) if instructions > PATIENCE else 1, [defaults.get(name, 0.0) for name in inputs],
@@ -96,8 +97,8 @@ def of_tensors(kernel: Kernel, names: Sequence[Sequence[str]], defaults: Mapping
 
 def of_vector(kernel: Kernel, constants: Sequence[float], gathered: Gathered, equations: int) -> Quick:
     """`vector` of a kernel, whose inputs are constants where they are no components; in Python where there is none here."""
-    found = builtins() if is_code(kernel) else None
-    if found is None or not with_arrays():
+    found = builtins(kernel.entry.code) if is_code(kernel) else None
+    if found is None or not with_arrays(kernel.entry.code):
         return in_python(kernel, constants, gathered)
     return found("vector", planned(kernel, equations, constants, ((), ()), (), gathered))
 
@@ -130,7 +131,8 @@ def is_code(kernel: Kernel) -> bool:
 def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Sequence[tuple[str, ...]],
             required: Sequence[bool], gathered: Gathered, shaped: Shaped | None = None) -> Plan:
     """The plan of a kernel, with the names of inputs and outputs where they are looked up."""
-    kept: list[object] = [kernel, names, api()]
+    functions = api(kernel.entry.code)
+    kept: list[object] = [kernel, names, functions]
 
     def table(kind: str, values: Sequence[Any]) -> int:
         made = array(kind, values)
@@ -143,7 +145,7 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     columns = inputs + outputs
     given, found = (table("Q", [id(name) for name in each]) for each in names)
     words = {
-        "api": ctypes.addressof(api()), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
+        "api": ctypes.addressof(functions), "kernel": pointed(kernel.function), "lanes": kernel.lanes,
         "work": kernel.work_bytes,
         "memory": 8 * (columns * (3 + kernel.lanes) + gathered.components) + kernel.work_bytes + CACHE_LINE,
         "patience": max(0, PATIENCE // max(equations, 1) - kernel.lanes + 1), "inputs": inputs, "outputs": outputs,
@@ -158,33 +160,37 @@ def planned(kernel: Kernel, equations: int, defaults: Sequence[float], names: Se
     return plan
 
 
-def builtins() -> Callable[[str, Plan], Quick] | None:
-    """What makes builtins of plans; None where there are none."""
-    return once(_builtins)
+def builtins(code: str = "d") -> Callable[[str, Plan], Quick] | None:
+    """What makes builtins of plans for kernels on numbers with this letter; None where there are none."""
+    return once(_builtins, code)
 
 
-def with_arrays() -> bool:
+def with_arrays(code: str = "d") -> bool:
     """Let builtins know NumPy; False where its arrays are not as `calls` has them."""
-    return once(_with_arrays)
+    return once(_with_arrays, code)
 
 
-def once(made: Any) -> Any:
-    """What a cached function gives: made by one thread, also where they begin together, and there for all without waiting for
-    what another one compiles."""
-    if made.cache_info().currsize:
-        return made()
+_once: dict[tuple[Any, str], Any] = {}
+
+
+def once(made: Callable[[str], Any], code: str) -> Any:
+    """What a function gives: made by one thread, also where they begin together, and there for all without waiting for what
+    another one compiles."""
+    if (made, code) in _once:
+        return _once[made, code]
     with COMPILING:
-        return made()
+        if (made, code) not in _once:
+            _once[made, code] = made(code)
+        return _once[made, code]
 
 
-@cache
-def _builtins() -> Callable[[str, Plan], Quick] | None:
+def _builtins(code: str) -> Callable[[str, Plan], Quick] | None:
     if not known_python():
         return None
     try:
-        made = compiled()
+        made = compiled(code)
         new = NEW_BUILTIN(("PyCFunction_NewEx", ctypes.pythonapi))   # our own: others may declare theirs as they like
-        api()
+        api(code)
     except (CodegenError, NoExecutableMemory, MemoryError, AttributeError):
         return None
     addresses = (ctypes.c_void_p * len(calls.ENTRIES))()
@@ -200,14 +206,13 @@ def _builtins() -> Callable[[str, Plan], Quick] | None:
     return builtin
 
 
-@cache
-def _with_arrays() -> bool:
+def _with_arrays(code: str) -> bool:
     if not known_python():
         return False
     import numpy as np
-    a = np.empty((2, 3))
+    a = np.empty((2, 3), code)
     a.flags.writeable = False
-    dtype, at = np.dtype(np.float64), id(a)
+    dtype, at = np.dtype(code), id(a)
     extents = at_address(ctypes.c_void_p, at + calls.SHAPE)
     fits = (at_address(ctypes.c_void_p, at + calls.DATA) == a.ctypes.data
             and at_address(ctypes.c_int, at + calls.DIMENSIONS) == 2
@@ -216,13 +221,13 @@ def _with_arrays() -> bool:
             and at_address(ctypes.c_int, at + calls.FLAGS) & calls.WRITABLE == calls.READABLE)
     if fits:
         for name, known in (("float64", np.float64), ("ndarray", np.ndarray), ("dtype", dtype), ("int64", np.dtype(np.int64))):
-            api()[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
+            api(code)[len(calls.API) + calls.OBJECTS.index(name)] = id(known)
     return fits
 
 
 @cache
-def api() -> Any:
-    """The table of Python's functions and objects."""
+def api(code: str) -> Any:
+    """The table of Python's functions and objects, for numbers with this letter."""
     functions = [pointed(getattr(ctypes.pythonapi, name)) for name in calls.API]
     known = {"None": id(None), "True": id(True), "dict": id(dict), "float": id(float), "int": id(int),
              "Exception": id(Exception)}
@@ -247,7 +252,9 @@ def known_python() -> bool:
             and ctypes.string_at(id(word) + calls.CONTENT, len(word)) == word)
 
 
-def compiled() -> Kernel:
+def compiled(code: str) -> Kernel:
     from adcli.codegen.rows import jit
     entry = EntryPoint(calls.NAME, 1, 0, 0, 0, ())
-    return kept_or_made(["calls"], entry, lambda: jit.object_code(calls.text()), Store(location(), lambda warning: None))
+    precision = next(p for p in PRECISIONS.values() if p.code == code)
+    return kept_or_made(["calls", code], entry, lambda: jit.object_code(calls.text(precision)),
+                        Store(location(), lambda warning: None))

@@ -22,6 +22,7 @@ from adcli.codegen.machine import memory
 from adcli.codegen.machine.kernel import COMPILING
 from adcli.codegen.rows import calls, direct, jit, tiers
 from adcli.codegen.rows.interpreted import Interpreted
+from adcli.lang.ir.precision import DOUBLE, SINGLE
 from outcomes import outcome
 from session_seed import drawn
 
@@ -419,9 +420,9 @@ def test_a_function_goes_with_its_builtins():
 def test_a_builtin_outlives_what_made_it(monkeypatch):
     """As at the end of Python, which takes modules apart in any order: it holds the code that it runs, and its own definition."""
     code, compiled = [], direct.compiled
-    monkeypatch.setattr(direct, "compiled", lambda: code.append(compiled()) or code[0])
-    made = [direct._builtins.__wrapped__()]
-    monkeypatch.setattr(direct, "builtins", lambda: made[0])
+    monkeypatch.setattr(direct, "compiled", lambda kind: code.append(compiled(kind)) or code[0])
+    made = [direct._builtins("d")]
+    monkeypatch.setattr(direct, "builtins", lambda code: made[0])
     f = adcli.compile(TEXT)
     (numbers, columns), expected = f._direct(), f(x=1.0, y=2.0)
     entries = weakref.ref(code.pop().function)
@@ -454,7 +455,7 @@ def test_others_may_declare_functions_of_python_as_they_like(monkeypatch):
     """What ctypes has of Python is one for all of a process."""
     monkeypatch.setattr(ctypes.pythonapi.PyCFunction_NewEx, "restype", ctypes.c_ssize_t)
     monkeypatch.setattr(ctypes.pythonapi.PyCFunction_NewEx, "argtypes", [ctypes.c_int])
-    monkeypatch.setattr(direct, "builtins", direct._builtins.__wrapped__)
+    monkeypatch.setattr(direct, "builtins", direct._builtins)
     f = adcli.compile(TEXT)
     assert f._direct()[0]({"x": 1.0, "y": 2.0}) == f(x=1.0, y=2.0)
     assert ctypes.pythonapi.PyCFunction_NewEx.restype is ctypes.c_ssize_t
@@ -463,7 +464,7 @@ def test_others_may_declare_functions_of_python_as_they_like(monkeypatch):
 @pytest.fixture
 def elsewhere(monkeypatch):
     """As where Python is not the one that builtins are written for."""
-    monkeypatch.setattr(direct, "builtins", lambda: None)
+    monkeypatch.setattr(direct, "builtins", lambda code: None)
 
 
 def test_without_builtins_everything_is_the_same(elsewhere, f):
@@ -475,7 +476,7 @@ def test_without_builtins_everything_is_the_same(elsewhere, f):
 
 def test_vectors_without_builtins_have_the_same_bits(monkeypatch):
     found = direct.builtins
-    monkeypatch.setattr(direct, "builtins", lambda: None)
+    monkeypatch.setattr(direct, "builtins", lambda code: None)
     in_python = adcli.compile(TEXT).scipy(of="v")
     x = np.array([0.5, -1.5])
     values = [np.asarray(call(x)).tobytes() for call in in_python]
@@ -496,7 +497,8 @@ def test_what_is_assumed_of_objects_holds_here():
 
 
 def test_the_text_is_the_same_everywhere_and_accepted():
-    jit.verify(calls.text())
+    for precision in (DOUBLE, SINGLE):
+        jit.verify(calls.text(precision))
     assert "inttoptr (" not in calls.text()
 
 
