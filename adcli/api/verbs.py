@@ -20,6 +20,7 @@ from adcli.output import html
 from adcli.output.numbers import shortest
 from adcli.task.derive import looked_at
 from adcli.task.request import Request
+from adcli.task.shapes import refuse_tensors
 
 if TYPE_CHECKING:
     from adcli.command.options import ResultOptions
@@ -114,7 +115,8 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         seed=whole("seed", seed, 0, 1 << 53),
         digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
         time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS), plot=None)
-    primal, inputs = differentiated(looked_at(plain(program), names(of), names(wrt), "check"))
+    refuse_tensors(program, "check")
+    primal, inputs = differentiated(looked_at(plain(program), names(of), names(wrt)))
     check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
     said = list[str]()
     if found:
@@ -144,9 +146,10 @@ def points(program: Program, at: Given, most: int) -> list[dict[str, float]]:
 def explained(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, mode: str, order: int,
               limit: bool) -> View:
     """See `Looks.why`."""
-    from adcli.why.command import SWEEPS, WhyAt, groups, paragraphs, record
+    from adcli.why.command import SWEEPS, groups, paragraphs, record
+    from adcli.why.groups import WhyAt
     forward = one_of("mode", mode, SWEEPS) == "forward"
-    primal, inputs = looked_at(plain(program), names(of), names(wrt), "why")
+    primal, inputs = looked_at(plain(program), names(of), names(wrt))
     said = [str(note) for note in primal.notes]
     point = given_point(primal, together(at, values), said)
     found = groups(WhyAt(primal, inputs, forward, whole("order", order, 1, 2), truth("limit", limit)), point)

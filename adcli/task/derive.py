@@ -78,13 +78,14 @@ def chosen(program: Program, of: Sequence[str] | None) -> Program:
 def opened(source: Source, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
     """The program of scalars that a verb looks at, with the outputs asked for, and the inputs to differentiate by. AdError
     where it has tensors."""
-    return looked_at(parse_source(source), of, wrt, verb)
-
-
-def looked_at(program: Program, of: Sequence[str] | None, wrt: Sequence[str] | None, verb: str) -> tuple[Program, list[str]]:
-    """The same of a program that is there already."""
-    primal = chosen(program, of)
+    primal, inputs = looked_at(parse_source(source), of, wrt)
     refuse_tensors(primal, verb)
+    return primal, inputs
+
+
+def looked_at(program: Program, of: Sequence[str] | None, wrt: Sequence[str] | None) -> tuple[Program, list[str]]:
+    """The program with the outputs asked for, and the inputs to differentiate by."""
+    primal = chosen(program, of)
     return primal, inputs_to_differentiate(primal, wrt)
 
 

@@ -1,14 +1,18 @@
-"""Shapes of values as people read them, and the answer where a program with tensors has no place."""
+"""Shapes of values as people read them, and the answers where a program with tensors has no place or is too large."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from adcli.lang.ir import Atom, Program, Var
 from adcli.lang.ir.elementwise import has_tensors, shape_of
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.names import name_table
 from adcli.lang.ir.sizes import shape_text
+
+if TYPE_CHECKING:
+    from adcli.lang.evaluate.unfolding import Unfolded
 
 LIST_WIDTH = 100
 
@@ -44,3 +48,13 @@ def refuse_tensors(program: Program, what: str) -> None:
     if has_tensors(program):
         raise AdError(f"{what} needs a program of scalars; this one has tensors",
                       help="eval, grad, jvp, vjp, jacobian and hvp take tensors")
+
+
+def written_out(program: Program, at: Mapping[str, Any], verb: str) -> Unfolded:
+    """A program with tensors as one of numbers at a point. AdError where that would be too long."""
+    from adcli.lang.evaluate.unfolding import MOST_OPERATIONS, length, unfolded
+    operations = length(program, at)
+    if operations > MOST_OPERATIONS:
+        raise AdError(f"{verb} writes out every operation on numbers, at most {MOST_OPERATIONS:,}; here there are {operations:,}",
+                      help="give smaller tensors: fewer rows of a batch, fewer steps, fewer units")
+    return unfolded(program, at)

@@ -2,17 +2,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from adcli.answers.cause_texts import FORMS, HOW, PARTIALS, PRODUCTS, SENTENCES, TERMS
 from adcli.answers.diagnose import described, few, letter, shown, some
-from adcli.lang.analyse.explain import Cause, Explainer
+from adcli.lang.analyse.explain import Cause, Explainer, Question
 from adcli.lang.ir import Atom, Equation, Lit, Var
 from adcli.lang.ir.errors import Source
+from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.primitives import TABLE
 
 LONGEST = 40
 """Characters of source text that a sentence takes in."""
+MOST_READ = 6
+"""Values of elements that a sentence names."""
 DEEPEST = 3
 """How often `since` is asked in one line."""
 
@@ -20,10 +23,11 @@ SELECT, DIV, ADD, CLAMP = (TABLE[n] for n in ("select", "div", "add", "clamp"))
 
 
 class Words:
-    """Sentences about one program at one point."""
+    """Sentences about one program at one point. Of a program with tensors it is the one of numbers, and `element_of` says which
+    element a value belongs to."""
 
-    def __init__(self, explainer: Explainer) -> None:
-        self.explainer = explainer
+    def __init__(self, explainer: Explainer, element_of: Mapping[Atom, str] | None = None) -> None:
+        self.explainer, self.element_of = explainer, element_of or {}
         self.source: Source | None = explainer.program.source
 
     # -- pieces of text
@@ -78,6 +82,8 @@ class Words:
         e = cause.equation
         if e is None:
             return self.without_operation(cause)
+        if isinstance(e.op, NoValue):
+            return self.inside(e) + self.undefined_matrix(e.op, cause, e)
         if cause.position is None:
             said = {"operation": described(e, ""), "at": self.at(e), "result": shown(self.explainer.values[e.outs[0]])}
             form = "form" if cause.kind in FORMS else "result"
@@ -85,12 +91,41 @@ class Words:
         return self.inside(e) + LINEAR[cause.kind](self, cause, e)
 
     def inside(self, e: Equation) -> str:
-        return f"in {self.written(e)}, " if e.group else ""
+        element = self.element_of.get(e.outs[0])
+        return f"in {self.written(e)}, " if e.group else f"in {element}, " if element else ""
 
     def without_operation(self, cause: Cause) -> str:
         if cause.kind == "absent":
             return f"it does not depend on {cause.name}"
         return SENTENCES[cause.kind].format(name=cause.name, value=shown(cause.partial))
+
+    def undefined_matrix(self, op: NoValue, cause: Cause, e: Equation) -> str:
+        """Which pivot or element of its matrix an operation on matrices has no value for."""
+        result, blamed = shown(self.explainer.values[e.outs[0]]), shown(self.explainer.number(e.args[0]))
+        place = f"pivot {op.pivot} of its matrix" if op.pivot else f"{self.named(e.args[0], e) or 'an element'} of its matrix"
+        how = "not finite" if op.pivot is None else "not positive definite" if op.name == "cholesky" else "singular matrix"
+        operation = self.written(e).rpartition(" = ")[2]
+        return SENTENCES["matrix"].format(operation=operation, place=place, value=blamed, result=result, how=HOW[how])
+
+    def numbers_read(self, e: Equation) -> list[str]:
+        """What an operation in an element of a tensor was computed from: elements and inputs with their values, as far as the
+        sentence on it does not say them."""
+        found: dict[str, str] = {}
+        waiting = [a for a in e.args if isinstance(a, Var) and a in self.explainer.defined and a.temp]
+        for a in waiting:
+            for x in self.explainer.defined[a].args:
+                if isinstance(x, Var) and x.temp:
+                    waiting.append(x)
+                elif isinstance(x, Var) and len(found) <= MOST_READ:
+                    found[self.named(x) or ""] = f"{self.named(x)} = {shown(self.explainer.number(x))}"
+            if len(found) > MOST_READ:
+                return [*list(found.values())[:MOST_READ], "…"]
+        return list(found.values())
+
+    def way(self, question: Question) -> list[str]:
+        """The elements that passed a number on, from its cause to the result, neither of which is among them."""
+        names = [self.element_of.get(q.atom, "") for q in self.explainer.passed_on(question)]
+        return list(dict.fromkeys(filter(None, reversed(names))))[1:-1]
 
     def how(self, cause: Cause, e: Equation) -> str:
         """How the result of an operation of the program itself came about."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -21,16 +21,19 @@ from adcli.command.options import (
 from adcli.command.usage import WHAT, Command, OneOf
 from adcli.input.points import located, need_headings, require_point
 from adcli.lang.analyse.explain import Cause
-from adcli.lang.analyse.findings import Finding, explained, other_mode
-from adcli.lang.analyse.limits import Limits, limits_of
-from adcli.lang.analyse.rewrites import Rewrite, mended
-from adcli.lang.ir import Program
+from adcli.lang.analyse.findings import Finding
+from adcli.lang.ir.elementwise import has_tensors
 from adcli.lang.ir.errors import excerpt
+from adcli.lang.lower.frontend import parse_source
 from adcli.output.fitting import fitted
+from adcli.output.layout import Row
 from adcli.output.numbers import json_number, json_text, shortest
+from adcli.output.report import heading as heading_of_point
+from adcli.output.report import scalars
 from adcli.output.streams import columns_of, packed_destination, say, write_points
-from adcli.task.derive import opened
+from adcli.task.derive import looked_at
 from adcli.why.causes import Words
+from adcli.why.groups import Explanation, WhyAt, groups_of_numbers
 
 SWEEPS = ("reverse", "forward")
 NAMES_LISTED = 6
@@ -38,8 +41,6 @@ NAMES_LISTED = 6
 CAUSES_SHOWN = 3
 """Causes of one zero that are told."""
 NOTHING = "nothing to explain: all values and derivatives here are finite and not zero"
-COMPARED = 2_000_000
-"""Operations that may be spent on asking the other mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ def command(options: WhyOptions) -> int:
     why follows every such number back, through the program and through the adjoint (or tangent) sweep, to the operation that
     made it, and suggests a rewrite that it has tried at this point.
     """
-    primal, inputs = opened(options.source, options.outputs, options.inputs, "why")
+    primal, inputs = looked_at(parse_source(options.source), options.outputs, options.inputs)
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
     for note in primal.notes:
         remark(note)
@@ -86,47 +87,12 @@ def command(options: WhyOptions) -> int:
     return 0
 
 
-class WhyAt(NamedTuple):
-    """What is to be explained at every point."""
-
-    primal: Program
-    wrt: list[str]
-    forward: bool
-    order: int
-    limit: bool
-
-
-class Explanation(NamedTuple):
-    """Findings with the same cause, and the words for it."""
-
-    findings: list[Finding]
-    words: Words
-    rewrite: Rewrite | None
-    limits: list[Limits]
-    other: dict[str, float]
-
-
-def groups(asked: WhyAt, at: Mapping[str, float]) -> list[Explanation]:
-    """Everything there is to explain at a point, grouped by cause: NaN first, then infinities, then zeros."""
-    found: list[Explanation] = []
-    for explainer, findings in explained(asked.primal, at, asked.wrt, asked.forward, asked.order):
-        words = Words(explainer)
-        other = other_mode(explainer, findings, not asked.forward, COMPARED)
-        together: dict[tuple[Cause, ...], list[Finding]] = {}
-        for f in findings:
-            together.setdefault(f.causes, []).append(f)
-        found += [Explanation(same, words, None, [], {f.name: other[f.name] for f in same if f.name in other})
-                  for same in together.values()]
-    found.sort(key=lambda g: rank(g.findings[0].value))
-    rewrites = mended(asked.primal, at, [(g.findings, g.words.explainer) for g in found])
-    limits: list[list[Limits]] = [[] for _ in found]
-    if asked.limit:
-        limits = limits_of(asked.primal, at, asked.wrt, [g.findings for g in found], asked.order)
-    return [g._replace(rewrite=r, limits=ls) for g, r, ls in zip(found, rewrites, limits, strict=True)]
-
-
-def rank(x: float) -> int:
-    return 0 if x != x else 2 if x == 0 else 1
+def groups(asked: WhyAt, at: Mapping[str, Any]) -> list[Explanation]:
+    """Everything there is to explain at a point."""
+    if has_tensors(asked.primal):
+        from adcli.why.elements import groups_of_elements
+        return groups_of_elements(asked, at)
+    return groups_of_numbers(asked, at)
 
 
 # ---------------------------------------------------------------- text
@@ -134,7 +100,7 @@ def rank(x: float) -> int:
 def as_text(asked: WhyAt, at: Iterable[Mapping[str, float]], headed: bool) -> Iterator[str]:
     """A paragraph a cause; where there are several points, a comment in front of each says which."""
     for i, point in enumerate(at):
-        head = "\n" * bool(i) + f"# {', '.join(f'{k} = {shortest(x)}' for k, x in point.items())}\n" if headed else ""
+        head = "\n" * bool(i) + f"{heading_of_point(i, Row(dict(point), [], 0), shortest)}\n" if headed else ""
         yield head + "\n\n".join(paragraphs(groups(asked, point))) + "\n"
 
 
@@ -151,6 +117,10 @@ def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
     causes = group.findings[0].causes
     for cause in causes[:CAUSES_SHOWN]:
         yield from reported(group.words, cause)
+    if group.way:
+        yield f"passed on through {', '.join(shortened(group.way))}"
+    if group.alike:
+        yield f"the same in {listed(group.alike)}"
     if len(causes) > CAUSES_SHOWN:
         yield f"and {len(causes) - CAUSES_SHOWN} more such places"
     if group.other:
@@ -164,6 +134,11 @@ def paragraph(group: Explanation, told: set[str]) -> Iterator[str]:
         told.add(group.rewrite.text)
         yield "help: the same rewrite helps" if again else f"help: write {group.rewrite.text}"
         yield f"      {group.rewrite.gain}"
+
+
+def shortened(way: Sequence[str]) -> Sequence[str]:
+    """The ends of a long way."""
+    return way if len(way) <= NAMES_LISTED else [*way[:NAMES_LISTED - 2], "…", *way[-2:]]
 
 
 def heading(findings: Sequence[Finding]) -> str:
@@ -189,6 +164,8 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
         line, column = words.source.place(e.span[0])
         yield f"{words.place(e)}: {words.sentence(cause)}"
         yield from excerpt(words.source.line(line), column - 1, e.span[1] - e.span[0])
+        if words.element_of and (read := words.numbers_read(e)):
+            yield f"with {', '.join(read)}"
     yield from words.reasons(cause)
 
 
@@ -197,14 +174,25 @@ def reported(words: Words, cause: Cause) -> Iterator[str]:
 def as_json(asked: WhyAt, at: Iterable[Mapping[str, float]]) -> Iterator[str]:
     """One object a point."""
     for point in at:
-        at_point = {k: json_number(x) for k, x in point.items()}
-        yield json_text({"at": at_point, "why": [record(g, json_number) for g in groups(asked, point)]}) + "\n"
+        yield json_text({"at": json_values(point), "why": [record(g, json_number) for g in groups(asked, point)]}) + "\n"
+
+
+def json_values(point: Mapping[str, Any]) -> dict[str, object]:
+    """A point with its numbers, and tensors as nested lists."""
+    if scalars(point.values()):
+        return {name: json_number(x) for name, x in point.items()}
+    from adcli.output.tensors import json_tensor
+    return {name: json_tensor(x, shortest) for name, x in point.items()}
 
 
 def record(group: Explanation, number: Callable[[float], object]) -> dict[str, Any]:
     """A group as an object: the numbers, their causes, and what else is known."""
     made: dict[str, Any] = {"results": {f.name: number(f.value) for f in group.findings},
                             "causes": [one(group.words, c, number) for c in group.findings[0].causes]}
+    if group.way:
+        made["way"] = list(group.way)
+    if group.alike:
+        made["same_in"] = list(group.alike)
     if group.other:
         made["other_mode"] = {name: number(x) for name, x in group.other.items()}
     if group.limits:

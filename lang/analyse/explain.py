@@ -19,6 +19,7 @@ from adcli.lang.analyse.numeric_sweeps import Contribution, Sweep, dependent, fo
 from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.ir import KINK, POLE, SINGULAR, Atom, Equation, Lit, Program, Result, Var
 from adcli.lang.ir.activity import active_values
+from adcli.lang.ir.matrix import NoValue
 from adcli.lang.ir.primitives import TABLE
 
 SELECT, ADD, SUB, MUL, DIV, FMA, CLAMP, FDIM = (
@@ -43,7 +44,8 @@ class Question:
 class Cause:
     """What made a NaN, an infinity or a zero: a word for it, the operation, and in which sweep.
 
-    Kinds. Of a NaN: input, domain, 0·inf, inf-inf, 0/0, inf/inf, undefined (by the table of conventions). Of an infinity: input,
+    Kinds. Of a NaN: input, domain, 0·inf, inf-inf, 0/0, inf/inf, undefined (by the table of conventions),
+    pivot (of an operation on matrices). Of an infinity: input,
     constant, pole, singular, overflow. Of a zero: input, constant, underflow, rounding, cancellation, root (of the
     operation itself, as log at 1), tail, kink, zero factor, stationary, step, comparison, not taken, not the winner, hinge,
     absent, unverified (a root or underflow, for want of mpmath).
@@ -139,7 +141,7 @@ class Explainer:
                 answer = self.answered[key]
                 break
             path.append(key)
-            step = self.linear(asked.atom, asked.sweep) if asked.sweep else self.primal(asked.atom)
+            step = self.back(asked)
             if isinstance(step, Question):
                 asked = step
             else:
@@ -148,6 +150,17 @@ class Explainer:
         assert answer is not None
         self.answered.update(dict.fromkeys(path, answer))
         return answer
+
+    def back(self, question: Question) -> Question | Cause | tuple[Cause, ...]:
+        """One step back: what passed a value on, or the cause."""
+        return self.linear(question.atom, question.sweep) if question.sweep else self.primal(question.atom)
+
+    def passed_on(self, question: Question) -> Iterator[Question]:
+        """The question and those it goes back to, before the causes."""
+        step: Question | Cause | tuple[Cause, ...] = question
+        while isinstance(step, Question):
+            yield step
+            step = self.back(step)
 
     # -- the primal sweep
 
@@ -161,6 +174,8 @@ class Explainer:
         x = self.values[atom]
         if e.op is SELECT:
             return Question(e.args[1] if self.number(e.args[0]) else e.args[2])
+        if isinstance(e.op, NoValue) and (blamed := self.number(e.args[0])) == blamed:
+            return Cause("pivot", e, because=(Question(e.args[0]),))
         return {"nan": self.primal_nan, "inf": self.primal_inf, "zero": self.primal_zero}[kind_of(x)](e)
 
     def real_args(self, e: Equation) -> list[Atom]:

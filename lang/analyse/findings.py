@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from adcli.lang.analyse.explain import Cause, Explainer, Question, kind_of
 from adcli.lang.derive.derivatives import gradient, partial_name
@@ -20,6 +20,11 @@ class Finding:
     causes: tuple[Cause, ...]
     of: str | None = None
     wrt: tuple[str, ...] = ()
+    question: Question | None = field(default=None, compare=False)
+
+
+Asked = tuple[Finding, Question]
+"""A finding without its causes, and the question for them."""
 
 
 def bad(x: float) -> bool:
@@ -27,27 +32,39 @@ def bad(x: float) -> bool:
     return x == 0 or not math.isfinite(x)
 
 
-def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool,
-              order: int) -> Iterator[tuple[Explainer, list[Finding]]]:
+def each_bad(found: Iterable[Asked]) -> Iterable[Asked]:
+    """The numbers that ask for an explanation, each for itself."""
+    return (each for each in found if bad(each[0].value))
+
+
+def explained(primal: Program, at: Mapping[str, float], wrt: Sequence[str], forward: bool, order: int,
+              chosen: Callable[[Iterable[Asked]], Iterable[Asked]] = each_bad,
+              of: Collection[str] | None = None) -> Iterator[tuple[Explainer, list[Finding]]]:
     """What there is to explain in the values and first derivatives of a program; then, for `order` 2, in the second ones,
-    which are the first derivatives of the gradient."""
+    which are the first derivatives of the gradient. `chosen` picks what is explained; `of` are the outputs whose derivatives are
+    looked at, all by default."""
     program = simplify(primal)
     explainer = Explainer(program, at, wrt)
-    found = [Finding(r.name, x, explainer.causes(Question(r.atom)), r.name) for r in program.results
-             if bad(x := explainer.number(r.atom))]
-    for r, x, number, question in explainer.derivatives(program.results, forward):
-        if bad(number):
-            found.append(Finding(partial_name(r.name, [x]), number, explainer.causes(question), r.name, (x,)))
-    yield explainer, found
+    differentiated = [r for r in program.results if of is None or r.name in of]
+
+    def numbers() -> Iterator[Asked]:
+        for r in program.results:
+            yield Finding(r.name, explainer.number(r.atom), (), r.name), Question(r.atom)
+        for r, x, number, question in explainer.derivatives(differentiated, forward):
+            if kind_of(number) != "number":
+                yield Finding(partial_name(r.name, [x]), number, (), r.name, (x,)), question
+    yield explainer, [replace(f, causes=explainer.causes(question), question=question) for f, question in chosen(numbers())]
     if order == 2:
         gradients = gradient(primal, wrt, None, "forward" if forward else "reverse")
-        explainer, found, place = Explainer(gradients, at, wrt), [], {x: i for i, x in enumerate(wrt)}
-        for r, x, number, question in explainer.derivatives([r for r in gradients.results if r.wrt], forward):
-            if bad(number) and place[x] >= place[r.wrt[0]]:
-                assert r.of is not None
-                both = (*r.wrt, x)
-                found.append(Finding(partial_name(r.of, both), number, explainer.causes(question), r.of, both))
-        yield explainer, found
+        second, place = Explainer(gradients, at, wrt), {x: i for i, x in enumerate(wrt)}
+
+        def curvatures() -> Iterator[Asked]:
+            for r, x, number, question in second.derivatives([r for r in gradients.results if r.wrt], forward):
+                if kind_of(number) != "number" and place[x] >= place[r.wrt[0]]:
+                    assert r.of is not None
+                    both = (*r.wrt, x)
+                    yield Finding(partial_name(r.of, both), number, (), r.of, both), question
+        yield second, [replace(f, causes=second.causes(question), question=question) for f, question in chosen(curvatures())]
 
 
 def other_mode(explainer: Explainer, findings: Sequence[Finding], forward: bool, most: int) -> dict[str, float]:

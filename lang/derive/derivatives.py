@@ -266,9 +266,11 @@ def canonical(along: Sequence[str], position: dict[str, int]) -> tuple[str, ...]
 
 
 def partial_name(output: str, wrt: Sequence[str]) -> str:
-    """dv_dx, d2v_dx_dy, …"""
+    """dv_dx, d2v_dx_dy, …; of elements of tensors dv_dA(2, 0, 1), as they are elements of dv_dA."""
     power = "" if len(wrt) == 1 else str(len(wrt))
-    return f"d{power}{output}_" + "_".join(f"d{x}" for x in wrt)
+    names, places = zip(*(x.rstrip(")").split("(") if x.endswith(")") else (x, "") for x in (output, *wrt)), strict=True)
+    place = ", ".join(filter(None, places))
+    return f"d{power}{names[0]}_" + "_".join(f"d{x}" for x in names[1:]) + (f"({place})" if place else "")
 
 
 # ---------------------------------------------------------------- chosen partial derivatives

@@ -15,6 +15,7 @@ from adcli.lang.ir.affine import value
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.matrix import MatrixOperation
 
+INF = float("inf")
 Functions = Mapping[str, Callable[..., Any]]
 BLOCK = 32
 """Rows of a triangular matrix that are solved one by one; larger ones are cut in halves, whose products are matrix products."""
@@ -149,23 +150,31 @@ def by_elimination(op: MatrixOperation, operands: list[np.ndarray], arithmetic: 
         raise AdError(f"'{op.name}' needs numbers that have an order")
     m = [list(row) for row in (operands[0].T if op.transposed else operands[0])]
     n = len(m)
-    undefined = np.full(() if op.name == "logdet" else operands[-1].shape, constant(float("nan")), object)
-    if any(x != x for row in m for x in row):
-        return undefined
+    shape = () if op.name == "logdet" else operands[-1].shape
+
+    def undefined(blamed: Any, pivot: int | None = None, result: float = float("nan")) -> np.ndarray:
+        """What all elements are where the operation has no value; an arithmetic may say itself what that is."""
+        made = f["no_value"](op, blamed, pivot, operands, result) if "no_value" in f else constant(result)
+        return np.full(shape, made, object)
+
+    for x in (x for row in m for x in row):
+        if x != x or x == INF or x == -INF:
+            return undefined(x)
     if op.name == "cholesky":
         factor, failed = factor_of(m, f, constant)
-        return undefined if failed else _array(factor, (n, n))
+        return undefined(failed.value, failed.place + 1) if failed else _array(factor, (n, n))
     if op.name in ("solve_lower", "solve_upper"):
-        if any(m[i][i] == 0 for i in range(n)):
-            return undefined
+        for i in range(n):
+            if m[i][i] == 0:
+                return undefined(m[i][i], i + 1)
         right = operands[1].reshape(n, -1)
-        return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), operands[1].shape)
+        return _array(triangle_solved(m, [list(r) for r in right], f, op.name == "solve_lower"), shape)
     if op.name == "logdet":
-        return _array(log_determinant(m, f, constant), ())
+        return log_determinant(m, f, constant, undefined)
     right = operands[1].reshape(n, -1) if op.name == "solve" else _identity(n, constant)
     rows = [[*row, *r] for row, r in zip(m, right, strict=True)]
-    if eliminated(rows, f)[0]:
-        return undefined
+    if failed := eliminated(rows, f)[0]:
+        return undefined(failed.value, failed.place + 1)
     solution = triangle_solved([row[:n] for row in rows], [row[n:] for row in rows], f, False)
     return _array(solution, operands[1].shape if op.name == "solve" else (n, n))
 
@@ -218,16 +227,17 @@ def factor_of(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]
     return factor, None
 
 
-def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float], Any]) -> Any:
+def log_determinant(m: list[list[Any]], f: Functions, constant: Callable[[float], Any],
+                    undefined: Callable[..., np.ndarray]) -> np.ndarray:
     rows = [list(row) for row in m]
     failed, sign = eliminated(rows, f)
     if failed is not None:
-        return constant(float("-inf"))
+        return undefined(failed.value, failed.place + 1, float("-inf"))
     total, zero = constant(0.0), constant(0.0)
     for i in range(len(rows)):
         sign = sign if f["gt"](rows[i][i], zero) else -sign
         total = f["add"](total, f["log"](f["abs"](rows[i][i])))
-    return total if sign > 0 else constant(float("nan"))
+    return _array(total, ()) if sign > 0 else undefined(rows[-1][-1])
 
 
 def _identity(n: int, constant: Callable[[float], Any]) -> np.ndarray:

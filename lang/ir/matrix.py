@@ -22,6 +22,7 @@ comprehension.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -77,6 +78,20 @@ class MatrixOperation(Primitive):
 
     def kind(self, position: int) -> str:
         return "r"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class NoValue(Primitive):
+    """An operation on matrices at a matrix that it is not defined for, as an operation on all numbers that it reads, of which
+    the first is to blame: pivot number `pivot`, counted from 1, or with None an element that is not finite."""
+
+    pivot: int | None
+
+
+def no_value(op: MatrixOperation, pivot: int | None, count: int, result: float) -> NoValue:
+    """The operation on so many numbers; its partial derivatives are NaN."""
+    return NoValue(name=op.name, signature="r" * count + ">r", maps=tuple([lambda t, z, *x: t * math.nan] * count),
+                   value=lambda *x: x[0] * 0 + result, pivot=pivot)
 
 
 Boxed = Comprehension | MatrixOperation

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from adcli.lang.analyse.findings import explained
+from adcli.lang.ir.errors import AdError
 from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 
+from adcli import compile
 from adcli.why.causes import Words
 
 INF = float("inf")
@@ -159,3 +162,41 @@ def test_faults(arguments, code, message):
 def test_json_is_plain():
     ended = succeeds("why", "-e", "v = exp(x)*y + z", "--at", "x=800,y=0,z=nan", "--limit", "--format", "json")
     assert json.loads(ended.out)["at"]["z"] == "NaN" and len(ended.records) == 1
+
+
+# ---------------------------------------------------------------- tensors, loops, matrices
+
+LOOP = """input W(n, n), x(T, n), h0(n)
+h(0, i) = h0(i)
+for t in 0:T {
+    a(t, i) +=! W(i, j)*h(t, j)
+    h(t + 1, i) = log(a(t, i) + x(t, i))
+}
+L +=! h(T, i)**2
+"""
+ELEMENTS = [
+    # program, point, heading, the sentence, other lines
+    (LOOP, {"W": [[0.5, 1], [1, 0.2]], "h0": [1, 2], "x": [[1, -2.5], [1, 1], [1, 1]]}, "L, dL_dW(0, 0)",
+     "<text>:5:19: in h(1, 1), log(u) at u = a(t, i) + x(t, i) = -1.1 is nan: outside its domain",
+     ["with a(0, 1) = 1.4, x(0, 1) = -2.5", "passed on through a(1, 0), h(2, 0), a(2, 0), h(3, 0)"]),
+    ("input A(B, n, n), b(n), s\nfor t in 0:2 {\nM(t, k, i, j) = A(k, i, j)*s\nx(t, k) = solve(M(t, k), b)\n}\n"
+     "v +=! x(t, k, i)\noutput v",
+     {"A": [[[1, 2], [0, 1]], [[1, 1], [1, 1]]], "b": [1, 1], "s": 2}, "v, dv_dA(1, 0, 0)",
+     "in x(0, 1, 0), solve(M(t, k), b) at pivot 2 of its matrix = 0.0 is nan: the matrix is singular",
+     ["the same in x(1, 1, 0)"]),
+    ("input x(n)\ny(i) = max(x(i), 0)\nv +=! y(i)**2\noutput v", {"x": [-1, -2]}, "v is 0.0",
+     "in y(0), u of max(u, v) is not the largest at u = x(0) = -1.0, v = 0.0", ["every element of dv_dx is 0.0"]),
+    ("input x(n)\nv +=! x(i)", {"x": [1, -1]}, "v is 0.0", "u + v at u = x(0) = 1.0, v = x(1) = -1.0 is 0.0", []),
+    ("input x(n)\nv +=! x(i)", {"x": [1, float("nan")]}, "v is nan", "x(1) is nan, which is passed on", []),
+]
+
+
+@pytest.mark.parametrize("text, at, heading, sentence, others", ELEMENTS)
+def test_elements_and_steps_are_named(text, at, heading, sentence, others):
+    found = str(compile(text).why(at))
+    assert found.startswith(heading) and sentence in found and not [x for x in others if x not in found.split("\n")], found
+
+
+def test_what_is_too_large_says_so():
+    with pytest.raises(AdError, match="here there are 4,194,304"):
+        compile("input A(n, n)\nB(i, j) +=! A(i, k)*A(k, j)\noutput B").why(A=np.ones((128, 128)) - 1)
