@@ -9,7 +9,8 @@ A sum over products of several factors is split into sums over fewer where that 
 least number for up to MOST_TRIED groups of factors, by dynamic programming over their subsets, and beyond that pair by pair, the
 cheapest first, both as in opt_einsum (Smith and Gray, Journal of Open Source Software 3(26), 2018). An extent that is a number
 counts as it is and a size as TYPICAL_SIZE, so that the degree in sizes decides, and between equal orders that of the text. No
-tensor is made that is larger than those that are there. Comprehensions under guards, those that read or write through integers,
+tensor is made that is larger than those that are there. What is left of a sum that its indices do not change goes beside it
+(`adcli.lang.lower.invariant`). Comprehensions under guards, those that read or write through integers,
 and those whose reads are inside of their tensors for some sizes only, stay as they are.
 
 The order is part of what a program means: the evaluator and native code have the same. Derivatives are ordered as well, so that
@@ -17,33 +18,17 @@ a text of one that is read again is the same program.
 """
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from math import prod
-from operator import or_
 
-from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Var
+from adcli.lang.ir import Equation, Primitive, Program, Var
 from adcli.lang.ir.affine import Affine, Index, affine, atoms, substituted, value
-from adcli.lang.ir.comprehension import (
-    Agreement,
-    BodySource,
-    Comprehension,
-    Range,
-    Read,
-    all_fixed,
-    atoms_in,
-    body_of,
-    corner,
-    in_reading_order,
-)
-from adcli.lang.ir.elementwise import compact, shape_of
-from adcli.lang.ir.primitives import TABLE
-from adcli.lang.ir.ranges import Access, Domain, surely_inside
+from adcli.lang.ir.comprehension import Agreement, Comprehension, in_reading_order
 from adcli.lang.ir.recurrence import Recurrence, at_one_step
+from adcli.lang.lower.invariant import apart
+from adcli.lang.lower.product_sums import FactorGroup, Part, ProductSum, SplitSum, box_of, factored, grouped, reads_inside, union
 
-MUL, DIV, NEG = TABLE["mul"], TABLE["div"], TABLE["neg"]
 TYPICAL_SIZE = 1000
 """What a size counts as where points are counted before it is known."""
 FEWEST_POINTS = 1000
@@ -52,8 +37,6 @@ MOST_TRIED = 6
 """Groups of factors of which every order is counted."""
 AS_LARGE = 4
 """How many times as large a tensor may be as the largest that is there and still count as no larger: N + K - 1 beside N."""
-LONGEST_NAME = 24
-"""Characters of a name made of those of factors."""
 
 
 def contracted(program: Program) -> Program:
@@ -98,7 +81,7 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
     todo = [e]
     while todo:
         first = todo.pop()
-        parts = split(first, agreed)
+        parts = split(first, agreed) or apart(first, agreed) if isinstance(first.op, Comprehension) else None
         if parts is None:
             yield first
         else:
@@ -106,46 +89,6 @@ def ordered(e: Equation, agreed: Mapping[Index | str, Affine]) -> Iterator[Equat
 
 
 # ---------------------------------------------------------------- what is counted
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A value in a body that the whole is multiplied or divided by."""
-
-    atom: Atom
-    divides: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FactorGroup:
-    """Factors that have the same indices; `box` are bits, one for each range. `place` is where the first of them stands. A group
-    without factors is for indices that only the result has."""
-
-    factors: tuple[Factor, ...]
-    box: int
-    place: int
-
-    @property
-    def kept(self) -> int:
-        return self.box
-
-
-@dataclass(frozen=True, slots=True)
-class ProductSum:
-    """The product of groups and of other nodes, summed over the indices of its box that are not `kept`; `cost` counts the points
-    of all sums in it."""
-
-    parts: tuple[FactorGroup | ProductSum, ...]
-    box: int
-    kept: int
-    cost: int
-
-    @property
-    def place(self) -> int:
-        return min(p.place for p in self.parts)
-
-
-Part = FactorGroup | ProductSum
-
 
 @dataclass(frozen=True, slots=True)
 class Counting:
@@ -173,50 +116,9 @@ class Counting:
         return [g] if node is None or node.kept == node.box else [g, node]
 
 
-def union(boxes: Iterable[int]) -> int:
-    return reduce(or_, boxes, 0)
-
-
 def size_of(extent: Affine) -> int:
     """An extent as a number."""
     return max(1, value(extent, dict.fromkeys(atoms(extent), TYPICAL_SIZE)))
-
-
-def box_of(op: Comprehension, sources: Iterable[BodySource]) -> int:
-    """The ranges whose indices occur in sources or subscripts."""
-    found = atoms_in(sources)
-    return union(1 << k for k, r in enumerate(op.ranges) if r.index in found)
-
-
-def factored(op: Comprehension) -> tuple[list[Factor], bool]:
-    """What the value of a body is the product of, in the order of the text, and whether it is negated."""
-    made = {e.outs[0]: e for e in op.body.equations}
-    uses = Counter(a for e in op.body.equations for a in e.args)
-    found, negated = [], False
-    stack = [Factor(op.body.results[0].atom, False)]
-    while stack:
-        f = stack.pop()
-        e = made.get(f.atom) if isinstance(f.atom, Var) and uses[f.atom] <= 1 else None
-        if e is not None and e.op in (MUL, DIV):
-            stack += [Factor(e.args[1], f.divides != (e.op is DIV)), Factor(e.args[0], f.divides)]
-        elif e is not None and e.op is NEG:
-            negated = not negated
-            stack.append(Factor(e.args[0], f.divides))
-        else:
-            found.append(f)
-    return found, negated
-
-
-def grouped(op: Comprehension, found: Iterable[Factor]) -> tuple[list[FactorGroup], list[Factor]]:
-    """Factors by their indices, and those that have none."""
-    boxes: dict[Atom, int] = {p.var: box_of(op, [s]) for p, s in zip(op.body.params, op.sources, strict=True)}
-    for e in op.body.equations:
-        boxes[e.outs[0]] = union(boxes.get(a, 0) for a in e.args)
-    groups: dict[int, list[tuple[int, Factor]]] = {}
-    for place, f in enumerate(found):
-        groups.setdefault(boxes.get(f.atom, 0), []).append((place, f))
-    constant = [f for _, f in groups.pop(0, [])]
-    return [FactorGroup(tuple([f for _, f in each]), box, each[0][0]) for box, each in groups.items()], constant
 
 
 # ---------------------------------------------------------------- the order
@@ -242,26 +144,9 @@ def split(e: Equation, agreed: Mapping[Index | str, Affine]) -> list[Equation] |
     if whole < FEWEST_POINTS or 2 * least > whole or union(g.box for g in groups) != every:
         return None
     node = (cheapest if len(groups) <= MOST_TRIED else pairwise)(groups, counting)
-    if node is None or 2 * node.cost > whole or not reads_inside(e, agreed):
+    if node is None or 2 * node.cost > whole or not reads_inside(e, op.sources, agreed):
         return None
     return SplitSum(e).equations(flat(node), constant, negated)
-
-
-def reads_inside(e: Equation, agreed: Mapping[Index | str, Affine]) -> bool:
-    """Whether every read is inside of its tensor for all sizes. Others are known to be so only where no range is empty, and a
-    part of the sum that has not all ranges would read what the whole does not."""
-    op = e.op
-    assert isinstance(op, Comprehension)
-
-    def same(x: Affine) -> Affine:
-        return substituted(x, agreed)
-    domain = Domain(tuple([replace(r, low=same(r.low), high=same(r.high)) for r in op.ranges]), (), ())
-    for _, s in op.reads():
-        subscripts = tuple([same(x) for x in s.subscripts if isinstance(x, Affine)])
-        shape = tuple(map(same, shape_of(e.args[s.arg])))
-        if len(subscripts) < len(s.subscripts) or not surely_inside(Access("", shape, subscripts), domain):
-            return False
-    return True
 
 
 def agree(agreed: dict[Index | str, Affine], a: Agreement) -> None:
@@ -321,83 +206,3 @@ def flat(node: ProductSum) -> ProductSum:
     return replace(node, parts=tuple(sorted(parts, key=lambda p: p.place)))
 
 
-# ---------------------------------------------------------------- what is written
-
-class SplitSum:
-    """The equations that come instead of one."""
-
-    def __init__(self, e: Equation) -> None:
-        assert isinstance(e.op, Comprehension)
-        self.e, self.op, self.done = e, e.op, list[Equation]()
-
-    def equations(self, node: ProductSum, constant: Sequence[Factor], negated: bool) -> list[Equation]:
-        op, args = self.comprehension(node, constant, negated)
-        once = self.op.onto is None and all_fixed(op.ranges, self.op.write)
-        self.add(replace(op, write=self.op.write, shape=self.op.shape, onto=self.op.onto, reduction="=" if once else "+"), args,
-                 self.e.outs[0])
-        return self.done
-
-    def add(self, op: Comprehension, args: Sequence[Atom], out: Var) -> None:
-        """Append an equation; the first one has what must agree, so that this is what is said where it does not."""
-        op = op if self.done else replace(op, agreements=self.op.agreements)
-        op, args = compact(in_reading_order(op), tuple(args))
-        self.done.append(Equation((out,), op, tuple(args), self.e.span, self.e.group))
-
-    def comprehension(self, node: ProductSum, constant: Sequence[Factor] = (), negated: bool = False
-                      ) -> tuple[Comprehension, list[Atom]]:
-        """The sum that a node is, to be written, behind the equations of the nodes in it."""
-        body, sources, params, args = self.op.body, list(self.op.sources), list(self.op.body.params), list(self.e.args)
-        values = list(constant)
-        for p in node.parts:
-            if isinstance(p, FactorGroup):
-                values += p.factors
-                continue
-            tensor, here = self.tensor(p)
-            params.append(Param(Var(f"t{len(params)}"), f"t{len(params)}"))
-            sources.append(Read(len(args), here))
-            args.append(tensor)
-            values.append(Factor(params[-1].var, False))
-        lines, value = product(values, negated)
-        op = replace(self.op, ranges=self.ranges(node.box), sources=tuple(sources), onto=None, agreements=(),
-                     body=body_of(value, params, (*body.equations, *lines)))
-        return op, args
-
-    def tensor(self, node: ProductSum) -> tuple[Var, tuple[Affine, ...]]:
-        """The value of a node, by an equation of its own, and the subscripts of its element at a point."""
-        op, args = self.comprehension(node)
-        kept = self.ranges(node.kept)
-        here, shape = corner(r for r in in_reading_order(replace(op, write=())).ranges if r in kept)
-        out = Var(self.name(node), True, False, shape)
-        self.add(replace(op, write=here, shape=shape), args, out)
-        return out, here
-
-    def ranges(self, box: int) -> tuple[Range, ...]:
-        return tuple([r for k, r in enumerate(self.op.ranges) if box >> k & 1])
-
-    def name(self, node: ProductSum) -> str:
-        """A name made of those of the tensors that are multiplied."""
-        names = self.names(node)
-        said = "_".join(names) if len(names) > 1 else f"sum_{names[0]}" if names else ""
-        return said if 0 < len(said) <= LONGEST_NAME else f"{self.e.outs[0].name or 't'}_part"
-
-    def names(self, node: ProductSum) -> list[str]:
-        return [n for p in node.parts for n in (self.names(p) if isinstance(p, ProductSum) else self.names_in(p.factors))]
-
-    def names_in(self, found: Iterable[Factor]) -> list[str]:
-        """The names of the tensors whose elements factors are made of."""
-        read = compact(replace(self.op, write=(), onto=None, body=replace(self.op.body, results=tuple(
-            [replace(self.op.body.results[0], atom=f.atom) for f in found]))), self.e.args)[1]
-        return [a.name or "t" for a in read if isinstance(a, Var) and not a.integer]
-
-
-def product(values: Sequence[Factor], negated: bool) -> tuple[list[Equation], Atom]:
-    """The lines that multiply values from left to right and then divide, and what they make."""
-    lines: list[Equation] = []
-
-    def line(op: Primitive, *args: Atom) -> Var:
-        lines.append(Equation((Var(None, True),), op, args))
-        return lines[-1].outs[0]
-    above = [f.atom for f in values if not f.divides] or [Lit(1.0)]
-    made = reduce(lambda x, y: line(MUL, x, y), above)
-    made = reduce(lambda x, y: line(DIV, x, y), [f.atom for f in values if f.divides], made)
-    return (lines, line(NEG, made)) if negated else (lines, made)

@@ -28,7 +28,8 @@ SPLIT = {
                 ["A_B(i, k) +=! A(i, j) * B(j, k)", "r(i, l) +=! A_B(i, k) * C(k, l)"]),
     "sums apart": ("input x(N), y(M)\ns +=! x(i) * y(j)", ["sum_y +=! y(j)", "s +=! x(i) * sum_y"]),
     "constants and signs": ("input x(N), y(M), a\ns +=! -(a * exp(x(i))) * y(j) / 2", ["sum_y +=! y(j)",
-                                                                                 "s +=! -(a * exp(x(i)) * sum_y / 2)"]),
+                                                                                 "x_a_sum_y +=! a * exp(x(i)) * sum_y",
+                                                                                 "s = -(x_a_sum_y / 2)"]),
     "a divisor": ("input x(N), y(M)\ns +=! x(i) / y(j)", ["sum_y +=! 1 / y(j)", "s +=! x(i) * sum_y"]),
     "onto": ("input x(N), y(M), s0\ns = s0\ns += x(i) * y(j)", ["sum_y +=! y(j)", "s += x(i) * sum_y where s = s0"]),
     "windows": ("input x(N + K), w(K), y(M)\nr(i) +=! x(i + k) * w(k) * y(l) where i in 0:N",
@@ -41,6 +42,16 @@ SPLIT = {
                                              ["sum_x +=! x(j)", "r(i) = c * sum_x where i in 0:N"]),
     "three rotations": ("input x(N, 3), R(3, 3), S(3, 3)\ny(n, c) +=! x(n, a) * R(a, b) * S(b, c)",
                         ["R_S(a, c) +=! R(a, b) * S(b, c)", "y(n, c) +=! x(n, a) * R_S(a, c)"]),
+    "a factor made of sizes": ("input q(T, E), k(U, E)\ns(t, u) +=! q(t, e) * k(u, e) / sqrt(E) where t >= u",
+                               ["q_k(t, u) +=! q(t, e) * k(u, e) where t >= u", "s(t, u) = q_k(t, u) / sqrt(E) where t >= u"]),
+    "a mean": ("input x(N)\ns +=! (x(i) - 1)**2 / (2*N - 1)", ["sum_x +=! (x(i) - 1)**2", "s = sum_x / (2 * N - 1)"]),
+    "a factor of a sum that begins elsewhere": ("input x(N), s0\ns = s0\ns += 3 * x(i)",
+                                                ["sum_x +=! x(i)", "s += 3 * sum_x where s = s0"]),
+    "calls": ("input x(N, K), b(K), W(K, M)\ny(n, m) +=! tanh(x(n, k) + b(k)) * W(k, m)",
+              ["tanh_x_b(n, k) = tanh(x(n, k) + b(k))", "y(n, m) +=! tanh_x_b(n, k) * W(k, m)"]),
+    "calls where they are needed": (
+        "input x(N, K), z(N), v(K, E)\ny(n, e) +=! exp(x(n, k) - z(n)) * v(k, e) where n >= k",
+        ["exp_x_z(n, k) = exp(x(n, k) - z(n)) where n >= k", "y(n, e) +=! exp_x_z(n, k) * v(k, e) where n >= k"]),
 }
 """A text, and the statements that it becomes."""
 
@@ -57,6 +68,11 @@ KEPT = {
     "a gather": "input T(E, D), u(D), w(D), int32 I(B)\ns +=! T(I(b), d) * u(d) * w(e)",
     "a read that may be outside where another range is empty":
         "input w(P, Q), x(N), y(M), z(K)\ns +=! w(0, 0) * x(i) * y(j) * z(k) where i in 0:P, k in 1:Q",
+    "calls for more points than there are numbers": "input x(N), v(N, C)\ny(i, c) +=! exp(-(x(i) - x(j))**2) * v(j, c)",
+    "calls under other conditions": "input x(N, K), v(K, E)\ny(n, e) +=! exp(x(n, k)) * v(k, e) where e >= k",
+    "a condition on what is summed": "input c(N, M)\nr(i) +=! c(j, i) / sqrt(M) where j >= i",
+    "nothing but divisors": "input x(N)\ns +=! 2 / x(i)",
+    "a divisor that is 0": "input x(N)\ns +=! x(i) / 0",
     "through integers": "input x(N), A(N, N), int32 I(N)\ny(I(i)) +=! x(i) * A(i, j) * x(k) where float(N) y",
 }
 
