@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Programs with tensors beside JAX's jit on the same work; prints a table of microseconds a call.
 
-    python tests/tools/bench_tensors.py [--only TEXT] [--seconds S] [--no-jax] [--precision single]
+    python tests/tools/bench_tensors.py [--only TEXT] [--size N] [--seconds S] [--no-jax] [--scaling] [--precision single]
 
 Each line is one program at one size: its results, and its results with the adjoints of the inputs (for a scalar result the
 gradient). JAX gets arrays that it has already, and its results are waited for. Both run in turn, in one process, and the least
-of several times counts. A ratio above 1 means that adcli is the faster; `agree` is the largest difference of any result, relative
+of several times counts. With `--scaling` adcli with one thread stands in the place of JAX, so that the ratio says what threads
+are worth. A ratio above 1 means that adcli is the faster; `agree` is the largest difference of any result, relative
 to the largest of its numbers. Under `taskset -c 0` both have one thread. Loops over time are models of tests/programs/models, and
 those of make_model_references.py with `lax.scan`; their size is the number of steps.
 """
@@ -109,6 +110,37 @@ def recurrent() -> Program:
     return t.make("f", "", "+", "n:N o:O", ["u n o", "y n o"], lambda u, y: (u - y) * (u - y)).program("f")
 
 
+CAUSAL_ATTENTION = """
+input q(T, E), k(T, E), v(T, E)
+s(t, u) +=! q(t, e) * k(u, e) / sqrt(E) where u in 0:t + 1
+z(t) lse=! s(t, u) where u in 0:t + 1
+w(t, u) = exp(s(t, u) - z(t)) where u in 0:t + 1
+a(t, e) +=! w(t, u) * v(u, e) where u in 0:t + 1
+output a
+"""
+LAYER_NORM = """
+input x(T, D), g(D), b(D)
+mean(t) +=! x(t, d) / D
+var(t) +=! (x(t, d) - mean(t))**2 / D
+y(t, d) = g(d) * (x(t, d) - mean(t)) / sqrt(var(t) + 1e-5) + b(d)
+output y
+"""
+DEEP = """
+input x(N, I), W(I, H), b(H), V(H, H), c(H), U(H, O), d(O)
+param label(N, O)
+p(n, j) +=! x(n, i) * W(i, j)
+q(n, j) +=! tanh(p(n, i) + b(i)) * V(i, j)
+r(n, j) +=! tanh(q(n, i) + c(i)) * U(i, j)
+z(n) lse=! r(n, j) + d(j)
+L +=! label(n, j) * (z(n) - r(n, j) - d(j))
+output L
+"""
+
+
+def text(source: str) -> Callable[[], Program]:
+    return lambda: parse(source)
+
+
 def model(name: str) -> Callable[[], Program]:
     return lambda: parse((TESTS / "programs/models" / f"{name}.ad").read_text(encoding="utf-8"))
 
@@ -142,18 +174,27 @@ def peers() -> dict[str, Callable[..., dict[str, Any]]]:
     def conv(**at: Any) -> dict[str, Any]:
         return {"O": jax.lax.conv(at["I"], at["F"], (1, 1), "VALID")}
 
+    def causal_attention(q: Any, k: Any, v: Any) -> dict[str, Any]:
+        s = jnp.where(np.tri(len(q), dtype=bool), q @ k.T / np.sqrt(q.shape[1]), -jnp.inf)
+        return {"a": jax.nn.softmax(s) @ v}
+
+    def deep(x: Any, W: Any, b: Any, V: Any, c: Any, U: Any, d: Any, label: Any) -> dict[str, Any]:
+        r = jnp.tanh(jnp.tanh(x @ W + b) @ V + c) @ U + d
+        return {"L": -(label * jax.nn.log_softmax(r)).sum()}
+
     def lost(loss: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
         return lambda **at: {"L": loss(**at)}
 
-    from make_model_references import MODELS
+    from make_model_references import MODELS, layer_norm
     return {name: lost(m.loss) for name, m in MODELS.items()} | {
         "matrix_vector": lambda A, B: {"C": A @ B}, "matrix_matrix": lambda A, B: {"C": A @ B}, "convolution": conv,
-        "mixture": gmm, "feed_forward": ffn, "recurrent": rnn}
+        "mixture": gmm, "feed_forward": ffn, "recurrent": rnn, "causal_attention": causal_attention, "deep": deep,
+        "layer_norm": lambda x, g, b: {"y": layer_norm(x, g, b)}}
 
 
 WORK = (
     Work("matrix_vector", matrix_vector, lambda n: {"A": (n, n), "B": (n,)}, (16, 64, 256, 1024)),
-    Work("matrix_matrix", matrix_matrix, lambda n: {"A": (n, n), "B": (n, n)}, (16, 32, 64, 128, 256, 512, 1024)),
+    Work("matrix_matrix", matrix_matrix, lambda n: {"A": (n, n), "B": (n, n)}, (16, 32, 64, 128, 256, 512, 1024, 2048, 3072)),
     Work("convolution", convolution, lambda n: {"I": (2, 8, n + 2, n + 2), "F": (8, 8, 3, 3)}, (8, 32, 64, 128)),
     Work("mixture", mixture,
          lambda n: {"a": (25,), "mu": (25, n), "q": (25, n), "L": (25, n, n), "x": (1000, n), "g": ()}, (2, 10, 32, 64)),
@@ -161,6 +202,18 @@ WORK = (
                                                   "w3": (n, n), "b3": (n,)}, (2, 16, 64, 256)),
     Work("recurrent", recurrent, lambda n: {"x": (n, 3, n), "y": (n, n), "w1": (2 * n, n), "b1": (n,), "w2": (n, n), "b2": (n,),
                                             "s0": (n, n)}, (2, 16, 64, 256)),
+    Work("deep", text(DEEP), lambda n: {"x": (n, 784), "W": (784, 256), "b": (256,), "V": (256, 256), "c": (256,), "U": (256, 10),
+                                        "d": (10,), "label": (n, 10)}, (256,)),
+    Work("layer_norm", text(LAYER_NORM), lambda n: {"x": (n, 768), "g": (768,), "b": (768,)}, (512,)),
+    Work("attention", model("attention"), lambda n: {**dict.fromkeys("qkvy", (n, 256)), "R": (4, 64, 256)}, (64, 256)),
+    Work("causal_attention", text(CAUSAL_ATTENTION), lambda n: {"q": (n, 64), "k": (n, 64), "v": (n, 64)}, (64, 256, 512)),
+    Work("transformer_block", model("transformer_block"),
+         lambda n: {"x": (n, 128), "g1": (128,), "b1": (128,), **dict.fromkeys("QKV", (128, 4, 32)), "R": (4, 32, 128),
+                    "g2": (128,), "b2": (128,), "W1": (128, 512), "c1": (512,), "W2": (512, 128), "c2": (128,), "y": (n, 128)},
+         (64, 256)),
+    Work("graph_network", model("graph_network"),
+         lambda n: {**dict.fromkeys(("W1", "U1", "W2", "U2"), (64, 64)), "o": (64,), "x": (n, 64), "src": ("int", n, 8 * n),
+                    "dst": ("int", n, 8 * n), "y": ()}, (1000,)),
     Work("lstm", model("lstm"), lambda n: {"W": (64, 4, 256), "U": (256, 4, 256), "b": (4, 256), "h0": (64, 256), "c0": (64, 256),
                                            "x": (n, 64, 64), "y": (64, 256)}, (128,)),
     Work("gru", model("gru"), lambda n: {"W": (64, 3, 256), "U": (256, 3, 256), "b": (3, 256), "c": (256,), "h0": (64, 256),
@@ -219,16 +272,16 @@ def point(work: Work, size: int) -> dict[str, Any]:
     return {name: drawn(name, shape) for name, shape in work.shapes(size).items()}
 
 
-def measured(only: str, seconds: float, with_jax: bool, jobs: int | None, precision: Precision) -> Iterator[str]:
-    """Lines of the table."""
-    known = peers() if with_jax else {}
+def measured(only: str, size: int | None, seconds: float, other: str, jobs: int | None, precision: Precision) -> Iterator[str]:
+    """Lines of the table; the `other` is "JAX", "one thread" or nobody."""
+    known = peers() if other == "JAX" else {}
     for work in WORK:
         if only not in work.name:
             continue
         program = simplify(work.program())
         reverse = simplify(adjoints(program))
         value, derivative = (compile_tensors(p, precision=precision) for p in (program, reverse))
-        for n in work.sizes:
+        for n in work.sizes if size is None else [n for n in work.sizes if n == size]:
             random = np.random.default_rng(n)
             at = in_precision(point(work, n), precision)
             out = value(at)
@@ -238,14 +291,14 @@ def measured(only: str, seconds: float, with_jax: bool, jobs: int | None, precis
             for kind, kernel, given in (("value", value, at), ("gradient", derivative, {**at, **seeds})):
                 calls: list[Callable[[], Any]] = [lambda k=kernel, a=given: k(a, jobs=jobs)]
                 agree = float("nan")
-                if with_jax:
-                    call = peer_call(known[work.name], kind, at, seeds, wrt)
-                    calls.append(call)
-                    agree = difference(kernel(given), call())
+                if other:
+                    calls.append(peer_call(known[work.name], kind, at, seeds, wrt) if other == "JAX" else
+                                 lambda k=kernel, a=given: k(a, jobs=1))
+                    agree = difference(kernel(given), calls[1]())
                 times = best(calls, seconds)
-                theirs = times[1] if with_jax else float("nan")
-                name = f"{work.name:16s} {n:5d} {kind:9s}"
-                yield f"{name} {times[0]:11.1f} {theirs:11.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
+                theirs = times[1] if other else float("nan")
+                name = f"{work.name:17s} {n:5d} {kind:9s}"
+                yield f"{name} {times[0]:11.1f} {theirs:13.1f} {theirs / times[0]:8.2f} {agree:9.0e}"
 
 
 def peer_call(function: Callable[..., dict[str, Any]], kind: str, at: dict[str, Any], seeds: dict[str, np.ndarray],
@@ -280,13 +333,16 @@ def difference(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     arguments.add_argument("--only", default="", help="programs whose name has this text")
+    arguments.add_argument("--size", type=int, help="this size only")
     arguments.add_argument("--seconds", type=float, default=0.6, help="a line")
     arguments.add_argument("--jobs", type=int, help="threads of adcli (default: one for each processor)")
     arguments.add_argument("--no-jax", action="store_true")
     arguments.add_argument("--precision", choices=PRECISIONS, default="double", help="of both")
+    arguments.add_argument("--scaling", action="store_true")
     chosen = arguments.parse_args()
-    print(f"{'program':16s} {'size':>5s} {'':9s} {'adcli µs':>11s} {'JAX µs':>11s} {'ratio':>8s} {'agree':>9s}")
-    for line in measured(chosen.only, chosen.seconds, not chosen.no_jax, chosen.jobs, PRECISIONS[chosen.precision]):
+    other = "one thread" if chosen.scaling else "" if chosen.no_jax else "JAX"
+    print(f"{'program':17s} {'size':>5s} {'':9s} {'adcli µs':>11s} {other + ' µs':>13s} {'ratio':>8s} {'agree':>9s}")
+    for line in measured(chosen.only, chosen.size, chosen.seconds, other, chosen.jobs, PRECISIONS[chosen.precision]):
         print(line, flush=True)
 
 
