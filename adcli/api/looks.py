@@ -32,16 +32,18 @@ class Looks:
 
     def check(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None,
               samples: int | None = None, seed: int = 0, digits: int = 19, against: str | None = None, symbol: str | None = None,
-              returns: str | None = None, time_limit: int | None = None, plot: bool = False, **values: Any) -> View:
+              returns: str | None = None, time_limit: int | None = None, plot: bool = False, all: bool = False,
+              **values: Any) -> View:
         """The derivatives compared with methods that get them in other ways, as `adcli check` does: at a point, at several where
         arrays are given, or at drawn `samples` (10). "verdict" is ok, FAIL or nothing compared; "methods" has the figures.
 
         `against` names somebody's function or command, which is run: "model.py:grad", "./libmodel.so" or a command of the shell,
-        within `time_limit` seconds (60). With `plot` there is also a picture of the remainders of Taylor's expansion.
+        within `time_limit` seconds (60). With `plot` there is also a picture of the remainders of Taylor's expansion. Where there
+        are many entries, some are drawn; with `all` every one is looked at.
         """
         from adcli.api.verbs import checked
         return checked(self._program, at, values, of, wrt, samples, seed, digits, against, symbol, returns, time_limit,
-                       truth("plot", plot))
+                       truth("plot", plot), truth("all", all))
 
     def why(self, at: Mapping[str, Any] | None = None, /, *, of: OneOrMore = None, wrt: OneOrMore = None, mode: str = "reverse",
             order: int = 1, limit: bool = False, **values: Any) -> View:

@@ -20,7 +20,6 @@ from adcli.output import html
 from adcli.output.numbers import shortest
 from adcli.task.derive import looked_at
 from adcli.task.request import Request
-from adcli.task.shapes import refuse_tensors
 
 if TYPE_CHECKING:
     from adcli.command.options import ResultOptions
@@ -84,7 +83,7 @@ def heard(said: list[str]) -> Callable[[object], None]:
 
 def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wrt: OneOrMore, samples: int | None,
             seed: int, digits: int, against: str | None, symbol: str | None, returns: str | None, time_limit: int | None,
-            plot: bool) -> View:
+            plot: bool, everything: bool) -> View:
     """See `Looks.check`."""
     from adcli.check.command import (
         MOST_POINTS,
@@ -93,13 +92,14 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         SAMPLES,
         TIME_LIMIT,
         CheckOptions,
+        check_of,
         differentiated,
         drawn_points,
-        others,
         usable_points,
     )
-    from adcli.check.methods import Check
     from adcli.check.report import html_report, record, text_report
+    from adcli.check.subject import Subject
+    from adcli.input.arrays import fitting
     for what, given in (("against", against), ("symbol", symbol), ("returns", returns)):
         if given is not None:
             word(what, given)
@@ -114,13 +114,14 @@ def checked(program: Program, at: Given | None, values: Given, of: OneOrMore, wr
         verb="check", samples=whole("samples", SAMPLES if samples is None else samples, 1, MOST_POINTS),
         seed=whole("seed", seed, 0, 1 << 53),
         digits=whole("digits", digits, 17, 100), against=against, symbol=symbol, returns=returns,
-        time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS), plot=None)
-    refuse_tensors(program, "check")
-    primal, inputs = differentiated(looked_at(plain(program), names(of), names(wrt)))
-    check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
+        time_limit=whole("time_limit", TIME_LIMIT if time_limit is None else time_limit, 1, MOST_SECONDS),
+        everything=everything, plot=None)
+    primal, inputs = differentiated(plain(program), names(of), names(wrt))
+    check = check_of(primal, inputs, options)
     said = list[str]()
     if found:
-        at_points = points(primal, found, MOST_POINTS)
+        numbers = isinstance(check, Subject)
+        at_points = points(primal, found, MOST_POINTS) if numbers else [fitting(primal, whole_point(primal, found))]
         at_points, summary = usable_points(check, list(within(primal.params, at_points, heard(said), primal.source)))
     else:
         at_points, summary = drawn_points(check, options.samples, options.seed)

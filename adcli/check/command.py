@@ -18,14 +18,15 @@ from adcli.command.options import (
     takes,
 )
 from adcli.command.usage import TRUST, WHAT, WHERE, WRITTEN, Command, OneOf, WholeNumber
+from adcli.lang.ir import Primitive, Program
+from adcli.lang.ir.activity import inputs_to_differentiate, outputs_to_differentiate, with_outputs
 from adcli.lang.ir.errors import AdError
 from adcli.output.streams import columns_of, packed_destination, say
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
-    from adcli.check.methods import Check
+    from adcli.check.elements import AnyCheck
     from adcli.input.sampling import Point
-    from adcli.lang.ir import Program
 
 MOST_POINTS = 100_000
 """Points in one run."""
@@ -48,6 +49,7 @@ class CheckOptions(Options):
     symbol: str | None
     returns: str | None
     time_limit: int
+    everything: bool
     plot: str | None
 
 
@@ -62,6 +64,8 @@ class CheckOptions(Options):
         help="Number of points to draw, from declared ranges where there are any.")
 @option(WHERE, "--seed", type=WholeNumber(0, 1 << 53), default=0, show_default=True, metavar="S",
         help="Seed of the points and directions drawn.")
+@option(TRUST, "--all", "everything", is_flag=True,
+        help="Every entry and every point by every method, however long it takes (default: a part of many, which is said).")
 @option(TRUST, "--digits", type=click.IntRange(17, 100), default=19, show_default=True, metavar="D",
         help="Decimal digits that multiple precision must settle.")
 @option(WHAT, "--against", metavar="WHAT",
@@ -88,25 +92,24 @@ def command(options: CheckOptions) -> int:
 
     With --against, somebody's value, gradient or Hessian is compared too, and a wrong entry traced to a part of the formula.
     """
-    from adcli.check.methods import Check
-    from adcli.check.subject import held
-    from adcli.task.derive import opened
+    from adcli.check.subject import Subject, held
+    from adcli.lang.lower.frontend import parse_source
     if options.at and options.given("samples"):
         raise AdError("--samples and --at cannot be used together", help="leave out one of the two")
-    primal, inputs = differentiated(opened(options.source, options.outputs, options.inputs, "check"))
+    primal, inputs = differentiated(parse_source(options.source), options.outputs, options.inputs)
     if options.plot:
         from adcli.pictures.destinations import require_place
         require_place(options.plot, options.form, options.output)
-    check = Check(primal, inputs, options.seed, 10.0 ** -options.digits, against=others(primal, options))
+    check = check_of(primal, inputs, options)
     points, summary = given_points(check, primal, options) if options.at else drawn_points(check, options.samples, options.seed)
-    program, points = held(check.primal, points)
+    program, points = held(check.primal, points) if isinstance(check, Subject) else (check.primal, points)
     if program is not check.primal:
         if options.against is not None:
             raise AdError("--against cannot be used with a program that has stop",
                           help="give what stop holds as an input: param k")
         if not options.quiet:
             say("what stop holds is kept at its value at each point: derivatives are compared for that")
-        check = Check(program, inputs, options.seed, 10.0 ** -options.digits)
+        check = check_of(program, inputs, options)
     check.run(points)
     code = report(check, summary, options)
     if options.plot:
@@ -116,9 +119,23 @@ def command(options: CheckOptions) -> int:
     return code
 
 
-def differentiated(opened: tuple[Program, list[str]]) -> tuple[Program, list[str]]:
-    """A program with the inputs to differentiate by. AdError where there are none."""
-    primal, inputs = opened
+def check_of(primal: Program, inputs: list[str], options: CheckOptions) -> AnyCheck:
+    """The methods for a program: of numbers, or of the elements of tensors."""
+    agreed = 10.0 ** -options.digits
+    if all(type(e.op) is Primitive for e in primal.equations) and not any(p.var.shape or p.var.integer for p in primal.params):
+        from adcli.check.methods import Check
+        return Check(primal, inputs, options.seed, options.everything, agreed, others(primal, options))
+    from adcli.check.elements import TensorCheck
+    if options.against is not None:
+        raise AdError("--against compares programs of numbers; this one has tensors",
+                      help="compare one element at a time: write the numbers that it depends on as inputs")
+    return TensorCheck(primal, inputs, options.seed, options.everything, agreed)
+
+
+def differentiated(program: Program, outputs: list[str] | None, inputs: list[str] | None) -> tuple[Program, list[str]]:
+    """The program with the outputs asked for, and the inputs to differentiate by. AdError where there are none."""
+    primal = with_outputs(program, outputs_to_differentiate(program, outputs))
+    inputs = inputs_to_differentiate(primal, inputs)
     if not inputs:
         raise AdError("no input to differentiate with respect to",
                       help=f"differentiate by a param: --wrt {primal.params[0].name}" if primal.params else None)
@@ -137,7 +154,7 @@ def others(primal: Program, options: CheckOptions) -> Against | None:
     return Against(foreign(options.against, names, options.symbol, options.time_limit), options.returns)
 
 
-def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
+def given_points(check: AnyCheck, primal: Program, options: CheckOptions) -> tuple[list[Point], dict[str, Any]]:
     """The `usable_points` of --at."""
     from adcli.input.points import checked, points_of, within
     remark: Callable[[object], None] = (lambda text: None) if options.quiet else say
@@ -148,24 +165,24 @@ def given_points(check: Check, primal: Program, options: CheckOptions) -> tuple[
     return usable_points(check, list(within(primal.params, points_of(primal.params, found), remark, primal.source)))
 
 
-def usable_points(check: Check, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
+def usable_points(check: AnyCheck, at: list[Point]) -> tuple[list[Point], dict[str, Any]]:
     """The points at which something can be looked at: inputs are numbers, and so is a value."""
     outputs = len(check.chosen.results)
     good = [p for p, finite in zip(at, check.finite(at), strict=True) if all(finite[:-outputs]) and any(finite[-outputs:])]
     return good, {"how": "given", "usable": len(good), "unusable": len(at) - len(good), "seed": None}
 
 
-def drawn_points(check: Check, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
+def drawn_points(check: AnyCheck, count: int, seed: int) -> tuple[list[Point], dict[str, Any]]:
     """Drawn points at which all values are finite. AdError where none is found."""
     from adcli.input.sampling import usable
-    points, failed = usable(check.primal.params, count, seed, lambda batch: [all(f) for f in check.finite(batch)])
+    points, failed = usable(check.draw(seed), count, lambda batch: [all(f) for f in check.finite(batch)])
     if not points:
         raise AdError(f"none of the {failed} points drawn has finite values", help="give a point with --at, or declare ranges:"
                       f" input {check.primal.params[0].name} in [1, 2]")
     return points, {"how": "drawn", "usable": len(points), "unusable": failed, "seed": seed}
 
 
-def report(check: Check, points: dict[str, Any], options: CheckOptions) -> int:
+def report(check: AnyCheck, points: dict[str, Any], options: CheckOptions) -> int:
     """Write the figures; returns the exit code."""
     from adcli.check.report import json_report, text_report, verdict
     if options.form == "json":

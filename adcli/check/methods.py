@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from adcli.answers.diagnose import described, named
-from adcli.check.subject import MANY_EQUATIONS, MARGIN, EntryKey, Seen, Subject, spread, tamed
+from adcli.check.subject import MARGIN, EntryKey, Seen, Subject, spread, tamed
 from adcli.check.tally import Tally
 from adcli.codegen.rows.expand import expand, for_machine
 from adcli.input.sampling import Point
@@ -25,7 +25,7 @@ from adcli.lang.evaluate import FLOAT, every_value, read
 from adcli.lang.evaluate.complex import SMALLEST_STEP, complex_step, continues, step
 from adcli.lang.ir import Equation
 from adcli.lang.ir.extras import install
-from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
+from adcli.lang.passes.pipeline import tangents
 
 if TYPE_CHECKING:
     from adcli.check.against import Against
@@ -70,7 +70,7 @@ class Check(Subject):
     def run(self, points: Sequence[Point]) -> None:
         """Look at the points with every method; the figures are in `tallies`."""
         cost = len(self.forward.machine.equations) + len(self.reverse.machine.equations)
-        points = spread(points, max(1, POINTS // (cost + OVERHEAD)))
+        points = list(points) if self.everything else spread(points, max(1, POINTS // (cost + OVERHEAD)))
         self.looked_at = len(points)
         seen = list(self.see(points))
         theirs = [] if self.against is None else self.against.run(self, seen)   # first, since there may be nothing to call
@@ -247,7 +247,7 @@ class Check(Subject):
     def products(self, seen: Iterable[Seen]) -> list[Tally]:
         """⟨w, Jv⟩ against ⟨Jᵀw, v⟩ for random v and w, with the programs of jvp and vjp."""
         tally = Tally("dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩")
-        ahead, back = (for_machine(make(self.primal, self.wrt)) for make in (tangents, adjoints))
+        ahead, back = map(for_machine, (self.tangents, self.adjoints))
         own, outputs = len(self.primal.params), len(self.primal.results)
         for s in self.sampled(list(seen), len(ahead.equations) + len(back.equations), POINTS, tally, "points"):
             v, w = self.direction(s), {r.name: self.random.uniform(-1, 1) for r in self.primal.results}
@@ -311,9 +311,8 @@ class Check(Subject):
                 t.note = f"not run: {install('mpmath')}" if self.wrt else None
             return tallies
         from adcli.lang.analyse.taylor_remainder import remainders
-        once = tangents(self.primal, self.wrt)
-        short = len(expand(once).equations) <= MANY_EQUATIONS
-        derivatives = tangent_program(once, self.wrt) if short else once
+        twice = self.tangents_twice
+        short, derivatives = twice is not None, twice or self.tangents
         machine = expand(self.primal)
         cost = 4 * len(expand(derivatives).equations)
         for s in self.sampled(list(self.smooth(seen, tallies[0])), cost, PRECISE, tallies[0], "points"):

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from adcli.lang.ir.errors import AdError
 from adcli.lang.ir.extras import missing
-from adcli.lang.passes.pipeline import tangent_program, tangents
 from adcli.pictures.picture import Curve, Panel, Picture, PictureTable
 
 if TYPE_CHECKING:
-    from adcli.check.methods import Check
+    from adcli.check.elements import AnyCheck
     from adcli.input.sampling import Point
 
 STEPS = tuple(10.0 ** (-k / 2) for k in range(16, -1, -1))
@@ -23,10 +22,14 @@ LONG = 2000
 ORDERS = ("value", "gradient", "Hessian")
 
 
-def picture(check: Check, points: Sequence[Point]) -> Picture:
+def picture(check: AnyCheck, points: Sequence[Point]) -> Picture:
     """The remainders at the first point where the program is smooth, along a random direction, in multiple precision."""
+    from adcli.check.elements import TensorCheck
     if find_spec("mpmath") is None:
         raise missing("the picture of remainders", "mpmath")
+    if isinstance(check, TensorCheck):
+        first = check.checks[0]
+        check, points = first, [first.written.at]
     outputs = [r.name for r in check.primal.results]
     if len(outputs) > MOST_OUTPUTS:
         raise AdError(f"--plot draws up to {MOST_OUTPUTS} outputs, and there are {len(outputs)}",
@@ -35,8 +38,8 @@ def picture(check: Check, points: Sequence[Point]) -> Picture:
     if seen is None:
         raise AdError("--plot needs a point where the program is smooth", help="give one: --at")
     from adcli.lang.analyse.taylor_remainder import sizes
-    once = tangents(check.primal, check.wrt)
-    derivatives = tangent_program(once, check.wrt) if len(once.equations) <= LONG else once
+    once = check.tangents
+    derivatives = (check.tangents_twice if len(once.equations) <= LONG else None) or once
     found = sizes(check.primal, derivatives, seen.at, check.direction(seen), STEPS)
     panels = tuple(panel(name, list(zip(*rows, strict=True))) for name, rows in found.items())
     at = ", ".join(f"{n} = {x:.6g}" for n, x in list(seen.at.items())[:6])

@@ -14,7 +14,7 @@ from adcli.output.fitting import fitted
 from adcli.output.numbers import json_text, non_finite, shortest
 
 if TYPE_CHECKING:
-    from adcli.check.methods import Check
+    from adcli.check.elements import AnyCheck
     from adcli.check.tally import Compared, Tally
     from adcli.lang.analyse.wrong_rules import Culprit
     from adcli.lang.ir.errors import Source, Span
@@ -29,7 +29,7 @@ EVIDENCE = {SMOOTH: "that it is smooth", KINK: "a kink", JUMP: "a jump", SINGULA
 """What values on both sides of a point show."""
 
 
-def text_report(check: Check, points: dict[str, Any], columns: int | None = None) -> str:
+def text_report(check: AnyCheck, points: dict[str, Any], columns: int | None = None) -> str:
     """The table, what was not compared, the worst entry where there is a fault, and the verdict; in so many columns."""
     lines = [*heading(check, points), "", *table([HEADINGS, *map(row, check.tallies)], SIDES, columns)]
     if skipped := not_compared(check):
@@ -39,7 +39,7 @@ def text_report(check: Check, points: dict[str, Any], columns: int | None = None
     return fitted("\n".join([*lines, "", verdict(check), ""]), columns)
 
 
-def html_report(check: Check, points: dict[str, Any]) -> str:
+def html_report(check: AnyCheck, points: dict[str, Any]) -> str:
     """The same for notebooks."""
     from adcli.output import html
     parts = [*map(html.paragraph, heading(check, points)),
@@ -51,7 +51,7 @@ def html_report(check: Check, points: dict[str, Any]) -> str:
     return "".join([*parts, html.emphasized(verdict(check))])
 
 
-def not_compared(check: Check) -> Counter[str]:
+def not_compared(check: AnyCheck) -> Counter[str]:
     """How often methods could not compare, by reason."""
     skipped: Counter[str] = Counter()
     for t in check.tallies:
@@ -59,7 +59,7 @@ def not_compared(check: Check) -> Counter[str]:
     return skipped
 
 
-def heading(check: Check, points: dict[str, Any]) -> list[str]:
+def heading(check: AnyCheck, points: dict[str, Any]) -> list[str]:
     """How many points and which entries."""
     if points["how"] == "drawn":
         lines = [f"points: {points['usable']} drawn (seed {points['seed']})"]
@@ -71,14 +71,7 @@ def heading(check: Check, points: dict[str, Any]) -> list[str]:
             lines[0] += f", and {points['unusable']} where an input or every value is not finite"
     if check.looked_at < points["usable"]:
         lines[0] += f"; checked {check.looked_at:,} (time limit)"
-    first, second = (len(check.entries(order)) for order in (1, 2))
-    found = f"{first} first and {second} second derivatives" if second else plural(first, "first derivative")
-    lines.append(f"entries: {found}")
-    if not check.whole:
-        inputs, outputs = f"{len(check.some_wrt)} of {len(check.wrt)} inputs", \
-            f"{len(check.some_of)} of {len(check.primal.results)} outputs"
-        lines[-1] += f", of {inputs} and {outputs}; products and remainders use all of them"
-    return lines
+    return [*lines, f"entries: {check.coverage()}"]
 
 
 def row(t: Tally) -> tuple[str, ...]:
@@ -110,7 +103,7 @@ def relative(w: Compared) -> tuple[str, str]:
     return f"{w.relative(abs(w.got - w.expected)):.1e}", f"{w.relative(w.allowed):.1e}"
 
 
-def verdict(check: Check) -> str:
+def verdict(check: AnyCheck) -> str:
     """The last line: ok, FAIL or nothing compared, with the counts."""
     compared, failed = (sum(x) for x in zip(*[(t.compared, t.failed) for t in check.tallies], strict=True))
     if failed:
@@ -125,13 +118,13 @@ def verdict(check: Check) -> str:
 
 # ---------------------------------------------------------------- the fault
 
-def worst(check: Check) -> Tally:
+def worst(check: AnyCheck) -> Tally:
     """The method whose worst entry is shown."""
     failed = [t for t in check.tallies if t.failed]
     return min(failed, key=lambda t: PREFERRED.index(t.method.split()[0]))
 
 
-def fault_lines(check: Check) -> list[str]:
+def fault_lines(check: AnyCheck) -> list[str]:
     """The worst entry, and the operation it comes from."""
     t = worst(check)
     w = t.worst
@@ -163,12 +156,12 @@ def finding_lines(t: Tally) -> list[str]:
     return lines[::-1][:MOST_FINDINGS]
 
 
-def foreign(check: Check, t: Tally) -> bool:
+def foreign(check: AnyCheck, t: Tally) -> bool:
     """Whether a method compares with somebody else's derivatives."""
     return check.against is not None and t is check.against.tally
 
 
-def foreign_lines(check: Check, w: Compared) -> list[str]:
+def foreign_lines(check: AnyCheck, w: Compared) -> list[str]:
     """What is wrong on their side: how far, where else, and what explains it."""
     against = check.against
     assert against is not None
@@ -192,7 +185,7 @@ def blame(found: Culprit) -> tuple[str, Any]:
             f" differences of the operation give {shortest(found.expected)}", found.equation.span)
 
 
-def misjudged(check: Check) -> tuple[str, Any]:
+def misjudged(check: AnyCheck) -> tuple[str, Any]:
     """What is wrong with a status, and where the operation stands."""
     equation, operands, found = check.misjudged[0]
     at = ", ".join(f"{n} = {shown(x)}" for n, x in named(operands).items())
@@ -201,7 +194,7 @@ def misjudged(check: Check) -> tuple[str, Any]:
             f" values on both sides show {EVIDENCE[found.shown]}{along}", equation.span)
 
 
-def elsewhere(check: Check) -> str:
+def elsewhere(check: AnyCheck) -> str:
     """Where the fault must be if no rule is wrong."""
     failed = {t.method for t in check.tallies if t.failed}
     if failed == {"native against reference"}:
@@ -230,12 +223,12 @@ def entry(t: Tally, number: Written) -> dict[str, Any]:
             "expected": written(w.expected), "allowed": number(w.allowed)}
 
 
-def json_report(check: Check, points: dict[str, Any]) -> str:
+def json_report(check: AnyCheck, points: dict[str, Any]) -> str:
     """Everything as one JSON object."""
     return json_text(record(check, points, number)) + "\n"
 
 
-def record(check: Check, points: dict[str, Any], number: Written) -> dict[str, Any]:
+def record(check: AnyCheck, points: dict[str, Any], number: Written) -> dict[str, Any]:
     """The figures of all methods, the fault, and the verdict."""
     source = check.primal.source
     return {
@@ -252,7 +245,7 @@ def record(check: Check, points: dict[str, Any], number: Written) -> dict[str, A
     }
 
 
-def fault_record(check: Check, number: Written) -> dict[str, Any]:
+def fault_record(check: AnyCheck, number: Written) -> dict[str, Any]:
     """The worst entry with the operation that it comes from, as JSON has it."""
     t = worst(check)
     source = check.primal.source

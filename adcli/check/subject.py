@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -16,15 +16,17 @@ from adcli.check.tally import Tally
 from adcli.codegen.machine.kernel import run
 from adcli.codegen.rows.compiled import compile_program
 from adcli.codegen.rows.expand import expand, for_machine
-from adcli.input.sampling import Point
+from adcli.input.sampling import Point, draw
 from adcli.lang.analyse.differences import masked, scale, sided, stencil
 from adcli.lang.analyse.local_scale import exact_scale, ladder, local_scale
 from adcli.lang.analyse.rounding import ULP, Bounded, Rounding
 from adcli.lang.derive.derivatives import gradient
 from adcli.lang.evaluate import FLOAT, every_value
 from adcli.lang.ir import LEVELS, SMOOTH, Param, Program
+from adcli.lang.ir.errors import plural
 from adcli.lang.ir.names import Names
 from adcli.lang.ir.primitives import TABLE
+from adcli.lang.passes.pipeline import adjoints, tangent_program, tangents
 from adcli.lang.passes.simplify import simplify
 from adcli.lang.passes.status import with_status
 
@@ -68,11 +70,14 @@ class Native:
 
 @dataclass(frozen=True)
 class Derived:
-    """A derivative program by one mode, with its entries and its form in operations of a machine."""
+    """A derivative program by one mode, with its entries and its form in operations of a machine; `any_order` where native code
+    adds up otherwise, `errors` of inputs."""
 
     program: Program
     machine: Program
     keys: list[EntryKey]
+    any_order: bool = False
+    errors: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program) -> Derived:
@@ -81,7 +86,7 @@ class Derived:
 
     def bounded(self, at: Point) -> dict[EntryKey, Bounded]:
         """Every entry with its error bound, by the reference evaluator."""
-        rounding = Rounding(self.machine, at)
+        rounding = Rounding(self.machine, at, any_order=self.any_order, errors=self.errors)
         return {key: rounding.of(r.atom) for key, r in zip(self.keys, self.machine.results, strict=True)}
 
 
@@ -102,12 +107,14 @@ class Seen:
 class Subject:
     """The derivatives of `primal` (with the outputs asked for) with respect to `wrt`, and what is computed of them.
 
-    Where a program is long, `some_wrt` and `some_of` are the inputs and outputs whose entries are looked at one by one.
+    Where a program is long, `some_wrt` and `some_of` are the inputs and outputs whose entries are looked at one by one;
+    not if `everything` is to be.
     """
 
     primal: Program
     wrt: list[str]
     seed: int = 0
+    everything: bool = False
 
     def __post_init__(self) -> None:
         self.primal = simplify(self.primal)
@@ -120,7 +127,7 @@ class Subject:
         self.order = 2 if self.whole and 6 * size * n * (n + 1) * m <= SECOND else 1
 
     def _some(self, names: list[str], most: int) -> list[str]:
-        if len(names) <= max(1, most):
+        if self.everything or len(names) <= max(1, most):
             return names
         chosen = set(self.random.sample(names, max(1, most)))
         return [n for n in names if n in chosen]
@@ -129,6 +136,16 @@ class Subject:
     def whole(self) -> bool:
         """Whether every entry is looked at."""
         return len(self.some_wrt) == len(self.wrt) and len(self.some_of) == len(self.primal.results)
+
+    def coverage(self) -> str:
+        """Which entries are looked at, in words."""
+        first, second = (len(self.entries(order)) for order in (1, 2))
+        found = f"{first} first and {second} second derivatives" if second else plural(first, "first derivative")
+        if self.whole:
+            return found
+        inputs, outputs = f"{len(self.some_wrt)} of {len(self.wrt)} inputs", \
+            f"{len(self.some_of)} of {len(self.primal.results)} outputs"
+        return f"{found}, of {inputs} and {outputs}; products and remainders use all of them"
 
     # ---------------------------------------------------------------- programs, made once
 
@@ -159,7 +176,27 @@ class Subject:
     def machine(self) -> Program:
         return expand(self.chosen)
 
+    @cached_property
+    def tangents(self) -> Program:
+        """The tangents of all outputs along a direction of all inputs."""
+        return tangents(self.primal, self.wrt)
+
+    @cached_property
+    def adjoints(self) -> Program:
+        """The adjoints of all inputs for weights of all outputs."""
+        return adjoints(self.primal, self.wrt)
+
+    @cached_property
+    def tangents_twice(self) -> Program | None:
+        """The tangents with theirs along a second direction; None where that is too long."""
+        short = len(expand(self.tangents).equations) <= MANY_EQUATIONS
+        return tangent_program(self.tangents, self.wrt) if short else None
+
     # ---------------------------------------------------------------- what they give
+
+    def draw(self, seed: int) -> Iterator[Point]:
+        """Points without end."""
+        return draw(self.primal.params, seed)
 
     def finite(self, points: Sequence[Point]) -> list[list[bool]]:
         """For every point, which of its inputs and values are finite numbers."""
@@ -168,14 +205,18 @@ class Subject:
 
     def see(self, points: Sequence[Point]) -> Iterator[Seen]:
         """Every entry at every point: both modes, native and by the reference evaluator, and the status."""
-        *columns, level, _ = self.back(points)
-        ahead = self.ahead(points)
-        for i, at in enumerate(points):
-            native = [{k: c[i] for k, c in zip(d.keys, found, strict=True)}
-                      for d, found in ((self.reverse, columns), (self.forward, ahead))]
+        for at, (native, level) in zip(points, self.natively(points), strict=True):
             near = Rounding(self.machine, at, near=True)
             values = {r.name: near.of(r.atom) for r in self.machine.results}
-            yield Seen(at, int(level[i]), values, self.forward.bounded(at), self.reverse.bounded(at), native)
+            yield Seen(at, level, values, self.forward.bounded(at), self.reverse.bounded(at), native)
+
+    def natively(self, points: Sequence[Point]) -> Iterator[tuple[list[dict[EntryKey, float]], int]]:
+        """Every entry at every point as native code has it, in reverse mode and in forward mode, and the status."""
+        *columns, level, _ = self.back(points)
+        ahead = self.ahead(points)
+        for i in range(len(points)):
+            yield [{k: c[i] for k, c in zip(d.keys, found, strict=True)}
+                   for d, found in ((self.reverse, columns), (self.forward, ahead))], int(level[i])
 
     def name(self, key: EntryKey) -> str:
         of, wrt = key
@@ -198,7 +239,7 @@ class Subject:
     def sampled(self, jobs: Sequence[Job], cost: int, budget: int, tally: Tally, unit: str = "columns") -> list[Job]:
         """As many of the jobs as the budget allows, at least one, spread over all."""
         most = max(1, budget // max(1, cost))
-        if len(jobs) <= most:
+        if self.everything or len(jobs) <= most:
             return list(jobs)
         tally.note = f"{most} of {len(jobs)} {unit}"
         return spread(self.random.sample(list(jobs), len(jobs)), most)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -101,3 +102,16 @@ class Tally:
     @property
     def verdict(self) -> str:
         return "FAIL" if self.failed else "ok" if self.compared else "not run" if self.note else "nothing compared"
+
+
+def joined(tallies: Sequence[Tally]) -> Tally:
+    """The figures of one method at several points, which were looked at one after another."""
+    first = tallies[0]
+    found = Tally(first.method, sum(t.compared for t in tallies), sum(t.failed for t in tallies), derivatives=first.derivatives)
+    for t in tallies:
+        found.skipped.update(t.skipped)
+    found.worst = max((t.worst for t in tallies if t.worst), key=lambda w: w.severity, default=None)
+    found.digits = min((t.digits for t in tallies if t.digits is not None), default=None)
+    found.slope = min((t.slope for t in tallies if t.slope is not None), default=None)
+    found.note = next((t.note for t in tallies if t.note), None)
+    return found

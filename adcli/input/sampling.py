@@ -24,10 +24,11 @@ def draw(params: Sequence[Param], seed: int) -> Iterator[Point]:
     r = random.Random(f"adcli {seed}")
     while True:
         for spread, negative in SPREADS:
-            yield {p.name: _number(r, p, spread, negative) for p in params}
+            yield {p.name: drawn_number(r, p, spread, negative) for p in params}
 
 
-def _number(r: random.Random, p: Param, spread: float, negative: float) -> float:
+def drawn_number(r: random.Random, p: Param, spread: float, negative: float) -> float:
+    """One input, or an element of one."""
     sign, size, place = (-1.0 if r.random() < negative else 1.0), 2.0 ** r.uniform(-spread, spread), r.random()
     if p.low is not None and p.high is not None:
         return ranged(p.low, p.high, place)
@@ -43,12 +44,11 @@ def ranged(low: float, high: float, place: float) -> float:
     return min(high, max(low, low * (1 - place) + high * place))
 
 
-def usable(params: Sequence[Param], count: int, seed: int, finite: Callable[[list[Point]], list[bool]],
-           ) -> tuple[list[Point], int]:
-    """`count` points that are `finite`, or fewer where `DRAWS_EACH` draws for each do not find them; and how many were not."""
+def usable(source: Iterator[Point], count: int, finite: Callable[[list[Point]], list[bool]]) -> tuple[list[Point], int]:
+    """`count` points of those drawn that are `finite`, or fewer where `DRAWS_EACH` draws for each do not find them; and how many
+    were not."""
     found: list[Point] = []
     failed = drawn = 0
-    source = draw(params, seed)
     while len(found) < count and drawn < DRAWS_EACH * count:
         batch = [next(source) for _ in range(min(max(8, 2 * (count - len(found))), DRAWS_EACH * count - drawn))]
         drawn += len(batch)

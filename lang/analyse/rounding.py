@@ -28,6 +28,7 @@ JUMPING = ("step", "sawtooth")
 LEAST_DOUBLE = 5e-324
 
 Bounded = tuple[float, float]
+NO_ERRORS: Mapping[str, float] = {}
 
 
 class Rounding:
@@ -36,10 +37,11 @@ class Rounding:
     `program` must be written in operations that a machine has (adcli.codegen.rows.expand), so that every rounding is seen. A
     sum that is exact at the point counts so, unless the bounds are to hold `near` the point as well. With `any_order` they are
     for whoever computes the same in another order of operations: inputs may be rounded, and a sum costs a rounding of its
-    larger operand.
+    larger operand. `errors` are those that inputs come with.
     """
 
-    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False) -> None:
+    def __init__(self, program: Program, at: Mapping[str, float], near: bool = False, any_order: bool = False,
+                 errors: Mapping[str, float] = NO_ERRORS) -> None:
         self.near, self.any_order = near, any_order
         self.values: dict[Var, Any] = {}
         self.errors: dict[Var, float] = {}
@@ -47,7 +49,7 @@ class Rounding:
         for p in program.params:
             given = at.get(p.name, p.default)
             assert given is not None, f"no value for {p.name}"
-            self.values[p.var], self.errors[p.var] = given, math.ulp(given) if any_order else 0.0
+            self.values[p.var], self.errors[p.var] = given, errors.get(p.name, math.ulp(given) if any_order else 0.0)
         for e in program.equations:
             self._step(e)
 

@@ -20,6 +20,7 @@ from adcli.lang.ir import Atom, Lit, Primitive, Program, Var
 from adcli.lang.ir.build import composed
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.elementwise import has_tensors
+from adcli.lang.ir.errors import Span
 from adcli.lang.ir.matrix import MatrixOperation
 from adcli.lang.ir.polygamma import reflected
 from adcli.lang.ir.precision import Precision
@@ -36,7 +37,8 @@ class Arithmetic:
     constant: Callable[[float], Any] = float
     compositions: dict[Any, Program] = field(default_factory=dict)
 
-    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...]) -> Any:
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], span: Span | None = None) -> Any:
+        """The result of an operation; `span` says where it stands, for arithmetics that remember that."""
         function = self.functions.get(op.name)
         if function is not None:
             return function(*args)
@@ -83,7 +85,7 @@ def every_value(program: Program, at: Mapping[str, Any], arithmetic: Arithmetic)
             from adcli.lang.evaluate.matrices import matrix_operation
             values[e.outs[0]] = matrix_operation(e, args, dict(sizes.items()), arithmetic)
         else:
-            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args)
+            values[e.outs[0]] = arithmetic.apply(e.op, args, e.args, e.span)
     return values
 
 

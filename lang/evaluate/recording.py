@@ -1,0 +1,216 @@
+"""Programs written out: what a program with tensors computes at a point, as a program of numbers.
+
+The reference evaluator is run on numbers that remember the operation that made them. Sizes, subscripts, pivots and the end of a
+loop are those at the point; a choice between values stays a choice, and what `stop` holds becomes an input. So everything that is
+known of programs of numbers holds for the elements of tensors, as long as nothing that was decided so turns.
+
+A product with a constant that is 0 is 0 and a sum with it is the other term, since the seed of one element has zeros for all
+others.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from adcli.lang.evaluate import FLOAT, Arithmetic, evaluate
+from adcli.lang.ir import Atom, Equation, Lit, Param, Primitive, Program, Result, Var
+from adcli.lang.ir.errors import Span
+from adcli.lang.ir.primitives import TABLE
+from adcli.lang.ir.rounded import meaning
+
+STOP = TABLE["stop"]
+ZERO = Lit(0.0)
+
+
+class TooLong(Exception):
+    """A program comes to more operations than were allowed."""
+
+
+class NumberOnTape:
+    """A number, or a truth value, and the atom that stands for it."""
+
+    __slots__ = ("atom", "value")
+
+    def __init__(self, atom: Atom, value: Any) -> None:
+        self.atom, self.value = atom, value
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == value_of(other))
+
+    def __lt__(self, other: object) -> bool:
+        return bool(self.value < value_of(other))
+
+    def __ge__(self, other: object) -> bool:
+        return bool(self.value >= value_of(other))
+
+
+def value_of(x: Any) -> Any:
+    """The number alone."""
+    return x.value if isinstance(x, NumberOnTape) else x
+
+
+@dataclass(frozen=True)
+class Recording(Arithmetic):
+    """The arithmetic whose numbers are written on a tape."""
+
+    tape: NumberTape = field(kw_only=True)
+
+    def apply(self, op: Primitive, args: list[Any], atoms: tuple[Atom, ...], span: Span | None = None) -> Any:
+        self.tape.span = span
+        return self.tape.record(op, *args)
+
+
+@dataclass
+class NumberTape:
+    """Equations between numbers, each once, `most` of them at most; inputs, and the point."""
+
+    most: int
+    equations: list[Equation] = field(default_factory=list)
+    params: list[Param] = field(default_factory=list)
+    at: dict[str, float] = field(default_factory=dict)
+    span: Span | None = None
+    known: dict[Any, NumberOnTape] = field(default_factory=dict)
+    held: list[Result] = field(default_factory=list)
+    """What a `stop` holds, by the names of the inputs in their place."""
+
+    def __post_init__(self) -> None:
+        rows: dict[str, Callable[..., Any]] = {name: partial(self.record, op) for name, op in TABLE.items() if name != "dup"}
+        self.arithmetic = Recording(rows, self.constant, tape=self)
+
+    def constant(self, value: float) -> NumberOnTape:
+        """A number that is no input; one `Lit` for each."""
+        key = "constant", math.copysign(1.0, value), meaning(value)
+        if key not in self.known:
+            self.known[key] = NumberOnTape(Lit(value), float(value))
+        return self.known[key]
+
+    def inputs(self, params: Iterable[Param], at: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of inputs as numbers on the tape: an input for each element. Integers stay as they are."""
+        return {p.name: at[p.name] if p.var.integer else self.input(p, at[p.name]) for p in params}
+
+    def input(self, p: Param, given: Any) -> Any:
+        """An input of any rank."""
+        if not p.var.shape:
+            return self.number(p, p.name, p.seed, float(given))
+        array = np.asarray(given, np.float64)
+        made = np.empty(array.shape, object)
+        for place in np.ndindex(array.shape):
+            made[place] = self.number(p, element(p.name, place), p.seed and element(p.seed, place), float(array[place]))
+        return made
+
+    def number(self, p: Param, name: str, seed: str | None, value: float) -> NumberOnTape:
+        """One input that is a number."""
+        var = Var(name)
+        self.params.append(Param(var, name, None, p.low, p.high, p.active, seed))
+        self.at[name] = value
+        return NumberOnTape(var, value)
+
+    def record(self, op: Primitive, *args: Any) -> Any:
+        """The result of an operation; truth values of constants are Python's."""
+        if op.name == "select" and not isinstance(args[0], NumberOnTape):
+            return args[1] if args[0] else args[2]
+        if op.name in ("and", "or", "not") and not all(isinstance(x, NumberOnTape) for x in args):
+            return connected(op.name, *args)
+        numbers = [x if isinstance(x, NumberOnTape) else self.constant(float(x)) for x in args]
+        if op.truth and all(isinstance(x.atom, Lit) for x in numbers):
+            return FLOAT.apply(op, [x.value for x in numbers], ())
+        found = self.without_zero(op, numbers)
+        return self.line(op, numbers) if found is None else found
+
+    def line(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape:
+        """The number that an equation makes, which is written where there is none like it yet."""
+        key = op, *(x.atom for x in numbers)
+        if key not in self.known:
+            self.known[key] = self.stopped(numbers[0]) if op is STOP else self.written(op, numbers)
+        return self.known[key]
+
+    def written(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape:
+        if len(self.equations) >= self.most:
+            raise TooLong
+        atoms = tuple([x.atom for x in numbers])
+        out = Var(truth=op.truth)
+        self.equations.append(Equation((out,), op, atoms, self.span))
+        return NumberOnTape(out, FLOAT.apply(op, [x.value for x in numbers], atoms))
+
+    def stopped(self, x: NumberOnTape) -> NumberOnTape:
+        """What a `stop` holds, as an input."""
+        name = f"stop {len(self.held) + 1}"
+        var = Var(name)
+        self.held.append(Result(name, x.atom))
+        self.params.append(Param(var, name, active=False))
+        self.at[name] = x.value
+        return NumberOnTape(var, x.value)
+
+    def without_zero(self, op: Primitive, numbers: Sequence[NumberOnTape]) -> NumberOnTape | None:
+        """What an operation with a constant that is 0 comes to without being carried out."""
+        if op.name not in ("add", "sub", "mul", "div", "neg"):
+            return None
+        zero = [is_zero(x) for x in numbers]
+        match op.name:
+            case "add" if any(zero):
+                return numbers[zero[0]]
+            case "sub" if zero[1]:
+                return numbers[0]
+            case "neg" if zero[0]:
+                return numbers[0]
+            case "mul" if any(zero) and math.isfinite(numbers[zero[0]].value):
+                return numbers[not zero[0]]
+            case "div" if zero[0] and numbers[1].value:
+                return numbers[0]
+        return None
+
+    def program(self, results: Iterable[Result], params: Iterable[Param] | None = None) -> Program:
+        """What is on the tape, as a program with these results."""
+        return Program(tuple(self.params if params is None else params), tuple(self.equations), tuple(results))
+
+
+def is_zero(x: NumberOnTape) -> bool:
+    """Whether a number is the constant 0."""
+    return isinstance(x.atom, Lit) and x.value == 0
+
+
+def connected(name: str, x: Any, y: Any = None) -> Any:
+    """A connective of truth values of which one at least is a constant."""
+    if name == "not":
+        return not x
+    known, other = (x, y) if not isinstance(x, NumberOnTape) else (y, x)
+    return other if bool(known) == (name == "and") else known
+
+
+def element(name: str, place: tuple[int, ...]) -> str:
+    """A(1, 0): an element of a tensor; the name itself of a number."""
+    return f"{name}({', '.join(map(str, place))})" if place else name
+
+
+def elements(name: str, found: Any) -> dict[str, Any]:
+    """The elements of a value of any rank by their names."""
+    if not np.ndim(found):
+        return {name: found[()] if isinstance(found, np.ndarray) else found}
+    return {element(name, place): found[place] for place in np.ndindex(np.shape(found))}
+
+
+def written_out(tape: NumberTape, program: Program, numbers: Mapping[str, Any]) -> dict[str, dict[str, Atom]]:
+    """What the results of a program are on a tape, by name and element; `numbers` are the values of its inputs there."""
+    found = evaluate(program, numbers, tape.arithmetic)
+    return {r.name: {name: atom_of(tape, x) for name, x in elements(r.name, found[r.name]).items()} for r in program.results}
+
+
+def atom_of(tape: NumberTape, x: Any) -> Atom:
+    """What stands for a number."""
+    return x.atom if isinstance(x, NumberOnTape) else tape.constant(float(x)).atom

@@ -1,0 +1,92 @@
+"""`adcli check` on programs with tensors: every kind of statement passes, and a fault planted in the rules of each is caught."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from adcli.lang.ir import check as checks
+from adcli.lang.passes import comprehension_rules, forward, reverse
+from command import adcli, succeeds
+from planted_faults import wrong_rule
+
+import adcli as api
+from adcli.check import elements, subject
+
+KINDS = {
+    "comprehension": "input A(M, N), x(N)\ny(i) +=! A(i, j) * sin(x(j))",
+    "gather": "input A(K, N)\nparam int32 k(M)\ns +=! A(k(m), n)**2",
+    "loop": "input x(N)\nh(0, i) = x(i)\nfor t in 0:3 {\n    h(t + 1, i) = tanh(h(t, i)) * x(i)\n}\ns +=! h(3, i)",
+    "matrix": "input A(N, N), b(N)\nw = solve(A, b)\ns +=! w(i) * b(i)",
+    "held": "input x(N)\ns +=! x(i) * stop(exp(x(i)))",
+}
+
+
+@pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
+def test_every_kind_of_statement_passes_at_points_that_are_drawn(text: str) -> None:
+    out = succeeds("check", "-e", text, "--samples", 1).out
+    assert out.startswith("points: 1 drawn (seed 0)") and "dot products ⟨w, Jv⟩, ⟨Jᵀw, v⟩         1" in out
+    assert "slope 2.00" in out or "nothing remains" in out
+
+
+def test_a_point_is_given_and_the_verdict_from_python_is_the_same() -> None:
+    text, at = KINDS["comprehension"], "A=[[1,2],[3,4]],x=[0.5,-1]"
+    record = adcli("check", "-e", text, "--at", at, "--format", "json").records[0]
+    view = api.compile(text).check(A=np.array([[1.0, 2], [3, 4]]), x=np.array([0.5, -1]))
+    assert record["verdict"] == view["verdict"] == "ok" and record["entries"] == view["entries"] == {
+        "first": 12, "second": 0, "all": True}
+
+
+def test_a_part_of_many_entries_is_drawn_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "MANY_EQUATIONS", 100)
+    text, at = KINDS["comprehension"] + "\ns +=! y(i)", f"A={[[1, 2, 3]] * 4},x=[3,4,5]".replace(" ", "")
+    given = "check", "-e", text, "--of", "s", "--at", at
+    drawn = "entries: 6 of 15 first derivatives, drawn by seed 0: 5 of 12 of ds_dA, 1 of 3 of ds_dx; --all looks at every one"
+    assert drawn in succeeds(*given).out
+    assert "entries: 15 first derivatives\n" in succeeds(*given, "--all").out
+
+
+def test_a_point_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "MOST_WRITTEN", 10)
+    ended = adcli("check", "-e", KINDS["comprehension"], "--samples", 1)
+    assert ended.code == 2 and "check takes up to 10 operations" in ended.err
+
+
+def test_what_somebody_else_has_is_compared_for_numbers_only() -> None:
+    ended = adcli("check", "-e", KINDS["gather"], "--against", "true")
+    assert ended.code == 2 and "--against compares programs of numbers" in ended.err
+
+
+# ---------------------------------------------------------------- faults
+
+def caught(text: str) -> str:
+    """What a check says that fails."""
+    ended = adcli("check", "-e", text, "--samples", 1)
+    assert ended.code == 1, ended.out
+    return ended.out
+
+
+@pytest.mark.parametrize(("kind", "line"), {"comprehension": 2, "loop": 4}.items())
+def test_a_wrong_rule_of_an_operation_inside_of_a_statement_is_named_with_its_line(kind: str, line: int) -> None:
+    name = "sin" if kind == "comprehension" else "tanh"
+    with wrong_rule(name, 0, lambda m: m * (1 + 1e-6)):
+        assert f"-e:{line}:" in (out := caught(KINDS[kind])) and f"error: the rule of {name}(u) gives" in out
+
+
+@pytest.mark.parametrize(("kind", "module", "rule"), [
+    ("comprehension", reverse, "pulled"), ("gather", reverse, "pulled"), ("loop", reverse, "pulled_recurrence"),
+    ("matrix", reverse, "pulled_matrix"), ("comprehension", forward, "pushed"), ("loop", forward, "pushed_recurrence"),
+    ("matrix", forward, "pushed_matrix")], ids=str)
+def test_a_wrong_rule_of_a_statement_in_one_mode(kind: str, module: object, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = getattr(module, rule)
+
+    def wrong(b, *given):
+        found = right(b, *given)
+        return {k: halved(b, x) for k, x in found.items()} if isinstance(found, dict) else halved(b, found)
+
+    def halved(b, term):
+        atom = term.value.var
+        half = comprehension_rules.elementwise(b, lambda t: t * 0.5, atom) if atom.shape else term.value * 0.5
+        return type(term)(half, term.guard, term.exists)
+
+    monkeypatch.setattr(checks, "ALWAYS", False)
+    monkeypatch.setattr(module, rule, wrong)
+    assert "the modes differ: the fault is in a sweep" in caught(KINDS[kind])
