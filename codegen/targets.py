@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from adcli.codegen.library.plain import LibraryModule
     from adcli.codegen.rows.llvm import Module
     from adcli.codegen.rows.platforms import Platform
+    from adcli.lang.ir.precision import Precision
 
 LANES = (1, 2, 4, 8)
 ABIS = ("plain", "casadi")
-CODE = ("symbol", "lanes", "fast_math", "triple", "cpu")
+CODE = ("symbol", "precision", "lanes", "fast_math", "triple", "cpu")
 """Options of code on rows."""
 LLVM_NEEDED = (("splat (", 18), ("@llvm.maximum", 17), ("@llvm.minimum", 17), ("", 15))
 """The first LLVM that reads and compiles IR with such a text in it: a constant vector in short; an operation that earlier
@@ -37,7 +38,7 @@ class EmitOptions:
     """What an emitter can be told: `style` is for text, the function's `name` for all others, `lanes` for LLVM and below, `abi`
     for libraries. `triple` and `cpu` name another machine than this one, or another processor of it.
 
-    `fast` licenses a compiler to round otherwise; `precision`, double or single, is that of C; `main` makes its function a
+    `fast` licenses a compiler to round otherwise; `precision` is double or single; `main` makes its function a
     program. AdError for a style or a number of lanes that there is not, and for a name that the `language` of the target has
     another use for.
     """
@@ -60,6 +61,11 @@ class EmitOptions:
             raise AdError(f"{self.lanes} lanes are not supported", help="lanes are 1, 2, 4 or 8")
         if (other := SYMBOLS[self.language](self.name)) != self.name:
             raise AdError(f"'{self.name}' cannot be the name of a function in {self.language}", help=f"write --symbol {other}")
+
+    @property
+    def real(self) -> Precision:
+        from adcli.lang.ir.precision import PRECISIONS
+        return PRECISIONS[self.precision]
 
     @property
     def machine(self) -> Platform | None:
@@ -117,9 +123,8 @@ def text(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import calling, comment, source
     from adcli.codegen.rows.expand import for_machine
-    from adcli.lang.ir.precision import PRECISIONS
     program = for_machine(program)
-    written = source(program, options.name, options.fast, precision=PRECISIONS[options.precision])
+    written = source(program, options.name, options.fast, precision=options.real)
     before, behind = "", ""
     if options.main:
         from adcli.codegen.c.filter import INCLUDES, filtering
@@ -130,11 +135,10 @@ def c(program: Program, header: Sequence[str], options: EmitOptions) -> str:
 def c_tensors(program: Program, header: Sequence[str], options: EmitOptions) -> str:
     from adcli.codegen.c.source import comment
     from adcli.codegen.c.tensors import calling, tensor_source
-    from adcli.lang.ir.precision import PRECISIONS
     from adcli.lang.passes.pipeline import evaluation_program
     if options.main:
         raise AdError("--main reads rows of numbers; this program has tensors", help="leave out --main, and call the function")
-    written = tensor_source(evaluation_program(program), options.name, options.fast, PRECISIONS[options.precision])
+    written = tensor_source(evaluation_program(program), options.name, options.fast, options.real)
     return comment([*header, *calling(written, options.fast)]) + written.text
 
 
@@ -142,10 +146,9 @@ def c_header_tensors(program: Program, header: Sequence[str], options: EmitOptio
     from adcli.codegen.c.header import tensor_declarations
     from adcli.codegen.c.source import comment
     from adcli.codegen.c.tensors import tensor_source
-    from adcli.lang.ir.precision import PRECISIONS
     from adcli.lang.passes.pipeline import evaluation_program
     program = evaluation_program(program)
-    written = tensor_source(program, options.name, precision=PRECISIONS[options.precision])
+    written = tensor_source(program, options.name, precision=options.real)
     return comment(header) + tensor_declarations(program, written)
 
 
@@ -153,9 +156,8 @@ def c_header(program: Program, header: Sequence[str], options: EmitOptions) -> s
     from adcli.codegen.c.header import declarations
     from adcli.codegen.c.source import comment, source
     from adcli.codegen.rows.expand import for_machine
-    from adcli.lang.ir.precision import PRECISIONS
     program = for_machine(program)
-    return comment(header) + declarations(program, source(program, options.name, precision=PRECISIONS[options.precision]))
+    return comment(header) + declarations(program, source(program, options.name, precision=options.real))
 
 
 def js(program: Program, header: Sequence[str], options: EmitOptions) -> str:
@@ -218,11 +220,16 @@ def library(program: Program, header: Sequence[str], options: EmitOptions, tenso
 
 
 def library_of_scalars(program: Program, options: EmitOptions) -> LibraryModule:
+    def prepared(p: Program) -> Program:
+        return for_options(p, options)
+
     if options.abi == "casadi":
-        from adcli.codegen.library.casadi import module
-    else:
-        from adcli.codegen.library.plain import module
-    return module(program, options.name, lambda p: for_options(p, options), options.fast, visible(options))
+        from adcli.codegen.library import casadi
+        if options.precision != "double":
+            raise AdError("--abi casadi has functions of doubles", help="leave out --precision")
+        return casadi.module(program, options.name, prepared, options.fast, visible(options))
+    from adcli.codegen.library import plain
+    return plain.module(program, options.name, prepared, options.fast, visible(options), options.real)
 
 
 def library_of_tensors(program: Program, options: EmitOptions) -> LibraryModule:
@@ -252,8 +259,9 @@ def visible(options: EmitOptions) -> str:
 def compiled(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
     """The program as LLVM IR, and how it is called."""
     from adcli.codegen.rows.llvm import emit
-    module = emit(for_options(program, options), options.lanes, name=options.name, fast=options.fast)
-    return module, calling(module.entry)
+    module = emit(for_options(program, options), options.lanes, name=options.name, fast=options.fast,
+                  precision=options.real)
+    return module, calling(module.entry, options.real.type)
 
 
 def compiled_tensors(program: Program, options: EmitOptions) -> tuple[Module, list[str]]:
@@ -272,7 +280,8 @@ def tensor_module(program: Program, options: EmitOptions, visible: str = "") -> 
         raise needs_scalars(program, f"code for {options.machine.name}, where sizes have 32 bits,",
                             "write --emit c, and compile it there")
     program = evaluation_program(program)
-    return emit(program, options.lanes, options.name, options.fast, visible), tensor_source(program, options.name)
+    written = tensor_source(program, options.name, precision=options.real)
+    return emit(program, options.lanes, options.name, options.fast, visible, options.real), written
 
 
 def for_options(program: Program, options: EmitOptions) -> Program:
@@ -289,11 +298,11 @@ def llvm_needed(text: str) -> int:
     return next(version for part, version in LLVM_NEEDED if part in text)
 
 
-def calling(entry: EntryPoint) -> list[str]:
+def calling(entry: EntryPoint, real: str) -> list[str]:
     """How emitted code is called, in the terms of C."""
     several = f"; their number is a multiple of {entry.lanes}" if entry.lanes > 1 else ""
     work = f"{entry.work_bytes} bytes that no other call uses meanwhile" if entry.work_bytes else "not used, may be null"
-    return [f"call: void {entry.name}(const double *const *in, double *const *out, int64_t begin, int64_t end, void *work);",
+    return [f"call: void {entry.name}(const {real} *const *in, {real} *const *out, int64_t begin, int64_t end, void *work);",
             "in[i][row] is input i, out[j][row] output j, counted from 0 in the order above, on arrays that do not overlap",
             f"rows: begin to end - 1{several}",
             f"work: {work}"]
@@ -315,6 +324,6 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     Target("llvm", ".ll", "verified LLVM IR", llvm, tensors=partial(llvm, tensors=True)),
     Target("asm", ".s", "assembly", assembly, tensors=partial(assembly, tensors=True)),
     Target("object", ".o", "an object file", object_file, tensors=partial(object_file, tensors=True)),
-    Target("library", ".so", "a shared library", library, ("symbol", "fast_math", "abi", "triple", "cpu"),
+    Target("library", ".so", "a shared library", library, ("symbol", "precision", "fast_math", "abi", "triple", "cpu"),
            tensors=partial(library, tensors=True)),
 )}

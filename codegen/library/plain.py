@@ -8,6 +8,7 @@ from adcli.codegen.machine import veclib
 from adcli.codegen.rows.instructions import Instructions
 from adcli.codegen.rows.point import function
 from adcli.lang.ir import Program
+from adcli.lang.ir.precision import Precision
 from adcli.lang.passes.pipeline import Pass
 
 
@@ -22,14 +23,14 @@ class LibraryModule:
     length: int
 
 
-def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str) -> LibraryModule:
+def module(program: Program, name: str, prepared: Pass, fast: bool, visible: str, precision: Precision) -> LibraryModule:
     """The function of a program; `prepared` is the program as code is made from it, `visible` how LLVM is told that others can
     call it."""
-    instructions = Instructions(1, veclib.NO_LIBRARY, fast)
+    instructions = Instructions(1, veclib.NO_LIBRARY, fast, precision)
     made = function(prepared(program), name, instructions, visible)
     calling = (f"call: {made.head}; it returns 0",
                "in[i] is input i, out[j] output j, counted from 0 in the order above; the arrays do not overlap",
-               *([f"work: {made.work} doubles that no other call uses meanwhile"] if made.work else []))
+               *([f"work: {made.work} {made.type}s that no other call uses meanwhile"] if made.work else []))
     return LibraryModule(text([*instructions.declarations(), *made.lines]), (made.name,), calling, made.length)
 
 

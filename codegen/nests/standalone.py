@@ -24,6 +24,7 @@ from adcli.lang.ir.affine import Affine, Index, Product, atoms, text
 from adcli.lang.ir.all_sizes import Condition, SizeConditions
 from adcli.lang.ir.comprehension import Comprehension
 from adcli.lang.ir.errors import AdError
+from adcli.lang.ir.precision import DOUBLE, Precision
 from adcli.lang.ir.sizes import counts
 
 LARGEST_WORD = (1 << 63) - 1
@@ -31,7 +32,8 @@ MIDDLING = 64
 """The size for which nests are chosen."""
 
 
-def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: str = "") -> Module:
+def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: str = "",
+         precision: Precision = DOUBLE) -> Module:
     """The program as LLVM IR; `visible` is how LLVM is told that others can call a function. AdError, with its place, where a
     subscript cannot be proved to stay inside for all sizes."""
     program = plain(needed(joined(program)))
@@ -39,12 +41,12 @@ def emit(program: Program, lanes: int, name: str, fast: bool = False, visible: s
     slots = work_slots(program, home)
     conditions = conditions_of(program, slots)
     refuse_loose(program, conditions)
-    steps = [chosen(step, lanes) for step in divided(program, lanes)]
-    module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast)
+    steps = [chosen(step, lanes) for step in divided(program, lanes, precision.bytes)]
+    module = assembled(program, steps, lanes, veclib.NO_LIBRARY, f"{name}.steps", "internal ", "i32", fast, precision=precision)
     lines = [module.text, *Entry(module, conditions, name, visible).function(home, slots)]
     if slots:
         lines += WorkSize(module, conditions, name, visible).function(slots)
-    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), module.entry.externals)
+    entry = EntryPoint(name, lanes, 0, len(program.params), len(program.results), module.entry.externals, precision.code)
     length = sum(len(e.op.body.equations) if isinstance(e.op, Comprehension) else 1 for e in program.equations)
     return Module("\n".join(lines) + "\n", entry, length, entry.inputs + entry.outputs)
 
@@ -152,7 +154,7 @@ class WorkSize(SizedFunction):
     """The function that says how long `work` must be."""
 
     def function(self, slots: Sequence[tuple[Var, int]]) -> list[str]:
-        self.refused = f"ret i64 {((1 << 64) - 1) // 8}"
+        self.refused = f"ret i64 {((1 << 64) - 1) // self.module.env.bytes}"
         self.require_sizes()
         whole = "0"
         for v in {slot: v for v, slot in reversed(slots)}.values():
@@ -166,7 +168,7 @@ class Entry(SizedFunction):
     """The function itself."""
 
     def function(self, home: Mapping[Var, Var], slots: Sequence[tuple[Var, int]]) -> list[str]:
-        program, env = self.program, self.module.env
+        program, env, scalar = self.program, self.module.env, self.module.env.scalar
         inputs = [f"%in.{k}" for k in range(len(program.params))]
         outputs = [f"%out.{k}" for k in range(len(program.results))]
         integers = {p.name: n for p, n in zip(program.params, inputs, strict=True)}
@@ -176,7 +178,7 @@ class Entry(SizedFunction):
         self.require([self.tested(c) for c in self.chooses()])
         at: dict[Var, str] = {}
         for p, n in zip(program.params, inputs, strict=True):
-            at[p.var] = n if p.var.shape else self.kept(n, "i32" if p.var.integer else "double")
+            at[p.var] = n if p.var.shape else self.kept(n, "i32" if p.var.integer else scalar)
         copies: list[tuple[Result, str]] = []
         for r, n in zip(program.results, outputs, strict=True):
             if isinstance(r.atom, Lit) or r.atom in at:
@@ -187,7 +189,7 @@ class Entry(SizedFunction):
         cells = self.fresh()
         self.chunks[0].append(f"  {cells} = alloca i64, i64 {self.module.cells}")
         for v, k in env.tensors.items():
-            where = at.get(home.get(v, v)) or self.kept(None, "i64" if v.truth else "double")
+            where = at.get(home.get(v, v)) or self.kept(None, "i64" if v.truth else scalar)
             self.cell_of(cells, k, f"ptr {where}")
         for n, k in env.sizes.items():
             self.cell_of(cells, k, f"i64 {self.size(n)}")
@@ -199,7 +201,7 @@ class Entry(SizedFunction):
         flag = self.put(f"load i64, ptr {self.put(f'getelementptr i64, ptr {cells}, i64 {env.flag}')}")
         outside = self.put(f"icmp ne i64 {flag}, 0")
         self.say(f"ret i32 {self.put(f'zext i1 {outside} to i32')}")
-        kinds = ["ptr" if p.var.shape else "i32" if p.var.integer else "double" for p in program.params]
+        kinds = ["ptr" if p.var.shape else "i32" if p.var.integer else scalar for p in program.params]
         params = [*(f"i64 {n}" for n in self.names.values()), *(f"{kind} {n}" for kind, n in zip(kinds, inputs, strict=True)),
                   *(f"ptr {n}" for n in outputs), *(["ptr %work"] if slots else [])]
         return self.ended(f"i32 @{self.name}({', '.join(params)})")
@@ -219,7 +221,7 @@ class Entry(SizedFunction):
         end = "0"
         for v, slot in slots:
             if slot not in first:
-                first[slot] = self.put(f"getelementptr double, ptr %work, i64 {end}")
+                first[slot] = self.put(f"getelementptr {self.module.env.scalar}, ptr %work, i64 {end}")
                 end = self.put(f"add i64 {end}, {self.elements(v.shape)}")
             found[v] = first[slot]
         return found
@@ -229,16 +231,17 @@ class Entry(SizedFunction):
 
     def copied(self, r: Result, target: str, at: Mapping[Var, str]) -> None:
         """An output that is a constant, an input, or the same as another output."""
+        real = self.module.env.scalar
         if isinstance(r.atom, Lit):
-            self.say(f"store double {self.module.env.on(1).constant(r.atom.value)}, ptr {target}")
+            self.say(f"store {real} {self.module.env.on(1).constant(r.atom.value)}, ptr {target}")
             return
-        kind = "i32" if r.atom.integer else "double"
+        kind = "i32" if r.atom.integer else real
         self.open_loop(None, "0", self.elements(r.atom.shape), 1, ())
         k = self.frames[-1].index
         got = self.put(f"load {kind}, ptr {self.put(f'getelementptr {kind}, ptr {at[r.atom]}, i64 {k}')}")
         if kind == "i32":
-            got = self.put(f"sitofp i32 {got} to double")
-        self.say(f"store double {got}, ptr {self.put(f'getelementptr double, ptr {target}, i64 {k}')}")
+            got = self.put(f"sitofp i32 {got} to {real}")
+        self.say(f"store {real} {got}, ptr {self.put(f'getelementptr {real}, ptr {target}, i64 {k}')}")
         self.close_loop([])
 
 

@@ -2,6 +2,7 @@
 
     int NAME(const double *restrict in, double *restrict out)
 
+or of floats, where `Instructions` are of single precision.
 It is the function that `--emit c` writes, with the same bits: values between the parts of a long program wait in an array of the
 function's own, and where that would be larger than LARGEST_STACK bytes the caller brings it: NAME_work(in, out, work).
 Functions of one module share their `Instructions`, which declare what they call.
@@ -28,12 +29,13 @@ class PointFunction:
     work: int
     lines: list[str]
     length: int
+    type: str
 
     @property
     def head(self) -> str:
         """As C declares it."""
-        work = ", double *restrict work" if self.work else ""
-        return f"int {self.name}(const double *restrict in, double *restrict out{work})"
+        work = f", {self.type} *restrict work" if self.work else ""
+        return f"int {self.name}(const {self.type} *restrict in, {self.type} *restrict out{work})"
 
 
 def function(program: Program, name: str, instructions: Instructions, before: str = "", own: bool = True) -> PointFunction:
@@ -42,7 +44,7 @@ def function(program: Program, name: str, instructions: Instructions, before: st
     program = expand(program, DEFINITIONS)
     size = ONE_PART if len(program.equations) <= ONE_PART else PART_SIZE
     parts, slots = cut(program, size)
-    here = own and 8 * slots <= LARGEST_STACK
+    here = own and instructions.size * slots <= LARGEST_STACK
     called = name if here or not own else f"{name}_work"
     writer, lines, inside = PointWriter(program, instructions), [], []
     for k, part in enumerate(parts):
@@ -53,12 +55,12 @@ def function(program: Program, name: str, instructions: Instructions, before: st
             lines += [f"define internal void @{symbol}({ARRAYS}, ptr %slots) {{", *writer.body(part), "  ret void", "}", ""]
             inside.append(f"  call void @{symbol}({ARRAYS}, ptr %slots)")
     if here and len(parts) > 1:
-        inside.insert(0, f"  %slots = alloca [{max(1, slots)} x double], align 8")
+        inside.insert(0, f"  %slots = alloca [{max(1, slots)} x {instructions.scalar}], align {instructions.size}")
     given = "" if here else ", ptr %slots"
     how = f"define {before} i32" if before else "define i32"
     lines += [f"{how} @{quoted(called)}({ARRAYS}{given}) {{", *inside, "  ret i32 0", "}", ""]
     return PointFunction(called, 0 if here else slots, lines,
-                         weighed(len(program.equations), len(program.params) + len(program.results)))
+                         weighed(len(program.equations), len(program.params) + len(program.results)), instructions.scalar)
 
 
 class PointWriter(KernelWriter):

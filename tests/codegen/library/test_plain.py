@@ -10,6 +10,11 @@ import sys
 
 import numpy as np
 import pytest
+from adcli.codegen.machine.kernel import run
+from adcli.codegen.rows.compiled import compile_program
+from adcli.codegen.rows.expand import for_machine
+from adcli.lang.derive.derivatives import gradient
+from adcli.lang.lower.frontend import parse
 from command import adcli, succeeds
 from engines import package, program, zig
 from libraries import LD, called, library
@@ -183,3 +188,37 @@ def in_wasmtime(path: pathlib.Path, name: str, at: list[float], outputs: int) ->
     assert exports[name](store, begin, begin + 8 * len(at)) == 0
     results = memory.read(store, begin + 8 * len(at), begin + 8 * (len(at) + outputs))
     return array.array("d", bytes(results)).tolist()
+
+
+@needs_ld
+def test_single_precision(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of numbers with an array between their parts, and of tensors: the bits of what runs here, scalar by scalar."""
+    monkeypatch.setattr("adcli.codegen.rows.point.ONE_PART", 4)
+    monkeypatch.setattr("adcli.codegen.rows.point.PART_SIZE", 4)
+    single, text = ("--precision", "single"), "v = sin(x)*exp(y) + gamma(x)/3"
+    loaded = library(tmp_path, "grad", "-e", text, "--symbol", "f", *single)
+    given, found = (ctypes.c_float * 2)(1.5, 0.25), (ctypes.c_float * 4)(7, 7, 7, 7)
+    assert loaded.f(given, found) == 0 and found[3] == 7
+    kernel = compile_program(for_machine(gradient(parse(text))), 1, precision="single")
+    assert found[:3] == [x for (x,) in run(kernel, [[1.5], [0.25]])]
+    assert b"int f(const float *restrict in, float *restrict out)" in (tmp_path / "libf.so").read_bytes()
+    products = library(tmp_path, "vjp", "samples/matrix_vector.ad", "--symbol", "g", *single, name="libg.so")
+    r = np.random.default_rng(0)
+    a, b, d = (r.normal(size=s).astype(np.float32) for s in ((3, 2), 2, 3))
+    made = [np.empty(s, np.float32) for s in (3, (3, 2), 2)]
+    pointed = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, d, *made)]
+    assert products.g(ctypes.c_size_t(3), ctypes.c_size_t(2), *pointed) == 0
+    for got, want in zip(made, (a @ b, np.outer(d, b), a.T @ d), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("llvm",), "const float *const *in"), (("asm", "--lanes", "8"), "const float *const *in"),
+    (("llvm", "--lanes", "8"), "<8 x float>")])
+def test_code_in_single_precision(words: tuple[str, ...], said: str) -> None:
+    assert said in succeeds("grad", "-e", "v = x*sin(y)", "--emit", *words, "--precision", "single").out
+
+
+def test_casadi_has_doubles(tmp_path: pathlib.Path) -> None:
+    ended = adcli("eval", "-e", "v = x", "--emit", "library", "--abi", "casadi", "-o", tmp_path / "v.so", "--precision", "single")
+    assert (ended.code, ended.err) == (2, "adcli: error: --abi casadi has functions of doubles\nhelp: leave out --precision\n")
